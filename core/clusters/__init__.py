@@ -1,0 +1,1 @@
+"""Cluster and launcher configuration, partition selection, schedulers and queues."""

@@ -1,0 +1,110 @@
+"""Clusters, partitions and launchers as Row's clusters.toml and launchers.toml describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SCHEDULERS = ("bash", "slurm", "local")
+
+
+@dataclass(frozen=True, slots=True)
+class Identify:
+    """How a cluster is recognised: an environment variable's value, or always (or never)."""
+
+    by_environment: tuple[str, str] | None = None
+    always: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One partition and the limits that decide whether a job may go there. None: no limit."""
+
+    name: str
+    maximum_cpus_per_job: int | None = None
+    require_cpus_multiple_of: int | None = None
+    warn_cpus_not_multiple_of: int | None = None
+    memory_per_cpu: str | None = None  # Row 0.3: passed as it is; Row 1.1 uses ..._mb
+    memory_per_cpu_mb: int | None = None
+    cpus_per_node: int | None = None
+    minimum_gpus_per_job: int | None = None
+    maximum_gpus_per_job: int | None = None
+    require_gpus_multiple_of: int | None = None
+    warn_gpus_not_multiple_of: int | None = None
+    memory_per_gpu: str | None = None
+    memory_per_gpu_mb: int | None = None
+    gpus_per_node: int | None = None
+    prevent_auto_select: bool = False
+    account_suffix: str | None = None
+    maximum_walltime_seconds: int | None = None  # known for clusters described from sinfo
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """One cluster. `source` says where it was described: built-in, a file, sinfo."""
+
+    name: str
+    identify: Identify
+    scheduler: str
+    partitions: tuple[Partition, ...] = ()
+    submit_options: tuple[str, ...] = ()
+    slurm_gpus_per_task: str = "--gpus-per-task="
+    source: str = "built-in"
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """A command prefix, in parts; each part is emitted only if it is set (Row A7.4)."""
+
+    executable: str | None = None
+    processes: str | None = None
+    threads_per_process: str | None = None
+    gpus_per_process: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Launchers:
+    """Launcher name -> cluster name or "default" -> Launcher."""
+
+    by_name: Mapping[str, Mapping[str, Launcher]]
+
+    def find(self, name: str, cluster: str) -> Launcher | None:
+        """The launcher for this cluster, else its default, else None when it is unknown."""
+        by_cluster = self.by_name.get(name)
+        if by_cluster is None:
+            return None
+        return by_cluster.get(cluster, by_cluster.get("default"))
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """Which cluster this is and why; `considered` has a line for each that it is not."""
+
+    cluster: Cluster
+    because: str
+    considered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRefusal:
+    """Why a job may not go to one partition, and the smallest change that would lift it."""
+
+    partition: str
+    constraint: str  # the key in clusters.toml, e.g. maximum_cpus_per_job
+    asked: str
+    offered: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        text = f"{self.partition}: {self.constraint} is {self.offered}, the job has {self.asked}"
+        return text + (f" ({self.hint})" if self.hint else "")
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionChoice:
+    """The partition for a job (None: none fits), the warnings for it, and all refusals."""
+
+    partition: Partition | None
+    warnings: tuple[str, ...] = ()
+    refusals: tuple[PartitionRefusal, ...] = ()

@@ -1,0 +1,1 @@
+"""Schedulers behind one protocol: bash (run now), local (embedded queue), slurm."""

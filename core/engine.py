@@ -1,0 +1,209 @@
+"""What a screen may ask of a project, and the small values that it gets back.
+
+The dashboard and the command line see a project only through `Engine`. Answers are snapshots
+with a generation number: a screen that holds an older generation asks again. Pages are bounded,
+so that an answer about a million directories is as small as one about ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from rowtui.core.clusters.schedulers.base import CancelResult, JobState
+from rowtui.core.errors import Problem
+from rowtui.core.grouping.model import Status
+from rowtui.core.submission.model import JobRecord, Plan
+from rowtui.core.text import Cost
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSummary:
+    """One row of the status screen. Counts are directories; `failed` is part of `eligible`."""
+
+    index: int
+    name: str
+    command: str
+    completed: int
+    submitted: int
+    eligible: int
+    waiting: int
+    failed: int
+    remaining_cost: Cost
+    products: tuple[str, ...]
+    previous_actions: tuple[str, ...]
+    resources: str  # "4 processes, 2 threads each, 01:00:00 per directory"
+    grouping: str  # "sort by /T, split, at most 100"
+    problem: str = ""
+
+    @property
+    def total(self) -> int:
+        """How many directories the action includes."""
+        return self.completed + self.submitted + self.eligible + self.waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The project as a whole at one generation. `at`: epoch seconds of the synchronisation."""
+
+    generation: int
+    at: float
+    root: str
+    cluster: str
+    cluster_because: str
+    scheduler: str
+    directories: int
+    bad: tuple[tuple[str, str], ...]  # (name, reason), the first few
+    bad_count: int
+    actions: tuple[ActionSummary, ...]
+    problems: tuple[Problem, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """One row of the groups screen."""
+
+    number: int  # from 1
+    size: int
+    first: str
+    sort_key: str  # compact JSON of the key, "" without sort_by
+    processes: int
+    cpus: int
+    gpus: int
+    walltime_seconds: int
+    cost: Cost
+    problem: str = ""  # why it cannot be submitted, "" if it can
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsPage:
+    """Groups `start`.. of an action, of `total`; for the statuses that were asked for."""
+
+    generation: int
+    action_index: int
+    total: int
+    directories: int
+    start: int
+    groups: tuple[GroupSummary, ...]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryRow:
+    """One row of the directories list. `value`: compact JSON, cut to a bounded length."""
+
+    name: str
+    status: Status
+    value: str
+    job: str = ""  # "cluster/id"
+    detail: str = ""  # why it failed, ...
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoriesPage:
+    """Directories `start`.. of one group, or of all groups of an action, of `total`."""
+
+    generation: int
+    total: int
+    start: int
+    rows: tuple[DirectoryRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """One row of the jobs screen: our record and what the scheduler last said."""
+
+    record: JobRecord
+    state: JobState
+    reason: str = ""
+    elapsed: int | None = None
+    limit: int | None = None
+    nodes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobsView:
+    """The jobs of this project, newest first. `error`: why `state` may be out of date."""
+
+    generation: int
+    at: float
+    jobs: tuple[JobView, ...]
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitProgress:
+    """One step of carrying out a plan. `done` of `total` have an answer."""
+
+    done: int
+    total: int
+    token: str
+    message: str
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogTail:
+    """The end of a job's log. `path` as people would type it; `error` when it can't be read."""
+
+    path: str
+    size: int
+    lines: tuple[str, ...]
+    error: str = ""
+
+
+class Engine(Protocol):
+    """A project, seen from a screen. Nothing here blocks the event loop."""
+
+    async def refresh(self, *, full: bool = False) -> Snapshot:
+        """Synchronise with the disk and the scheduler; `full` also re-reads every directory."""
+        ...
+
+    async def groups(
+        self, action_index: int, statuses: Sequence[Status], start: int, length: int
+    ) -> GroupsPage:
+        """A page of the groups formed from an action's directories with these statuses."""
+        ...
+
+    async def group_directories(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        group: int | None,
+        start: int,
+        length: int,
+    ) -> DirectoriesPage:
+        """A page of the directories of group `group` (from 0), or of all groups in order."""
+        ...
+
+    async def plan(
+        self, action_index: int | None, groups: Sequence[int] | None, limit: int | None
+    ) -> Plan:
+        """What would be submitted: one action or all; these eligible groups (from 0) or all."""
+        ...
+
+    def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+        """Carry out a plan that a person confirmed."""
+        ...
+
+    async def jobs(self) -> JobsView:
+        """Poll the scheduler and list this project's jobs."""
+        ...
+
+    async def cancel(self, tokens: Sequence[str]) -> tuple[CancelResult, ...]:
+        """Cancel these jobs."""
+        ...
+
+    async def log_tail(self, token: str, lines: int) -> LogTail:
+        """The last lines of a job's log."""
+        ...
+
+    def changes(self) -> AsyncIterator[str]:
+        """Yields a word ("completed", "workspace", "workflow", "jobs") whenever disk changes."""
+        ...
+
+    async def close(self) -> None:
+        """Stop watching and let go of everything."""
+        ...

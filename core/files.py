@@ -1,0 +1,99 @@
+"""Files that are never half written: write-temp, fsync, rename; and reads that are bounded."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from rowtui.core.errors import RowtuiError
+
+
+def temporary_sibling(path: Path) -> Path:
+    """A new hidden name beside `path`, on the same file system, that ends in `.tmp`."""
+    return path.parent / f".{path.name}.{secrets.token_hex(8)}.tmp"
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Create `path` (it must not exist), write it and fsync it. Mode: the user's umask."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames and links in `folder` durable. File systems that cannot are left alone."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Replace `path` with `data`: readers see all of the old or all of the new.
+
+    Raises: OSError; the old content is then untouched and no temporary file is left.
+    """
+    temporary = temporary_sibling(path)
+    try:
+        write_synced(temporary, data)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_folder(path.parent)
+
+
+def publish_new(path: Path, data: bytes) -> bool:
+    """Create `path` with `data` in one step; False if somebody else was faster.
+
+    link(2) is the compare-and-swap: it works on every shared file system that we know of.
+    """
+    temporary = temporary_sibling(path)
+    try:
+        write_synced(temporary, data)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        sync_folder(path.parent)
+        return True
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+
+
+def read_bounded(path: Path, limit: int) -> bytes:
+    """All of a regular file of at most `limit` bytes.
+
+    Raises: OSError; RowtuiError if it is larger, or not a regular file (a pipe would hang).
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise RowtuiError(f"{path} is not a regular file")
+        if status.st_size > limit:
+            raise RowtuiError(
+                f"{path} has {status.st_size:,} bytes, more than the {limit:,} that are allowed"
+            )
+        chunks = []
+        left = limit + 1
+        while left > 0 and (chunk := os.read(fd, min(left, 1 << 20))):
+            chunks.append(chunk)
+            left -= len(chunk)
+        if left <= 0:
+            raise RowtuiError(f"{path} grew past the {limit:,} bytes that are allowed")
+        return b"".join(chunks)
+    finally:
+        os.close(fd)

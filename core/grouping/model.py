@@ -1,0 +1,99 @@
+"""Groups, job requests and the status of every directory, as values."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from rowtui.core.state.model import DirectorySet
+from rowtui.core.text import Cost
+from rowtui.core.workflow.model import Action
+
+
+class Status(enum.Enum):
+    """The status of a directory for an action; the first that holds, in this order (Row A4.1).
+
+    FAILED is ours: eligible, but the last job ended without making the products.
+    """
+
+    COMPLETED = "completed"
+    SUBMITTED = "submitted"
+    FAILED = "failed"
+    ELIGIBLE = "eligible"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An ordered list of directories that one job will process. `indices` are positions."""
+
+    action: Action
+    indices: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """An action on a group with its total resources, before anyone chose where it goes.
+
+    Units: processes, CPUs and GPUs are counts for the whole job; `walltime_seconds` likewise.
+    """
+
+    group: Group
+    processes: int
+    cpus: int
+    gpus: int
+    walltime_seconds: int
+    cost: Cost
+    attempt: int = 1
+    depends_on: tuple[int, ...] = ()  # indices into the same list of requests
+
+    @property
+    def action(self) -> Action:
+        """The action that will run."""
+        return self.group.action
+
+
+@dataclass(frozen=True, slots=True)
+class ActionStatus:
+    """The directories of one action element by status, as sets, and what is left to pay.
+
+    `eligible` includes `failed`: a failed directory may be submitted again, as in Row.
+    `problem` is not empty when the action's directories could not be told (an incomparable
+    include, say); the sets are then empty.
+    """
+
+    action: Action
+    completed: DirectorySet = 0
+    submitted: DirectorySet = 0
+    eligible: DirectorySet = 0
+    waiting: DirectorySet = 0
+    failed: DirectorySet = 0
+    remaining_cost: Cost = Cost()
+    problem: str = ""
+
+    def members(self, status: Status) -> DirectorySet:
+        """The set for one status. ELIGIBLE includes FAILED."""
+        sets = {
+            Status.COMPLETED: self.completed,
+            Status.SUBMITTED: self.submitted,
+            Status.ELIGIBLE: self.eligible,
+            Status.WAITING: self.waiting,
+            Status.FAILED: self.failed,
+        }
+        return sets[status]
+
+    def status_of(self, position: int) -> Status | None:
+        """The status of one directory; None if the action does not include it."""
+        for status in Status:
+            if self.members(status) >> position & 1:
+                return status
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class StatusTable:
+    """One row for each action element, in file order. `directories` is how many there are."""
+
+    rows: tuple[ActionStatus, ...]
+    directories: int
+    bad: int = 0

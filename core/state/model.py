@@ -1,0 +1,141 @@
+"""What is known of a project at one generation: an immutable snapshot.
+
+Directories are positions 0..n-1 in the list of names sorted by bytes. A set of directories is a
+Python integer used as a bit set (bit i is position i): `&`, `|`, `~` and `bit_count` on a million
+directories take microseconds and need no numpy (measured: docs/architecture.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+DirectorySet = int
+
+
+class Column(Protocol):
+    """One JSON pointer over all directories, rank-encoded.
+
+    `codes[i]` is the rank of directory i's value among `distinct`, which is sorted in an order
+    that extends Row's comparison (kind, then value; equal values share a rank); `missing` is the
+    code of directories that do not have the pointer. `mixed` says that some two distinct values
+    have no order in Row's sense, so that whoever orders by this column must compare exactly.
+    """
+
+    pointer: str
+    codes: Sequence[int]
+    distinct: Sequence[Any]
+    mixed: bool
+
+    @property
+    def missing(self) -> int:
+        """`len(distinct)`."""
+        ...
+
+
+class Directories(Protocol):
+    """The directories of a workspace as columns: names sorted by bytes, and their values."""
+
+    @property
+    def bad(self) -> Mapping[int, str]:
+        """Directories that are set aside, and why (unreadable value file, ...)."""
+        ...
+
+    def __len__(self) -> int:
+        """How many directories there are, bad ones included."""
+        ...
+
+    def name(self, position: int) -> str:
+        """The name; bytes that are not UTF-8 appear as surrogates (os.fsdecode)."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """All names in order."""
+        ...
+
+    def position(self, name: str) -> int | None:
+        """Where a name is, or None."""
+        ...
+
+    def value(self, position: int) -> Any:
+        """The directory's JSON value; None without a value file."""
+        ...
+
+    def column(self, pointer: str) -> Column:
+        """The column of a JSON pointer; computed when it is not stored."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """One (action, directory) that is with a scheduler. `job_id` 0: reserved, id not yet known."""
+
+    cluster: str
+    job_id: int
+    token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an (action, directory) is shown as failed: how its last job ended."""
+
+    cluster: str
+    job_id: int
+    token: str
+    reason: str  # e.g. "exit code 2", "time limit", "cancelled", "ended without a word"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A project's records at one generation. Positions refer to `directories`.
+
+    Every action name of the workflow has an entry in `completed` (maybe 0). `failed` only holds
+    directories whose last job ended without making their products.
+    """
+
+    generation: int
+    directories: Directories
+    completed: Mapping[str, DirectorySet]
+    submitted: Mapping[str, Mapping[int, Submitted]] = field(default_factory=dict)
+    failed: Mapping[str, Mapping[int, Failure]] = field(default_factory=dict)
+
+    @property
+    def everything(self) -> DirectorySet:
+        """All directories that are not set aside."""
+        every = (1 << len(self.directories)) - 1
+        return every & ~bit_set(self.directories.bad)
+
+    def submitted_set(self, action: str) -> DirectorySet:
+        """The directories with a submitted record for the action, on any cluster."""
+        return bit_set(self.submitted.get(action, {}))
+
+    def failed_set(self, action: str) -> DirectorySet:
+        """The directories whose last job for the action failed."""
+        return bit_set(self.failed.get(action, {}))
+
+
+def bit_set(positions: Iterable[int]) -> DirectorySet:
+    """The set of these positions. O(n + max/8), not O(n * max)."""
+    listed = list(positions)
+    if not listed:
+        return 0
+    cells = bytearray((max(listed) >> 3) + 1)
+    for position in listed:
+        cells[position >> 3] |= 1 << (position & 7)
+    return int.from_bytes(cells, "little")
+
+
+def positions(members: DirectorySet) -> list[int]:
+    """The positions in a set, ascending."""
+    found = []
+    base = 0
+    data = members.to_bytes((members.bit_length() + 7) >> 3, "little")
+    for cell in data:
+        if cell:
+            found.extend([base + bit for bit in _BITS[cell]])
+        base += 8
+    return found
+
+
+_BITS = tuple(tuple(bit for bit in range(8) if cell >> bit & 1) for cell in range(256))

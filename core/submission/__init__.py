@@ -1,0 +1,1 @@
+"""Job request -> plan -> script -> journal -> submit, exactly once."""

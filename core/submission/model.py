@@ -1,0 +1,108 @@
+"""Plans, and what the journal says of them. Immutable, and byte-stable as JSON."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from rowtui.core.text import Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a job goes. `partition` is "" for a scheduler without partitions."""
+
+    cluster: str
+    partition: str = ""
+
+    def __str__(self) -> str:
+        """`cluster/partition`."""
+        return f"{self.cluster}/{self.partition}" if self.partition else self.cluster
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedJob:
+    """One scheduler job: everything that would be sent, and why it would go there.
+
+    `token` is unique to this job for ever; `depends_on` holds tokens of the same plan.
+    `directories` are names (os.fsdecode form) in the order in which they are processed.
+    """
+
+    token: str
+    name: str
+    action: str
+    action_index: int
+    directories: tuple[str, ...]
+    destination: Destination
+    script: str
+    log_path: str
+    processes: int
+    cpus: int
+    gpus: int
+    memory_mb: int | None
+    walltime_seconds: int
+    cost: Cost
+    attempt: int = 1
+    warnings: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()  # why this destination, and why not the others
+    depends_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An ordered list of jobs that the user confirms as a whole. `id` is the hash of the rest."""
+
+    id: str
+    created: str  # ISO 8601, UTC
+    user: str
+    cluster: str
+    scheduler: str
+    jobs: tuple[PlannedJob, ...]
+    cost: Cost
+    warnings: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()  # groups left out, a sentence each (submit_whole, ...)
+
+
+class Step(enum.Enum):
+    """Where one job of a plan stands."""
+
+    PLANNED = "planned"
+    SENDING = "sending"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    UNKNOWN = "unknown"
+    ABANDONED = "abandoned"  # never reached the scheduler; fenced off, so it never will run
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One line of the journal. `at`: epoch seconds. `detail`: the reason, exit code, ..."""
+
+    token: str
+    plan_id: str
+    step: Step
+    at: float
+    job_id: int = 0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """A job of ours: what was planned and what is known of it by now."""
+
+    token: str
+    plan_id: str
+    cluster: str
+    partition: str
+    action: str
+    directories: tuple[str, ...]
+    name: str
+    step: Step
+    job_id: int
+    submitted_at: float
+    log_path: str
+    user: str = ""
+    ended_at: float = 0.0
+    exit_code: int | None = None
+    end_reason: str = ""  # "" while it runs or when it ended well

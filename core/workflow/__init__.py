@@ -1,0 +1,1 @@
+"""workflow.toml -> Workflow: parse, inherit, validate, with a position for every problem."""

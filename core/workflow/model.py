@@ -1,0 +1,146 @@
+"""The data types of a workflow, after inheritance: what workflow.toml says, checked and frozen.
+
+Source: Row's workflow.toml (0.3 to 1.x); every field is Row's key of the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rowtui.core.errors import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """How many processes a job runs: `value` in all, or `value` for each directory."""
+
+    value: int = 1
+    per_directory: bool = False
+
+    def total(self, directories: int) -> int:
+        """Processes of one job on that many directories."""
+        return self.value * directories if self.per_directory else self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Walltime:
+    """A time limit in whole seconds, for the job or for each directory of it."""
+
+    seconds: int = 3600
+    per_directory: bool = True
+
+    def total_seconds(self, directories: int) -> int:
+        """Seconds that one job on that many directories may take."""
+        return self.seconds * directories if self.per_directory else self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What one job of an action asks for. None means that the key was not set."""
+
+    processes: Processes = Processes()
+    threads_per_process: int | None = None
+    gpus_per_process: int | None = None
+    walltime: Walltime = Walltime()
+    memory_per_cpu_mb: int | None = None
+    memory_per_gpu_mb: int | None = None
+
+    def total_cpus(self, directories: int) -> int:
+        """Processes times threads."""
+        return self.processes.total(directories) * (self.threads_per_process or 1)
+
+    def total_gpus(self, directories: int) -> int:
+        """Processes times GPUs."""
+        return self.processes.total(directories) * (self.gpus_per_process or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`[pointer, operator, operand]`; operator is one of `<`, `<=`, `==`, `>=`, `>`."""
+
+    pointer: str
+    operator: str
+    operand: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """All conditions must hold, evaluated in order with short circuit. Empty is true."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRule:
+    """How an action's directories are chosen, ordered and cut into groups."""
+
+    include: tuple[Selector, ...] = ()  # any of them; empty: every directory
+    sort_by: tuple[str, ...] = ()
+    split_by_sort_key: bool = False
+    reverse_sort: bool = False
+    maximum_size: int | None = None
+    submit_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitOptions:
+    """`submit_options.<cluster>` of an action."""
+
+    account: str | None = None
+    setup: str | None = None
+    custom: tuple[str, ...] = ()
+    partition: str | None = None
+    output_file_path: str | None = None
+    output_file_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One `[[action]]` element after inheritance. Several elements may share a name."""
+
+    index: int
+    name: str
+    command: str
+    launchers: tuple[str, ...] = ()
+    previous_actions: tuple[str, ...] = ()
+    products: tuple[str, ...] = ()
+    resources: Resources = Resources()
+    group: GroupRule = GroupRule()
+    submit_options: Mapping[str, SubmitOptions] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """One workflow.toml. `root` is the project: the canonical folder that holds the file.
+
+    `problems` are those that concern single actions or are mere warnings: the project can be
+    opened and shown, and `submit` refuses the actions that have an error. Problems that make the
+    whole file unusable are raised as `WorkflowError` instead.
+    """
+
+    root: Path
+    workspace_path: str = "workspace"  # as written: relative to root, or absolute
+    value_file: str | None = None
+    actions: tuple[Action, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The workflow.toml itself."""
+        return self.root / "workflow.toml"
+
+    @property
+    def workspace(self) -> Path:
+        """The folder of directories."""
+        return self.root / self.workspace_path
+
+    def action_names(self) -> tuple[str, ...]:
+        """Each name once, in file order."""
+        return tuple(dict.fromkeys(action.name for action in self.actions))
+
+    def named(self, name: str) -> tuple[Action, ...]:
+        """The elements with that name, in file order."""
+        return tuple(action for action in self.actions if action.name == name)

@@ -1,0 +1,1 @@
+"""Directories and values on disk: discovery, reading, scanning for products, watching."""

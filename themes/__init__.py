@@ -1,0 +1,1 @@
+"""Themes: one TOML file per theme, data only."""
