@@ -1,0 +1,65 @@
+"""Completion in the shell, through argcomplete; loaded only while a shell asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def complete(parser: argparse.ArgumentParser) -> None:
+    """Answer the shell and exit. Actions, clusters and directories come from the project."""
+    import argcomplete
+
+    for sub in _all_parsers(parser):
+        for action in sub._actions:
+            completer = _COMPLETERS.get(action.dest)
+            if completer is not None:
+                action.completer = completer  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser)
+
+
+def _all_parsers(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    found = [parser]
+    for action in parser._actions:
+        if isinstance(action.choices, dict):
+            for sub in action.choices.values():
+                found += _all_parsers(sub)
+    return found
+
+
+def _actions(**_: Any) -> list[str]:
+    from rowtui.core.errors import RowtuiError
+    from rowtui.core.workflow.find import find_project
+    from rowtui.core.workflow.load import load_workflow
+
+    try:
+        return list(load_workflow(find_project()).action_names())
+    except (RowtuiError, OSError):
+        return []
+
+
+def _directories(prefix: str, **_: Any) -> list[str]:
+    import os
+
+    from rowtui.core.errors import RowtuiError
+    from rowtui.core.workflow.find import find_project
+    from rowtui.core.workflow.load import load_workflow
+
+    try:
+        workspace = load_workflow(find_project()).workspace
+        return [entry.name for entry in os.scandir(workspace) if entry.name.startswith(prefix)]
+    except (RowtuiError, OSError):
+        return []
+
+
+def _clusters(**_: Any) -> list[str]:
+    import os
+
+    from rowtui.core.clusters.load import load_clusters
+
+    return [cluster.name for cluster in load_clusters(os.environ).clusters]
+
+
+_COMPLETERS = {"action": _actions, "directories": _directories, "cluster": _clusters}

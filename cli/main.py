@@ -1,0 +1,111 @@
+"""The entry point: parse, run one command, and turn whatever happens into words and a code.
+
+Exit codes: 0 done, 1 an error that is explained, 2 usage, 130 interrupted. An unexpected
+exception becomes one line and a log file with the details; no traceback reaches a person.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from rowtui.cli.output import Output
+
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `rowtui` with these arguments (default: the process's) and return its exit code."""
+    from rowtui.cli.parser import build_parser
+
+    parser = build_parser()
+    if "_ARGCOMPLETE" in os.environ:
+        from rowtui.cli.complete import complete
+
+        complete(parser)
+    try:
+        args = parser.parse_args(argv)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 2
+    return run(args)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the parsed command."""
+    from importlib import import_module
+
+    from rowtui.core.errors import InvalidFileError, RowtuiError
+
+    out = None
+    try:
+        out = _output(args)
+        module = import_module(f"rowtui.cli.commands.{args.command}")
+        code: int = module.run(args, out)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python must not complain while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except InvalidFileError as error:
+        (out or _plain_output()).problems(error.problems)
+        return 1
+    except RowtuiError as error:
+        (out or _plain_output()).error(str(error))
+        return 1
+    except Exception as error:  # the last line of defence
+        (out or _plain_output()).error(_explain_unexpected(error))
+        return 1
+    return code
+
+
+def _output(args: argparse.Namespace) -> Output:
+    from rowtui.cli.output import WARN, Output
+    from rowtui.cli.parser import environment_flag, environment_word
+
+    level = WARN + getattr(args, "verbose", 0) - getattr(args, "quiet", 0)
+    return Output(
+        level=level,
+        color=getattr(args, "color", None) or environment_word("COLOR", "auto") or "auto",
+        progress=not (getattr(args, "no_progress", False) or environment_flag("NO_PROGRESS")),
+        keep=not (getattr(args, "clear_progress", False) or environment_flag("CLEAR_PROGRESS")),
+    )
+
+
+def _plain_output() -> Output:
+    from rowtui.cli.output import Output
+
+    return Output(color="never", progress=False)
+
+
+def _explain_unexpected(error: Exception) -> str:
+    """One line for the person, the details for whoever mends it."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}"
+    import tempfile
+    import traceback
+
+    from rowtui.core import __version__
+
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="rowtui-error-", suffix=".log", delete=False
+    ) as log:
+        log.write(f"rowtui {__version__}, Python {sys.version}\n")
+        traceback.print_exception(error, file=log)
+    return (
+        f"rowtui met something unexpected: {type(error).__name__}: {error}\n"
+        f"The details are in {log.name}; please report them."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""Where the command line writes: results to stdout, messages to stderr, colours where wanted.
+
+Messages have Row's shape, `[WARN  rowtui] text`, with continuation lines indented.
+Source: Row A8.1.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rowtui.core.errors import Problem
+
+ERROR, WARN, INFO, DEBUG, TRACE = range(1, 6)
+_NAMES = {ERROR: "ERROR", WARN: "WARN", INFO: "INFO", DEBUG: "DEBUG", TRACE: "TRACE"}
+
+_CODES = {
+    "bold": "1",
+    "dim": "2",
+    "italic": "3",
+    "underline": "4",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "cyan": "36",
+}
+_LEVEL_STYLES = {ERROR: "red bold", WARN: "yellow", INFO: "green", DEBUG: "blue", TRACE: "cyan"}
+
+
+def wants_color(when: str, stream: TextIO) -> bool:
+    """Whether to colour, for `--color auto|always|never` (Row A8.1)."""
+    if when != "auto":
+        return when == "always"
+    if os.environ.get("CLICOLOR_FORCE", "0") != "0":
+        return True
+    if os.environ.get("NO_COLOR") or os.environ.get("CLICOLOR") == "0":
+        return False
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+class Output:
+    """The two streams of one command. `level`: messages above it are dropped (WARN by default)."""
+
+    def __init__(
+        self, *, level: int = WARN, color: str = "auto", progress: bool = True, keep: bool = True
+    ) -> None:
+        self.level = level
+        self.color = wants_color(color, sys.stdout)
+        self.message_color = wants_color(color, sys.stderr)
+        self.progress = progress and sys.stderr.isatty()
+        self.keep_progress = keep
+
+    def style(self, text: str, style: str) -> str:
+        """`text` in a style such as "bold yellow", or as it is without colours."""
+        return paint(text, style) if self.color else text
+
+    def print(self, text: str = "") -> None:
+        """A line of the result."""
+        sys.stdout.write(text + "\n")
+
+    def write(self, text: str) -> None:
+        """A part of the result, as it is."""
+        sys.stdout.write(text)
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """Many lines of the result, written in large pieces."""
+        batch: list[str] = []
+        for line in lines:
+            batch.append(line)
+            if len(batch) >= 4096:
+                sys.stdout.write("\n".join(batch) + "\n")
+                batch.clear()
+        if batch:
+            sys.stdout.write("\n".join(batch) + "\n")
+
+    def message(self, level: int, text: str) -> None:
+        """A message for people, on stderr."""
+        if level > self.level:
+            return
+        name = f"{_NAMES[level]:<5}"
+        if self.message_color:
+            name = paint(name, _LEVEL_STYLES[level])
+        shown = "\n    ".join(visible(line) for line in text.split("\n"))
+        sys.stdout.flush()
+        sys.stderr.write(f"[{name} rowtui] {shown}\n")
+        sys.stderr.flush()
+
+    def error(self, text: str) -> None:
+        """Something did not work."""
+        self.message(ERROR, text)
+
+    def warn(self, text: str) -> None:
+        """Something to know."""
+        self.message(WARN, text)
+
+    def info(self, text: str) -> None:
+        """Something to know, with -v."""
+        self.message(INFO, text)
+
+    def debug(self, text: str) -> None:
+        """Something to know, with -vv."""
+        self.message(DEBUG, text)
+
+    def problems(self, problems: Iterable[Problem]) -> None:
+        """Each problem of a file, with its place."""
+        for problem in problems:
+            self.message(ERROR if problem.severity == "error" else WARN, str(problem))
+
+
+def paint(text: str, style: str) -> str:
+    """`text` between SGR codes for a style such as "bold yellow"."""
+    codes = ";".join(_CODES[word] for word in style.split())
+    return f"\x1b[{codes}m{text}\x1b[0m"

@@ -1,0 +1,397 @@
+"""The command line's grammar: every command, option and help text, and nothing else.
+
+Row's commands keep Row's options; ours come beside them. Source: Row A8, DESIGN of rowtui §7.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any, NoReturn
+
+from rowtui.core import __version__
+from rowtui.core.errors import RowtuiError
+
+TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
+FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
+
+_EPILOG = """\
+Examples:
+  rowtui                          open the dashboard on the project of this folder
+  rowtui show status              what is completed, submitted, eligible and waiting
+  rowtui submit -a equilibrate    submit one action's eligible groups, after asking
+  rowtui plan --json              what would be submitted, where, why and at what cost
+  rowtui demo                     a small project that runs by itself
+
+rowtui COMMAND --help has examples for each command."""
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Row says `Usage:`; scripts look for it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=32, width=_help_width())
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        super().add_usage(usage, actions, groups, "Usage: " if prefix is None else prefix)
+
+
+def _help_width() -> int:
+    """As wide as the terminal, at most 100."""
+    try:
+        return min(os.get_terminal_size().columns, 100) - 2
+    except OSError:
+        return 98
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors end with a hint and exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, how it is used, and where help is."""
+        self.exit(2, f"error: {message}\n\n{self.format_usage()}\nFor more, try '--help'.\n")
+
+
+def _environment(name: str) -> str | None:
+    """`ROWTUI_<name>`, else Row's `ROW_<name>`."""
+    return os.environ.get(f"ROWTUI_{name}", os.environ.get(f"ROW_{name}"))
+
+
+def environment_flag(name: str) -> bool:
+    """A yes/no variable. Raises: RowtuiError for any other word."""
+    word = (_environment(name) or "").lower()
+    if word in TRUE_WORDS:
+        return True
+    if word in FALSE_WORDS:
+        return False
+    raise RowtuiError(f"ROW_{name} is '{word}'", "use true or false")
+
+
+def environment_number(name: str, default: int) -> int:
+    """A number from the environment. Raises: RowtuiError if it is none."""
+    text = _environment(name)
+    if not text:
+        return default
+    if not text.isdecimal():
+        raise RowtuiError(f"ROW_{name} is '{text}', not a number")
+    return int(text)
+
+
+def environment_word(name: str, default: str | None) -> str | None:
+    """A word from the environment."""
+    return _environment(name) or default
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError("must not be negative")
+    return number
+
+
+_positive.__name__ = _count.__name__ = "number"
+
+
+def _common() -> argparse.ArgumentParser:
+    """The options that every command takes, before or after its name."""
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    group = common.add_argument_group("Common options")
+    group.add_argument(
+        "--cluster", metavar="NAME", help="use this cluster instead of the recognised one"
+    )
+    group.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        metavar="WHEN",
+        help="auto, always or never [default: auto]",
+    )
+    group.add_argument(
+        "--io-threads",
+        type=_positive,
+        metavar="N",
+        help="file operations under way at once [default: 8]",
+    )
+    group.add_argument("--no-progress", action="store_true", help="no progress bars")
+    group.add_argument("--clear-progress", action="store_true", help="wipe finished bars")
+    group.add_argument("-v", "--verbose", action="count", help="say more (repeat for more)")
+    group.add_argument("-q", "--quiet", action="count", help="say less (repeat for less)")
+    return common
+
+
+def build_parser() -> Parser:
+    """The whole grammar. Parsed arguments carry `command`, the module's name in cli/commands."""
+    common = _common()
+    parser = Parser(
+        prog="rowtui",
+        description="Run thousands of directories through a workflow on HPC clusters.",
+        epilog=_EPILOG,
+        formatter_class=_Help,
+        parents=[common],
+    )
+    parser.add_argument("-V", "--version", action="version", version=f"rowtui {__version__}")
+    parser.add_argument(
+        "--read-only", action="store_true", help="open the dashboard without any verb that acts"
+    )
+    parser.add_argument("--theme", metavar="NAME", help="the dashboard's theme")
+    parser.set_defaults(command="dashboard")
+    commands = parser.add_subparsers(title="Commands", metavar="COMMAND", parser_class=Parser)
+
+    def add(into: Any, name: str, module: str, text: str, examples: str = "") -> Parser:
+        sub: Parser = into.add_parser(
+            name,
+            help=text,
+            description=text[0].upper() + text[1:] + ".",
+            epilog=f"Examples:\n{examples}" if examples else None,
+            formatter_class=_Help,
+            parents=[common],
+        )
+        sub.set_defaults(command=module)
+        return sub
+
+    _add_show(commands, add)
+    _add_project_commands(commands, add)
+    _add_job_commands(commands, add)
+    return parser
+
+
+def _directories(parser: Parser, text: str) -> None:
+    parser.add_argument("directories", nargs="*", metavar="DIRECTORIES", help=text)
+
+
+def _json(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def _add_show(commands: Any, add: Any) -> None:
+    show = add(commands, "show", "", "show the project: status, directories, jobs, clusters")
+    show.set_defaults(command="show")
+    shows = show.add_subparsers(
+        title="Commands", metavar="WHAT", parser_class=Parser, required=True
+    )
+
+    status = add(
+        shows,
+        "status",
+        "show_status",
+        "how many directories of each action are completed, submitted, eligible and waiting",
+        "  rowtui show status\n  rowtui show status --eligible -a 'run_*'\n"
+        "  rowtui show status dir1 dir2\n  rowtui show status --json",
+    )
+    _directories(status, "count these only; - reads names from standard input")
+    status.add_argument(
+        "-a", "--action", default="*", metavar="PATTERN", help="actions that match [default: *]"
+    )
+    for name in ("completed", "submitted", "eligible", "waiting"):
+        status.add_argument(
+            f"--{name}", action="store_true", help=f"actions with {name} directories"
+        )
+    status.add_argument("--all", action="store_true", help="all actions, also those without any")
+    status.add_argument("--no-header", action="store_true", help="no table header")
+    _json(status)
+
+    directories = add(
+        shows,
+        "directories",
+        "show_directories",
+        "list directories, in the groups of an action, with status, job and values",
+        "  rowtui show directories\n  rowtui show directories -a sample --eligible --value /T\n"
+        "  rowtui show directories -a sample --short -n 1 | xargs ls",
+    )
+    _directories(directories, "list these only; - reads names from standard input")
+    directories.add_argument("-a", "--action", metavar="NAME", help="the directories of an action")
+    for name in ("completed", "submitted", "eligible", "waiting", "failed"):
+        directories.add_argument(f"--{name}", action="store_true", help=f"{name} directories")
+    directories.add_argument(
+        "-n", "--n-groups", type=_count, metavar="N", help="at most the first N groups"
+    )
+    directories.add_argument("--no-header", action="store_true", help="no table header")
+    directories.add_argument(
+        "--no-separate-groups", action="store_true", help="no empty line between groups"
+    )
+    directories.add_argument("--short", action="store_true", help="names only")
+    directories.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        metavar="POINTER",
+        help="a column with this element of each directory's value (repeat for more)",
+    )
+    _json(directories)
+
+    jobs = add(
+        shows,
+        "jobs",
+        "show_jobs",
+        "list this project's jobs",
+        "  rowtui show jobs\n  rowtui show jobs --long\n  rowtui show jobs --short | xargs scancel",
+    )
+    _directories(jobs, "jobs on these only; - reads names from standard input")
+    jobs.add_argument(
+        "-a", "--action", default="*", metavar="PATTERN", help="actions that match [default: *]"
+    )
+    jobs.add_argument("--no-header", action="store_true", help="no table header")
+    jobs.add_argument("--short", action="store_true", help="job ids only")
+    jobs.add_argument(
+        "-l", "--long", action="store_true", help="with state, time and reason; ended ones too"
+    )
+    _json(jobs)
+
+    cluster = add(
+        shows,
+        "cluster",
+        "show_cluster",
+        "show the cluster's configuration",
+        "  rowtui show cluster\n  rowtui show cluster --all --short",
+    )
+    cluster.add_argument("--all", action="store_true", help="all clusters")
+    cluster.add_argument("--short", action="store_true", help="names only")
+    _json(cluster)
+
+    launchers = add(
+        shows, "launchers", "show_launchers", "show the launchers", "  rowtui show launchers --all"
+    )
+    launchers.add_argument("--all", action="store_true", help="for all clusters")
+    launchers.add_argument("--short", action="store_true", help="names only")
+    _json(launchers)
+
+
+def _add_project_commands(commands: Any, add: Any) -> None:
+    init = add(
+        commands,
+        "init",
+        "init",
+        "start a new project in a folder",
+        "  rowtui init my_project\n  rowtui init --signac .",
+    )
+    init.add_argument("directory", metavar="DIRECTORY", help="the folder; made if it is missing")
+    which = init.add_mutually_exclusive_group()
+    which.add_argument("--signac", action="store_true", help="for a signac workspace")
+    which.add_argument("-w", "--workspace", metavar="NAME", help="[default: workspace]")
+
+    scan = add(
+        commands,
+        "scan",
+        "scan",
+        "look at the directories again: completed actions, lost products, edited values",
+        "  rowtui scan\n  rowtui scan -a sample dir1 dir2\n  ls workspace | rowtui scan -",
+    )
+    _directories(scan, "these only; - reads names from standard input")
+    scan.add_argument("-a", "--action", metavar="NAME", help="this action only [default: all]")
+    _json(scan)
+
+    clean = add(
+        commands,
+        "clean",
+        "clean",
+        "remove cached state; everything is found again, but job ids are lost",
+        "  rowtui clean --directory\n  rowtui clean --completed && rowtui scan",
+    )
+    for name, what in (
+        ("directory", "the cache of directories and values"),
+        ("submitted", "the record of submitted jobs"),
+        ("completed", "the record of completed actions"),
+    ):
+        clean.add_argument(f"--{name}", action="store_true", help=what)
+    clean.add_argument("--force", action="store_true", help="even while jobs are submitted")
+
+    doctor = add(
+        commands,
+        "doctor",
+        "doctor",
+        "say which cluster this is and why, and what is missing or wrong",
+        "  rowtui doctor\n  rowtui doctor --json",
+    )
+    _json(doctor)
+
+    demo = add(
+        commands,
+        "demo",
+        "demo",
+        "make a small real project, run it and open the dashboard on it",
+        "  rowtui demo\n  rowtui demo --headless\n  rowtui demo --keep ~/rowtui-demo",
+    )
+    demo.add_argument("--headless", action="store_true", help="text only; runs to the end")
+    demo.add_argument("--keep", metavar="FOLDER", help="make it here and keep it")
+    demo.add_argument(
+        "--directories", type=_positive, default=240, metavar="N", help="[default: 240]"
+    )
+
+    completion = add(
+        commands,
+        "completion",
+        "completion",
+        "print a script that completes rowtui's commands in your shell",
+        '  eval "$(rowtui completion bash)"\n  rowtui completion fish | source',
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
+
+
+def _add_job_commands(commands: Any, add: Any) -> None:
+    def selection(parser: Parser) -> None:
+        _directories(parser, "these only; - reads names from standard input")
+        parser.add_argument(
+            "-a", "--action", default="*", metavar="PATTERN", help="actions that match"
+        )
+        parser.add_argument("-n", type=_count, metavar="N", help="at most N jobs")
+
+    plan = add(
+        commands,
+        "plan",
+        "plan",
+        "show what would be submitted, where and why, and what it may cost",
+        "  rowtui plan\n  rowtui plan -a sample -n 1 --scripts\n  rowtui plan --json > plan.json",
+    )
+    selection(plan)
+    plan.add_argument("--scripts", action="store_true", help="with the job scripts")
+    _json(plan)
+
+    submit = add(
+        commands,
+        "submit",
+        "submit",
+        "submit eligible groups to the scheduler, after asking",
+        "  rowtui submit\n  rowtui submit -a sample -n 10\n  rowtui submit --dry-run\n"
+        "  rowtui submit --cluster none        run now, in this terminal",
+    )
+    selection(submit)
+    submit.add_argument("--dry-run", action="store_true", help="print the scripts instead")
+    submit.add_argument("--yes", action="store_true", help="do not ask")
+    submit.add_argument(
+        "--detach", action="store_true", help="do not follow the jobs (cluster local)"
+    )
+    _json(submit)
+
+    logs = add(
+        commands,
+        "logs",
+        "logs",
+        "show what a job has written",
+        "  rowtui logs 12\n  rowtui logs -f 12\n  rowtui logs dir1 -a sample",
+    )
+    logs.add_argument("job", metavar="JOB", help="a job id, or a directory's last job")
+    logs.add_argument("-a", "--action", metavar="NAME", help="the directory's job for this action")
+    logs.add_argument("-f", "--follow", action="store_true", help="go on as it grows")
+    logs.add_argument(
+        "-n", "--lines", type=_count, default=0, metavar="N", help="the last N lines [default: all]"
+    )
+    logs.add_argument("--path", action="store_true", help="only print where the log is")
+
+    cancel = add(
+        commands,
+        "cancel",
+        "cancel",
+        "cancel jobs of this project, after asking",
+        "  rowtui cancel 12 13\n  rowtui cancel -a sample\n  rowtui cancel --all --yes",
+    )
+    cancel.add_argument("jobs", nargs="*", metavar="JOB", help="job ids")
+    cancel.add_argument("-a", "--action", metavar="PATTERN", help="all jobs of these actions")
+    cancel.add_argument("--all", action="store_true", help="all jobs of this project")
+    cancel.add_argument("--yes", action="store_true", help="do not ask")
+    _json(cancel)

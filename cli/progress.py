@@ -1,0 +1,58 @@
+"""A progress bar on stderr, for work that takes more than a moment."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rowtui.cli.output import Output
+
+WIDTH = 30
+REDRAW_SECONDS = 0.1  # ten frames a second look smooth and cost nothing over SSH
+PATIENCE_SECONDS = 0.3  # shorter work shows no bar at all
+
+
+class Progress:
+    """A bar that appears when the work turns out to be long. Without a terminal: silent."""
+
+    def __init__(self, out: Output, title: str) -> None:
+        self.out = out
+        self.title = title
+        self.started = time.monotonic()
+        self.drawn_at = 0.0
+        self.visible = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """Report that `done` of `total` are done."""
+        if not self.out.progress:
+            return
+        now = time.monotonic()
+        if now - self.started < PATIENCE_SECONDS:
+            return
+        if now - self.drawn_at < REDRAW_SECONDS and done < total:
+            return
+        self.drawn_at = now
+        self.visible = True
+        share = done / total if total else 1.0
+        filled = "█" * int(share * WIDTH)
+        rate = done / max(now - self.started, 1e-9)
+        left = (total - done) / rate if rate else 0.0
+        sys.stderr.write(
+            f"\r\x1b[K{self.title} {filled:░<{WIDTH}} {done:,}/{total:,} ({_clock(left)} left)"
+        )
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Leave the bar on its line, or wipe it."""
+        if self.visible:
+            sys.stderr.write("\n" if self.out.keep_progress else "\r\x1b[K")
+            sys.stderr.flush()
+            self.visible = False
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

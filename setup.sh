@@ -1,0 +1,123 @@
+#!/bin/sh
+# Installs rowtui into .venv beside this file and runs it.
+#
+#   ./setup.sh demo    install, then run the demo project and open the dashboard on it
+#   ./setup.sh test    install with the test tools, then run every check and test
+#   ./setup.sh dev     install with the test tools; the checkout itself is what runs
+#
+# Needs Python 3.11 or newer. What else is missing is installed with apt-get where that is
+# possible (as root or with passwordless sudo), and named in one line where it is not.
+set -eu
+cd "$(dirname "$0")"
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "setup.sh: $*"; exit 1; }
+
+usage() { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit "$1"; }
+
+find_python() {
+    for name in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
+        [ -n "$name" ] || continue
+        if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            command -v "$name"
+            return
+        fi
+    done
+    die "Python 3.11 or newer is missing (Debian: apt-get install python3 python3-venv)"
+}
+
+# Debian packages by name; services that they bring are kept from starting.
+install_packages() {
+    as_root=""
+    if [ "$(id -u)" != 0 ]; then
+        if sudo -n true 2>/dev/null; then as_root="sudo -n"; else return 1; fi
+    fi
+    command -v apt-get >/dev/null || return 1
+    say "installing with apt-get: $*"
+    policy=/usr/sbin/policy-rc.d
+    made_policy=no
+    if [ ! -e $policy ]; then
+        printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null
+        $as_root chmod +x $policy
+        made_policy=yes
+    fi
+    status=0
+    $as_root apt-get update -qq >&2 || status=$?
+    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -q --no-install-recommends \
+        -o DPkg::Lock::Timeout=300 "$@" >&2 && status=0 || status=$?
+    [ $made_policy = no ] || $as_root rm -f $policy
+    return $status
+}
+
+make_venv() {
+    [ -x .venv/bin/python ] && .venv/bin/python -m pip --version >/dev/null 2>&1 && return
+    if ! "$python" -m venv --clear .venv >/dev/null 2>&1; then
+        version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+        install_packages "python$version-venv" || install_packages python3-venv ||
+            die "Python's venv module is missing: apt-get install python3-venv"
+        "$python" -m venv --clear .venv || die "could not create .venv"
+    fi
+}
+
+pip_install() {
+    .venv/bin/python -m pip install -q --disable-pip-version-check "$@"
+}
+
+need_test_packages() {
+    missing=""
+    [ -x /usr/sbin/slurmctld ] || missing="$missing slurmctld"
+    [ -x /usr/sbin/slurmd ] || missing="$missing slurmd"
+    command -v sbatch >/dev/null || missing="$missing slurm-client"
+    command -v munge >/dev/null || missing="$missing munge"
+    [ -z "$missing" ] && return
+    # shellcheck disable=SC2086
+    install_packages $missing ||
+        die "the tests start a real Slurm and need: apt-get install$missing"
+}
+
+# The checkout in place of a copy: site-packages/rowtui/* are links to core, cli, tui, themes.
+link_checkout() {
+    .venv/bin/python -m pip uninstall -q -y rowtui >/dev/null 2>&1 || true
+    site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    rm -rf "$site/rowtui"
+    mkdir -p "$site/rowtui"
+    for folder in core cli tui themes; do ln -s "$PWD/$folder" "$site/rowtui/$folder"; done
+    printf '#!%s\nimport sys\n\nfrom rowtui.cli.main import main\n\nsys.exit(main())\n' \
+        "$PWD/.venv/bin/python" > .venv/bin/rowtui
+    chmod +x .venv/bin/rowtui
+}
+
+command=${1:-}
+[ $# -gt 0 ] && shift
+case $command in
+    demo)
+        python=$(find_python)
+        make_venv
+        rm -rf build
+        pip_install .
+        exec .venv/bin/rowtui demo "$@"
+        ;;
+    test)
+        python=$(find_python)
+        make_venv
+        need_test_packages
+        rm -rf build
+        pip_install ".[test]"
+        .venv/bin/ruff check .
+        .venv/bin/ruff format --check -q .
+        .venv/bin/lint-imports --no-cache | tail -n 6
+        .venv/bin/mypy --cache-dir=.mypy_cache -p rowtui.core -p rowtui.cli -p rowtui.tui
+        exec .venv/bin/python -m pytest "$@"
+        ;;
+    dev)
+        python=$(find_python)
+        make_venv
+        need_test_packages
+        rm -rf build
+        pip_install ".[test]"
+        link_checkout
+        say "ready: .venv/bin/rowtui and .venv/bin/pytest run this checkout"
+        ;;
+    -h | --help | help) usage 0 ;;
+    *) usage 2 ;;
+esac
