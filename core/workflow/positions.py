@@ -1,0 +1,201 @@
+"""Where in a TOML text a key or an array element stands.
+
+tomli gives values without positions. When there is something to complain about, this small
+scanner walks the text, which is known to be valid TOML, and notes the offset of every key,
+table header and array element. It costs nothing as long as all is well.
+"""
+
+from __future__ import annotations
+
+import re
+
+KeyPath = tuple[str | int, ...]
+
+_BLANK = re.compile(r"[ \t]*")
+_SPACE = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_STRING = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}'  # up to two quotes may belong to the text
+    r"|'''.*?'{3,5}"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'[^'\n]*'",
+    re.DOTALL,
+)
+_SCALAR = re.compile(r"[^,\]}\n#]*")
+
+
+def locate(text: str, path: KeyPath) -> tuple[int, int]:
+    """Line and column, from 1, of the key (or array element) at `path` in valid TOML.
+
+    A path that is not in the text gives the place of its nearest parent; (0, 0) if there is none.
+    """
+    return place_of(text, offsets(text), path)
+
+
+def place_of(text: str, known: dict[KeyPath, int], path: KeyPath) -> tuple[int, int]:
+    """As `locate`, with the offsets of this text already known."""
+    for length in range(len(path), 0, -1):
+        offset = known.get(path[:length])
+        if offset is not None:
+            return line_and_column(text, offset)
+    return 0, 0
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """Line and column, from 1, of an offset in characters."""
+    start = text.rfind("\n", 0, offset) + 1
+    return text.count("\n", 0, offset) + 1, offset - start + 1
+
+
+def offsets(text: str) -> dict[KeyPath, int]:
+    """The offset in characters of every key path of valid TOML; what was read if it is not."""
+    scanner = _Scanner(text)
+    try:
+        scanner.document()
+    except (_NotToml, RecursionError):
+        pass
+    return scanner.known
+
+
+class _NotToml(Exception):
+    """The text is not what the scanner expects."""
+
+
+class _Scanner:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.known: dict[KeyPath, int] = {}
+        self.elements: dict[KeyPath, int] = {}  # array of tables -> how many so far
+
+    def document(self) -> None:
+        table: KeyPath = ()
+        while True:
+            self.skip(_SPACE)
+            if self.at >= len(self.text):
+                return
+            if self.text[self.at] == "[":
+                table = self.header()
+            else:
+                self.pair(table)
+
+    def header(self) -> KeyPath:
+        start = self.at
+        array = self.text.startswith("[[", start)
+        self.at += 2 if array else 1
+        keys = self.dotted_key()
+        self.expect("]]" if array else "]")
+        path: KeyPath = ()
+        for number, (key, offset) in enumerate(keys):
+            path = (*path, key)
+            self.known.setdefault(path, offset)
+            if array and number == len(keys) - 1:
+                self.elements[path] = self.elements.get(path, 0) + 1
+            if path in self.elements:
+                path = (*path, self.elements[path] - 1)
+        if array:
+            self.known[path] = start
+        return path
+
+    def pair(self, table: KeyPath) -> None:
+        path = table
+        for key, offset in self.dotted_key():
+            path = (*path, key)
+            self.known.setdefault(path, offset)
+        self.expect("=")
+        self.value(path)
+
+    def dotted_key(self) -> list[tuple[str, int]]:
+        keys = []
+        while True:
+            self.skip(_BLANK)
+            start = self.at
+            if bare := _BARE_KEY.match(self.text, start):
+                key = bare.group()
+                self.at = bare.end()
+            else:
+                key = self.string()
+            keys.append((key, start))
+            self.skip(_BLANK)
+            if not self.text.startswith(".", self.at):
+                return keys
+            self.at += 1
+
+    def string(self) -> str:
+        match = _STRING.match(self.text, self.at)
+        if match is None:
+            raise _NotToml
+        self.at = match.end()
+        literal = match.group()
+        if literal[0] == "'":
+            return literal[1:-1]
+        return _unescaped(literal[1:-1]) if "\\" in literal else literal[1:-1]
+
+    def value(self, path: KeyPath) -> None:
+        self.skip(_BLANK)
+        first = self.text[self.at : self.at + 1]
+        if first in {'"', "'"}:
+            match = _STRING.match(self.text, self.at)
+            if match is None:
+                raise _NotToml
+            self.at = match.end()
+        elif first == "[":
+            self.array(path)
+        elif first == "{":
+            self.inline_table(path)
+        else:
+            self.skip(_SCALAR)
+
+    def array(self, path: KeyPath) -> None:
+        self.at += 1
+        index = 0
+        while True:
+            self.skip(_SPACE)
+            if self.text.startswith("]", self.at):
+                self.at += 1
+                return
+            element = (*path, index)
+            self.known[element] = self.at
+            self.value(element)
+            index += 1
+            self.separator("]")
+
+    def inline_table(self, path: KeyPath) -> None:
+        self.at += 1
+        while True:
+            self.skip(_SPACE)
+            if self.text.startswith("}", self.at):
+                self.at += 1
+                return
+            self.pair(path)
+            self.separator("}")
+
+    def separator(self, end: str) -> None:
+        self.skip(_SPACE)
+        if self.text.startswith(",", self.at):
+            self.at += 1
+        elif not self.text.startswith(end, self.at):
+            raise _NotToml
+
+    def expect(self, mark: str) -> None:
+        self.skip(_BLANK)
+        if not self.text.startswith(mark, self.at):
+            raise _NotToml
+        self.at += len(mark)
+
+    def skip(self, pattern: re.Pattern[str]) -> None:
+        match = pattern.match(self.text, self.at)
+        if match is not None:
+            self.at = match.end()
+
+
+_ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b"}
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+
+
+def _unescaped(text: str) -> str:
+    def one(match: re.Match[str]) -> str:
+        digits = match[1] or match[2] or match[3]
+        return chr(int(digits, 16)) if digits else _ESCAPES.get(match[4], match[4])
+
+    return _ESCAPE.sub(one, text)
