@@ -1,0 +1,115 @@
+"""Which directories a workspace has, in the order in which reading them is fastest.
+
+Takes the path of the workspace, gives the names of its directories in inode order together with
+what is needed to tell later whether the listing still holds. Row's rule (A3.1): what readdir
+reports as a directory; no symlinks, no files; hidden directories are included.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+# A folder that changed this recently may change again within one tick of its file system's clock
+# (2 s on the coarsest) without a new modification time.
+RACY_NS = 2_000_000_000
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The directories of a workspace at one moment.
+
+    `names` are in inode order: visiting them so halves the time of a first read from a cold disk.
+    `mtime_ns` (the workspace's) and `listed_at_ns` (our clock) were taken before the listing
+    began, so that a change during it makes the next comparison fail.
+    """
+
+    names: list[bytes]
+    mtime_ns: int
+    listed_at_ns: int
+
+    @property
+    def racy(self) -> bool:
+        """Whether a later change could go unseen behind an equal mtime; list again next time.
+
+        A modification time in the future (a clock that jumped back) counts as racy too.
+        """
+        return self.listed_at_ns - self.mtime_ns < RACY_NS
+
+
+def list_workspace(path: Path) -> Listing:
+    """List the directories of the workspace `path` (which may itself be a symlink).
+
+    Raises: RowtuiError if it is missing, not a directory or unreadable.
+    Source: Row A3.1; inode order from scandir, without a stat per directory.
+    """
+    fd = open_workspace(path)
+    try:
+        listed_at = time.time_ns()
+        mtime = os.fstat(fd).st_mtime_ns
+        # scandir of a descriptor gives str; os.fsencode brings back the very bytes.
+        with os.scandir(fd) as entries:
+            found = [
+                (entry.inode(), entry.name)
+                for entry in entries
+                if entry.is_dir(follow_symlinks=False)
+            ]
+    except OSError as error:
+        raise _unusable(path, error) from None
+    finally:
+        os.close(fd)
+    found.sort()
+    encode = os.fsencode
+    return Listing([encode(name) for _, name in found], mtime, listed_at)
+
+
+def workspace_mtime_ns(path: Path) -> int:
+    """The workspace's modification time, to compare with a listing's.
+
+    Raises: RowtuiError like `list_workspace`.
+    """
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError as error:
+        raise _unusable(path, error) from None
+
+
+def open_workspace(path: Path) -> int:
+    """A descriptor of the workspace, for `dir_fd`. The caller closes it.
+
+    Raises: RowtuiError like `list_workspace`.
+    """
+    try:
+        return os.open(path, _FOLDER_FLAGS)
+    except OSError as error:
+        raise _unusable(path, error) from None
+
+
+def _unusable(path: Path, error: OSError) -> RowtuiError:
+    shown = visible(str(path))
+    if isinstance(error, FileNotFoundError):
+        return RowtuiError(
+            f"the workspace {shown} does not exist",
+            "create the folder, or set `path` in the [workspace] table of workflow.toml",
+        )
+    if isinstance(error, NotADirectoryError):
+        return RowtuiError(
+            f"the workspace {shown} is not a folder",
+            "set `path` in the [workspace] table of workflow.toml to the folder of directories",
+        )
+    if isinstance(error, PermissionError):
+        return RowtuiError(
+            f"the workspace {shown} cannot be read: permission denied",
+            "you need read and execute permission on it; see `ls -ld`",
+        )
+    return RowtuiError(
+        f"the workspace {shown} cannot be read: {error.strerror or error}",
+        "check that its file system is mounted and answers",
+    )
