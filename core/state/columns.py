@@ -1,0 +1,233 @@
+"""Rank columns: one JSON pointer over all directories, as small integers.
+
+Takes the directories' values and a pointer; gives for every directory the rank of what it points
+to among the distinct values, which are sorted in an order that extends Row's comparison: null,
+booleans, numbers, strings, arrays (by length, then by element), objects. Filters compare with
+each distinct value once, and sorts compare ranks. Source: Row A2; docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from rowtui.core.values import (
+    MISSING,
+    Kind,
+    Missing,
+    as_double,
+    compact,
+    is_double,
+    kind_of,
+    resolve,
+)
+
+# From here on sorting with numpy wins over dict and sorted() by more than its import costs.
+NUMPY_FROM: Final = 200_000
+# Below this an integer and the double of the same value compare alike with every number.
+_EXACT_BELOW: Final = 1 << 53
+_MAGIC: Final = b"rowtui column 1\n"
+
+Key = tuple[Any, ...]
+
+
+class RankColumn:
+    """A `Column` (see `rowtui.core.state.model`). `codes` are 16 or 32 bits wide.
+
+    `mixed` is also set when an array, or a number that both an integer and a double may stand
+    for, leaves the decision to an exact comparison.
+    """
+
+    __slots__ = ("codes", "distinct", "mixed", "pointer")
+
+    def __init__(
+        self, pointer: str, codes: Sequence[int], distinct: Sequence[Any], mixed: bool
+    ) -> None:
+        self.pointer = pointer
+        self.codes = codes
+        self.distinct = distinct
+        self.mixed = mixed
+
+    @property
+    def missing(self) -> int:
+        """The code of directories that do not have the pointer."""
+        return len(self.distinct)
+
+    def to_bytes(self) -> bytes:
+        """Magic, a header line and a line of distinct values (both JSON), little-endian codes."""
+        codes = self.codes if isinstance(self.codes, array) else _narrow(self.codes, self.missing)
+        header = {
+            "pointer": self.pointer,
+            "mixed": self.mixed,
+            "code": codes.itemsize,
+            "count": len(codes),
+        }
+        if sys.byteorder == "big":
+            codes = codes[:]
+            codes.byteswap()
+        lines = (json.dumps(header), json.dumps(list(self.distinct), separators=(",", ":")))
+        return _MAGIC + "".join(f"{line}\n" for line in lines).encode() + codes.tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> RankColumn:
+        """What `to_bytes` wrote.
+
+        Raises: ValueError if it is not one, or is cut short.
+        """
+        if not data.startswith(_MAGIC):
+            raise ValueError("not a column")
+        header_end = data.find(b"\n", len(_MAGIC))
+        distinct_end = data.find(b"\n", header_end + 1)
+        if header_end < 0 or distinct_end < 0:
+            raise ValueError("a column that is cut short")
+        header = json.loads(data[len(_MAGIC) : header_end])
+        distinct = json.loads(data[header_end + 1 : distinct_end])
+        if not isinstance(header, dict) or not isinstance(distinct, list):
+            raise ValueError("a column with a strange header")
+        codes = array("H" if header.get("code") == 2 else "I")
+        raw = memoryview(data)[distinct_end + 1 :]
+        count = header.get("count")
+        if not isinstance(count, int) or len(raw) != codes.itemsize * count:
+            raise ValueError("a column that is cut short")
+        codes.frombytes(raw)
+        if sys.byteorder == "big":
+            codes.byteswap()
+        if codes and max(codes) > len(distinct):
+            raise ValueError("a column with codes that stand for nothing")
+        return cls(str(header.get("pointer")), codes, distinct, bool(header.get("mixed")))
+
+
+def build_column(pointer: str, values: Iterable[Any]) -> RankColumn:
+    """The column of `pointer` over `values`, the whole values of all directories in order."""
+    return rank_values(pointer, [resolve(value, pointer) for value in values])
+
+
+def rank_values(pointer: str, found: Sequence[Any], *, numpy_from: int = NUMPY_FROM) -> RankColumn:
+    """The column of what `pointer` points to, one for each directory; `MISSING` where nothing.
+
+    Scalars of one kind, the usual case, never build a sort key for each directory.
+    """
+    types = set(map(type, found))
+    every = Missing not in types
+    types.discard(Missing)
+    kinds = {_SCALARS.get(kind) for kind in types}
+    if len(kinds) > 1 or None in kinds:
+        return _rank_by_key(pointer, found)
+    if len(found) >= numpy_from and every and types in ({float}, {int}):
+        column = _rank_numbers(pointer, found, types)
+        if column is not None:
+            return column
+    # Equal scalars of one kind are equal to Python too, so a set finds the distinct ones.
+    # (Strings are not given to numpy: its fixed-width strings lose trailing NULs.)
+    present: set[Any] = set(found)
+    present.discard(MISSING)
+    distinct: list[Any] = [None] if kinds == {Kind.NULL} else sorted(present)
+    if kinds == {Kind.NUMBER} and not _are_plain(distinct, types):
+        return _rank_by_key(pointer, found)
+    ranks = {value: rank for rank, value in enumerate(distinct)}
+    ranks[MISSING] = len(distinct)
+    codes = array(_typecode(len(distinct)), map(ranks.__getitem__, found))
+    return RankColumn(pointer, codes, distinct, mixed=False)
+
+
+_SCALARS: Final = {
+    type(None): Kind.NULL,
+    bool: Kind.BOOL,
+    int: Kind.NUMBER,
+    float: Kind.NUMBER,
+    str: Kind.STRING,
+}
+
+
+def _are_plain(ordered: Sequence[float], types: set[type]) -> bool:
+    """Whether Python's order and equality of these numbers is Row's, whatever their types."""
+    if types == {float}:
+        return True
+    ends = (ordered[0], ordered[-1])
+    return not any(map(is_double if types == {int} else is_wide, ends))
+
+
+def _rank_by_key(pointer: str, found: Sequence[Any]) -> RankColumn:
+    """Any mixture of values. One sort key for each directory."""
+    first: dict[Key, Any] = {}
+    keys: list[Key | None] = []
+    for value in found:
+        if value is MISSING:
+            keys.append(None)
+            continue
+        key = total_key(value)
+        first.setdefault(key, value)
+        keys.append(key)
+    order = sorted(first)
+    distinct = [first[key] for key in order]
+    ranks: dict[Key | None, int] = {key: rank for rank, key in enumerate(order)}
+    ranks[None] = len(distinct)
+    codes = array(_typecode(len(distinct)), map(ranks.__getitem__, keys))
+    return RankColumn(pointer, codes, distinct, mixed=_needs_exact(distinct))
+
+
+def _needs_exact(distinct: Sequence[Any]) -> bool:
+    """Whether two values may be without order, or be equal to Row and not to `total_key`."""
+    kinds = set(map(kind_of, distinct))
+    if len(kinds) > 1 or not kinds.isdisjoint({Kind.ARRAY, Kind.OBJECT}):
+        return True
+    return kinds == {Kind.NUMBER} and any(map(is_wide, distinct)) and any(map(is_double, distinct))
+
+
+def _rank_numbers(pointer: str, found: Sequence[Any], types: set[type]) -> RankColumn | None:
+    """Only doubles or only integers, through numpy. None: an integer does not fit 64 bits."""
+    import numpy as np
+
+    numbers: Any
+    try:
+        numbers = np.array(found, dtype=np.float64 if float in types else np.int64)
+    except OverflowError:
+        return None
+    unique, codes = np.unique(numbers, return_inverse=True)
+    packed = array(_typecode(len(unique)))
+    packed.frombytes(codes.astype(np.uint16 if packed.itemsize == 2 else np.uint32).tobytes())
+    return RankColumn(pointer, packed, unique.tolist(), mixed=False)
+
+
+def total_key(value: Any) -> Key:
+    """A sort key of a total order on JSON values that extends `rowtui.core.values.compare`.
+
+    Two values have the same key if no comparison with a third can tell them apart: 1 and 1.0 do,
+    2**60 and 2.0**60 do not, because only one of them is compared as an integer.
+    """
+    kind = kind_of(value)
+    if kind is Kind.NUMBER:
+        return (kind, value, is_wide(value) and is_double(value))
+    if kind is Kind.STRING or kind is Kind.BOOL:
+        return (kind, value)
+    if kind is Kind.ARRAY:
+        return (kind, len(value), *map(total_key, value))
+    return (kind, compact(value) if kind is Kind.OBJECT else "")
+
+
+def is_wide(number: float) -> bool:
+    """Whether a number is so large that neighbouring integers share a double."""
+    return not -_EXACT_BELOW < number < _EXACT_BELOW
+
+
+def doubles_in(value: Any) -> Iterable[float]:
+    """The wide numbers inside a value that Row compares as doubles with everything."""
+    kind = kind_of(value)
+    if kind is Kind.NUMBER:
+        if is_wide(value) and is_double(value):
+            yield as_double(value)
+    elif kind is Kind.ARRAY:
+        for element in value:
+            yield from doubles_in(element)
+
+
+def _narrow(codes: Sequence[int], largest: int) -> array[int]:
+    return array(_typecode(largest), codes)
+
+
+def _typecode(largest: int) -> str:
+    """`H` (16 bits) if every code fits, the missing one included; else `I` (32 bits)."""
+    return "H" if largest <= 0xFFFF else "I"
