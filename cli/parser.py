@@ -49,6 +49,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, how it is used, and where help is."""
+        message = message.replace("not allowed with argument", "cannot be used with")
         self.exit(2, f"error: {message}\n\n{self.format_usage()}\nFor more, try '--help'.\n")
 
 
