@@ -1,0 +1,82 @@
+"""Which actions are complete in a directory: Row's rule, for many directories at a time.
+
+An action is complete where every one of its products exists, whatever its type and size; a broken
+symlink exists. An action without products never is. Products may lie in subdirectories.
+Source: Row A3.5, relative products since 0.7; `""` and a trailing slash never match (Row 1.1).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+
+class Products:
+    """The products of all actions, ready to be looked for.
+
+    What `complete_in` returns are bits: bit k is the k-th action of `actions`.
+    """
+
+    def __init__(self, products: Mapping[str, tuple[str, ...]]) -> None:
+        self.actions = tuple(products)
+        self._plain: dict[str, int] = {}  # names directly inside the directory -> their bit
+        self._nested: dict[str, int] = {}  # paths with a slash -> their bit
+        self._needs: list[tuple[int, int]] = []  # (bits of all products, bit of the action)
+        bits: dict[str, int] = {}
+        for position, wanted in enumerate(products.values()):
+            if not wanted or not all(map(_can_exist, wanted)):
+                continue
+            need = 0
+            for product in wanted:
+                bit = bits.setdefault(product, 1 << len(bits))
+                (self._nested if "/" in product else self._plain)[product] = bit
+                need |= bit
+            self._needs.append((need, 1 << position))
+        self._known: dict[int, int] = {}  # bits found -> actions complete
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to look for."""
+        return bool(self._needs)
+
+    def complete_in(self, folder: int) -> int:
+        """The actions that are complete in the directory with this descriptor.
+
+        One listing of the directory serves all products directly inside it.
+        Raises: OSError if it cannot be listed.
+        """
+        found = 0
+        if self._plain:
+            wanted = self._plain.get
+            for entry in os.listdir(folder):
+                found |= wanted(entry, 0)
+        for path, bit in self._nested.items():
+            try:
+                os.stat(path, dir_fd=folder, follow_symlinks=False)
+            except OSError:  # missing, or a file where a folder is needed
+                continue
+            found |= bit
+        complete = self._known.get(found)
+        if complete is None:
+            complete = 0
+            for need, action in self._needs:
+                if found & need == need:
+                    complete |= action
+            self._known[found] = complete
+        return complete
+
+    def bit_sets(self, found: Sequence[int]) -> dict[str, int]:
+        """Actions' bit sets over positions, from what `complete_in` gave for each position."""
+        sets = dict.fromkeys(self.actions, 0)
+        # Few different answers occur; each is a row of text digits that int() reads at once.
+        kinds = {kind: chr(code) for code, kind in enumerate(dict.fromkeys(found), 0x100)}
+        if not any(kinds):
+            return sets
+        row = "".join([kinds[kind] for kind in reversed(found)])
+        for position, action in enumerate(self.actions):
+            digits = {ord(char): "01"[kind >> position & 1] for kind, char in kinds.items()}
+            sets[action] = int(row.translate(digits), 2)
+        return sets
+
+
+def _can_exist(product: str) -> bool:
+    return bool(product) and not product.endswith(("/", "/.")) and "\0" not in product

@@ -1,0 +1,77 @@
+"""One value file's text made into the compact JSON that Row would store, or a reason why not.
+
+Takes the bytes of a file; gives bytes with sorted keys and no blanks, in which numbers look as
+serde_json prints them (found by running Row 1.1: integers beyond 64 bits are doubles, `-0` is
+`-0.0`, 1e5 is 100000.0; duplicate keys: the last wins). Source: Row A2, A3.2.
+"""
+
+from __future__ import annotations
+
+# Row can't read its own cache again when a value in it is nested deeper (found with Row 1.1: its
+# parser refuses 128 levels, and the cache adds two).
+DEEPEST = 125
+
+
+class NotJSONError(Exception):
+    """The text is no JSON document that can be used; the message says why and where."""
+
+
+def compact_value(text: bytes) -> bytes:
+    """The compact form of one JSON document.
+
+    Raises: NotJSONError with line and column.
+    """
+    import orjson
+
+    try:
+        value = orjson.loads(text)
+        compact = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        if b"-0" in text and (exact := _with_negative_zeros(text)) != text:
+            compact = orjson.dumps(orjson.loads(exact), option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONDecodeError as error:
+        raise NotJSONError(_why(text, error.msg, error.lineno, error.colno)) from None
+    except TypeError:  # orjson's way to say that it is nested deeper than 254 levels
+        raise NotJSONError(_TOO_DEEP) from None
+    if compact.count(b"[") + compact.count(b"{") > DEEPEST and _depth(compact) > DEEPEST:
+        raise NotJSONError(_TOO_DEEP)
+    return compact
+
+
+_TOO_DEEP = f"it is nested deeper than {DEEPEST} levels"
+
+
+def _why(text: bytes, message: str, line: int, column: int) -> str:
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        before = text[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before[before.rfind(b"\n") + 1 :].decode()) + 1
+        message = f"byte 0x{text[error.start]:02x} is not UTF-8"
+    if not text.strip():
+        return "it is empty"
+    return f"line {line}, column {column}: {message}"
+
+
+def _with_negative_zeros(text: bytes) -> bytes:
+    """Valid JSON with each integer `-0` written as `-0.0`, as Row reads it."""
+    import re
+
+    return re.sub(
+        rb'"(?:[^"\\]|\\.)*"|-0(?![.\deE])',
+        lambda token: b"-0.0" if token[0] == b"-0" else token[0],
+        text,
+    )
+
+
+def _depth(compact: bytes) -> int:
+    import re
+
+    depth = deepest = 0
+    for bracket in re.findall(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', compact):
+        if bracket in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif bracket in b"]}":
+            depth -= 1
+    return deepest
