@@ -1,0 +1,347 @@
+"""Running a command on this machine, bounded in time and in output, and never surprised.
+
+Takes an argument list (never a shell line); gives a `CommandResult` that says what is known:
+an exit status, or that it is unknown, or that the command certainly never started. Schedulers
+talk to their clusters through a `Transport`; the one here runs commands on this machine.
+Source: Slurm's clients read options from the environment; a command that was cut off may
+have done its work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    import asyncio
+    import subprocess
+    from pathlib import Path
+
+OUTPUT_LIMIT = 64 << 20  # bytes of each stream that are kept; 10,300 jobs of squeue are 0.8 MB
+_PIPE_GRACE = 1.0  # seconds for a finished command's pipes to close: a daemon may hold them open
+_KILL_GRACE = 5.0  # seconds for a killed command to be gone
+_CHUNK = 1 << 16
+
+
+class Trouble(enum.Enum):
+    """Why a command has no exit status."""
+
+    NOT_STARTED = "not started"  # it certainly did nothing
+    TIMED_OUT = "timed out"  # it may have done its work
+    LOST = "lost"  # the connection to it broke; it may still be running
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """What is known of one run. `exit_status` is None if unknown, -N for death by signal N.
+
+    Each stream holds at most the limit; `truncated` says that something was thrown away, or
+    that a stream was still open when the wait for it ended.
+    """
+
+    argv: tuple[str, ...]
+    exit_status: int | None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    seconds: float = 0.0
+    trouble: Trouble | None = None
+    detail: str = ""  # the system's word for NOT_STARTED, else ""
+    truncated: bool = False
+
+    @property
+    def complaint(self) -> str:
+        """One line for a person on why this run is no answer, "" if it ended with status 0."""
+        program = self.argv[0] if self.argv else "the command"
+        if self.trouble is Trouble.NOT_STARTED:
+            return f"{program} could not be started: {self.detail}"
+        if self.trouble is Trouble.TIMED_OUT:
+            return f"{program} gave no answer within {self.seconds:.0f} s"
+        if self.trouble is Trouble.LOST:
+            return f"the connection broke while {program} ran"
+        if self.exit_status == 0:
+            return ""
+        said = self.stderr.decode(errors="replace").strip().splitlines()
+        return said[-1] if said else f"{program} ended with exit status {self.exit_status}"
+
+
+class Transport(Protocol):
+    """A way to run commands where a cluster's clients are."""
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        timeout: float,  # noqa: ASYNC109
+        cwd: Path | None = None,
+        env: Mapping[str, str | None] | None = None,
+    ) -> CommandResult:
+        """Run one command to its end. `env` adds to its environment; None removes a variable."""
+        ...
+
+
+class LocalTransport:
+    """Runs commands on this machine."""
+
+    def __init__(self, env: Mapping[str, str | None] | None = None) -> None:
+        self._env = dict(env or {})
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        timeout: float,  # noqa: ASYNC109
+        cwd: Path | None = None,
+        env: Mapping[str, str | None] | None = None,
+    ) -> CommandResult:
+        """Run one command here. See `run_command`."""
+        changes = {**self._env, **(env or {})}
+        return await run_command(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=changes)
+
+
+_CLIENT_OPTIONS = ("SLURM_", "SBATCH_", "SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_")
+# SLURM_CONF says which cluster is meant. SBATCH_ACCOUNT is how sites let their users set the
+# account that every job needs; whoever submits a script that names one removes the variable.
+_KEPT = frozenset({"SLURM_CONF", "SBATCH_ACCOUNT"})
+
+
+def client_environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
+    """The environment of this process without what silently changes Slurm's commands.
+
+    `changes` come last: a value sets a variable, None removes it.
+    """
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _KEPT or not name.startswith(_CLIENT_OPTIONS)
+    }
+    for name, change in (changes or {}).items():
+        if change is None:
+            env.pop(name, None)
+        else:
+            env[name] = change
+    return env
+
+
+async def run_command(
+    argv: Sequence[str],
+    *,
+    stdin: bytes = b"",
+    timeout: float,  # noqa: ASYNC109
+    cwd: Path | None = None,
+    env: Mapping[str, str | None] | None = None,
+    limit: int = OUTPUT_LIMIT,
+) -> CommandResult:
+    """Run a command in a process group of its own, for at most `timeout` seconds.
+
+    At the time-out, or when the caller is cancelled, the whole group is killed. Output beyond
+    `limit` bytes a stream is read and thrown away, so that a talkative command still ends.
+    Nothing is raised for a command that fails or does not exist.
+    """
+    import asyncio
+
+    started = time.monotonic()
+    loop = asyncio.get_running_loop()
+    talk = _Talk(limit, loop.create_future(), loop.create_future())
+    try:
+        transport, _ = await loop.subprocess_exec(
+            lambda: cast("asyncio.SubprocessProtocol", talk),
+            *argv,
+            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
+            cwd=cwd,
+            env=client_environment(env),
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        return _not_started(argv, error, started)
+    ended = None
+    try:
+        if stdin:
+            _feed(transport, stdin)
+        ended = (await asyncio.wait({talk.exited}, timeout=timeout))[0]
+        if not ended:
+            _kill_group(transport.get_pid())
+            # Not for ever: a process that waits for a dead file server can't even be killed.
+            await asyncio.wait({talk.exited}, timeout=_KILL_GRACE)
+        complete = (await asyncio.wait({talk.closed}, timeout=_PIPE_GRACE))[0]
+        status = transport.get_returncode()
+    finally:
+        if ended is None:  # the caller was cancelled
+            _kill_group(transport.get_pid())
+            await asyncio.wait({talk.exited}, timeout=_KILL_GRACE)
+        transport.close()
+    return CommandResult(
+        tuple(argv),
+        status if ended else None,
+        bytes(talk.stdout.data),
+        bytes(talk.stderr.data),
+        time.monotonic() - started,
+        None if ended else Trouble.TIMED_OUT,
+        truncated=not complete or talk.stdout.spilled or talk.stderr.spilled,
+    )
+
+
+def _feed(transport: asyncio.SubprocessTransport, data: bytes) -> None:
+    pipe = cast("asyncio.WriteTransport", transport.get_pipe_transport(0))
+    pipe.write(data)
+    pipe.close()  # after all is written; a command that reads no more just ends it earlier
+
+
+class _Talk:
+    """An asyncio.SubprocessProtocol (by shape: asyncio is imported only where it is used).
+
+    `exited` and `closed` are separate events: asyncio's own `Process.wait` also waits for the
+    pipes, which a daemon that the command started may hold for ever.
+    """
+
+    def __init__(
+        self, limit: int, exited: asyncio.Future[None], closed: asyncio.Future[None]
+    ) -> None:
+        self.stdout = _Kept(limit)
+        self.stderr = _Kept(limit)
+        self.exited = exited
+        self.closed = closed
+        self._open = {1, 2}
+
+    def connection_made(self, transport: object) -> None:
+        pass
+
+    def connection_lost(self, error: Exception | None) -> None:
+        pass
+
+    def pause_writing(self) -> None:
+        pass
+
+    def resume_writing(self) -> None:
+        pass
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        (self.stdout if fd == 1 else self.stderr).add(data)
+
+    def pipe_connection_lost(self, fd: int, error: Exception | None) -> None:
+        self._open.discard(fd)
+        if not self._open and not self.closed.done():
+            self.closed.set_result(None)
+
+    def process_exited(self) -> None:
+        if not self.exited.done():
+            self.exited.set_result(None)
+
+
+class _Kept:
+    """The first `limit` bytes of a stream."""
+
+    __slots__ = ("data", "limit", "spilled")
+
+    def __init__(self, limit: int) -> None:
+        self.data = bytearray()
+        self.limit = limit
+        self.spilled = False
+
+    def add(self, chunk: bytes) -> None:
+        room = self.limit - len(self.data)
+        self.data += chunk[:room]
+        self.spilled = self.spilled or len(chunk) > room
+
+
+async def _keep(reader: asyncio.StreamReader | None, kept: _Kept) -> None:
+    assert reader is not None
+    while chunk := await reader.read(_CHUNK):
+        kept.add(chunk)
+
+
+def run_briefly(
+    argv: Sequence[str],
+    *,
+    timeout: float = 5.0,
+    env: Mapping[str, str | None] | None = None,
+    limit: int = OUTPUT_LIMIT,
+) -> CommandResult:
+    """The same without an event loop, for the few questions asked while a command starts up.
+
+    asyncio is not imported: it would cost more than the command.
+    """
+    import subprocess
+
+    started = time.monotonic()
+    try:
+        process = subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=client_environment(env),
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        return _not_started(argv, error, started)
+    try:
+        streams, complete = _read_both(process, started + timeout, limit)
+        # When both streams have closed in time, the command has what is left of it to end.
+        status = _status_by(process, started + timeout)
+    finally:
+        if process.poll() is None:
+            _kill_group(process.pid)
+            process.wait()
+    return CommandResult(
+        tuple(argv),
+        status,
+        bytes(streams[0].data),
+        bytes(streams[1].data),
+        time.monotonic() - started,
+        Trouble.TIMED_OUT if status is None else None,
+        truncated=not complete or any(stream.spilled for stream in streams),
+    )
+
+
+def _read_both(
+    process: subprocess.Popen[bytes], deadline: float, limit: int
+) -> tuple[tuple[_Kept, _Kept], bool]:
+    import selectors
+
+    streams = (_Kept(limit), _Kept(limit))
+    with selectors.DefaultSelector() as selector:
+        for pipe, kept in zip((process.stdout, process.stderr), streams, strict=True):
+            assert pipe is not None
+            selector.register(pipe, selectors.EVENT_READ, kept)
+        while selector.get_map() and (left := deadline - time.monotonic()) > 0:
+            for key, _ in selector.select(left):
+                if chunk := os.read(key.fd, _CHUNK):
+                    key.data.add(chunk)
+                else:
+                    selector.unregister(key.fileobj)
+        complete = not selector.get_map()
+    for pipe in (process.stdout, process.stderr):
+        assert pipe is not None
+        pipe.close()
+    return streams, complete
+
+
+def _status_by(process: subprocess.Popen[bytes], deadline: float) -> int | None:
+    import subprocess
+
+    try:
+        return process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _not_started(argv: Sequence[str], error: OSError | ValueError, started: float) -> CommandResult:
+    detail = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    seconds = time.monotonic() - started
+    return CommandResult(
+        tuple(argv), None, seconds=seconds, trouble=Trouble.NOT_STARTED, detail=detail
+    )
+
+
+def _kill_group(pid: int) -> None:
+    """Kill the command and what it started. Its pid is its group: it began a session."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
