@@ -1,0 +1,102 @@
+r"""Any name or value as one word of bash, and what a batch header can hold.
+
+Takes text (bytes that are not UTF-8 as surrogates, the `os.fsdecode` form) or bytes; gives text
+that bash reads back as exactly those bytes. Plain names stay bare, everything else is ANSI-C
+quoted: `$'d 1'`. Source: what Row 1.1 prints for the same names, to the byte.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+# fullmatch: `$` would let a trailing newline pass. All of these mean themselves to bash anywhere
+# in a word. ASCII only: what counts as a letter beyond that depends on the locale of the node.
+_PLAIN = re.compile(r"[A-Za-z0-9_+,./:@-]+")
+_ESCAPES = {
+    0x07: "\\a",
+    0x08: "\\b",
+    0x09: "\\t",
+    0x0A: "\\n",
+    0x0B: "\\v",
+    0x0C: "\\f",
+    0x0D: "\\r",
+    0x1B: "\\e",
+    0x27: "\\'",
+    0x5C: "\\\\",
+}
+_TABLE = {code: f"\\x{code:02X}" for code in (*range(1, 0x20), 0x7F)} | _ESCAPES
+
+
+class QuotingError(RowtuiError):
+    """Text that cannot be an argument of any command."""
+
+
+def is_plain(text: str) -> bool:
+    """Whether bash reads the text as itself without quotes."""
+    return _PLAIN.fullmatch(text) is not None
+
+
+def quote(text: str | bytes) -> str:
+    """One word of bash that stands for exactly these bytes; valid UTF-8 whatever they are.
+
+    Raises: QuotingError for NUL, and for surrogates that do not stand for a byte.
+    """
+    if isinstance(text, bytes):
+        text = os.fsdecode(text)
+    if _PLAIN.fullmatch(text):
+        return text
+    if not text:
+        return "''"
+    if "\0" in text:
+        raise QuotingError(
+            f"{visible(text)} holds a NUL character, which no argument of a command can hold"
+        )
+    quoted = text.translate(_TABLE)
+    try:
+        quoted.encode()
+    except UnicodeEncodeError:
+        quoted = _escape_bytes(quoted)
+    return f"$'{quoted}'"
+
+
+def _escape_bytes(text: str) -> str:
+    # bash takes at most two digits after \x, so a digit that follows is safe.
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise QuotingError(f"{visible(text)} holds half a character (a surrogate)") from error
+    return "".join(
+        f"\\x{ord(char) - 0xDC00:02X}" if 0xDC80 <= ord(char) <= 0xDCFF else char
+        for char in data.decode("utf-8", "surrogateescape")
+    )
+
+
+_HEADER_PLAIN = re.compile(r"[A-Za-z0-9_+,./:@%=^~()\[\]{}*?!&|;<>-]+")
+_HEADER_SPECIAL = re.compile(r'(["\\])')
+
+
+def header_value(text: str) -> str:
+    """The value of an option in a batch header: bare as Row writes it, else in double quotes.
+
+    Control characters and bytes that are not UTF-8 are made visible: the header is made of lines.
+    Source: sbatch splits header lines at spaces and knows quotes and backslashes.
+    """
+    shown = visible(text)
+    if not shown or _HEADER_PLAIN.fullmatch(shown):
+        return shown
+    return '"' + _HEADER_SPECIAL.sub(r"\\\1", shown) + '"'
+
+
+def file_name_part(name: str) -> str:
+    """An action's name as part of the name of a log: no folder, no `%j` of its own.
+
+    Everything that would change where the log goes becomes `_`; `%` is doubled.
+    """
+    shown = "".join(
+        char if char.isprintable() and char not in "/\\" else "_" for char in name
+    ).replace("%", "%%")
+    return shown or "_"
