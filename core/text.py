@@ -42,20 +42,26 @@ def plural(number: int, noun: str, nouns: str = "") -> str:
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
-_SI = ("", "K", "M", "G", "T", "P", "E", "Z", "Y")
+_LARGE = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+_SMALL = ("", "m", "u", "n", "p", "f", "a")
 
 
 def si(value: float) -> str:
-    """A number without decimals and with an SI suffix, as Row scales its costs.
+    """A number without decimals and with an SI suffix, as Row 1.x prints its costs.
 
-    Divided by 1000 while it is at least 1000, then rounded half to even, hence `1000` for 999.6.
-    Source: Row A4.3.
+    Scaled by 1000 until it lies in [1, 1000), then rounded half to even, hence `1000m` for
+    0.9997 and `2` for 2.5. Source: Row 1.1's own output.
     """
     step = 0
-    while value >= 1000 and step < len(_SI) - 1:
-        value /= 1000
+    if value >= 1:
+        while value >= 1000 and step < len(_LARGE) - 1:
+            value /= 1000
+            step += 1
+        return f"{value:.0f}{_LARGE[step]}"
+    while 0 < value < 1 and step < len(_SMALL) - 1:
+        value *= 1000
         step += 1
-    return f"{value:.0f}{_SI[step]}"
+    return f"{value:.0f}{_SMALL[step]}"
 
 
 class Cost(NamedTuple):
@@ -73,7 +79,7 @@ class Cost(NamedTuple):
         return self.cpu_hours > 0 or self.gpu_hours > 0
 
     def __str__(self) -> str:
-        """Row's form, `4K CPU-hours and 12 GPU-hours`."""
+        """Row's form, `4k CPU-hours and 12 GPU-hours`."""
         cpu = f"{si(self.cpu_hours)} CPU-hours"
         gpu = f"{si(self.gpu_hours)} GPU-hours"
         if self.gpu_hours > 0 and self.cpu_hours > 0:

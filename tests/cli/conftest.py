@@ -1,0 +1,99 @@
+"""A project of Row's own tests, and `rowtui` run on it as a user would."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WORKFLOW = """\
+[workspace]
+value_file = "v.json"
+
+[[action]]
+name = "one"
+command = "touch workspace/{directory}/one"
+products = ["one"]
+
+[[action]]
+name = "two"
+command = "touch workspace/{directory}/two"
+products = ["two"]
+previous_actions = ["one"]
+
+[[action]]
+name = "three"
+command = "touch workspace/{directory}/three"
+products = ["three"]
+previous_actions = ["two"]
+[[action.group.include]]
+condition = ["/v", "<", 0]
+"""
+
+
+class Shell:
+    """Runs `rowtui` in a folder, without a terminal and without anybody's configuration."""
+
+    def __init__(self, folder: Path, home: Path) -> None:
+        self.folder = folder
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("ROW", "SLURM", "SBATCH", "LMOD", "XDG_", "RCAC", "CLUSTER"))
+        }
+        self.environment = {
+            **kept,
+            "HOME": str(home),
+            "ROW_HOME": str(home / "nowhere"),
+            "ROWTUI_LOCAL_DIR": str(home / "local"),
+        }
+
+    def __call__(
+        self,
+        *arguments: str,
+        cluster: str | None = "none",
+        stdin: str = "",
+        cwd: Path | None = None,
+        **environment: str,
+    ) -> subprocess.CompletedProcess[str]:
+        given = [] if cluster is None else ["--cluster", cluster]
+        return subprocess.run(
+            [sys.executable, "-m", "rowtui.cli.main", *given, *arguments],
+            cwd=cwd or self.folder,
+            env={**self.environment, **environment},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def succeed(self, *arguments: str, **options: str) -> str:
+        """Run, insist on exit code 0, and return standard output."""
+        done = self(*arguments, **options)  # type: ignore[arg-type]
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def empty_folder(tmp_path: Path) -> Shell:
+    """`rowtui` in an empty folder."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return Shell(folder, tmp_path / "home")
+
+
+@pytest.fixture
+def rowtui(empty_folder: Shell) -> Shell:
+    """`rowtui` in the project of Row's own tests: dir0..dir9, actions one, two and three."""
+    folder = empty_folder.folder
+    (folder / "workflow.toml").write_text(WORKFLOW)
+    for number in range(10):
+        directory = folder / "workspace" / f"dir{number}"
+        directory.mkdir(parents=True)
+        (directory / "v.json").write_text(json.dumps({"v": number, "v2": number // 2}))
+    return empty_folder

@@ -1,0 +1,56 @@
+"""Numbers as Row prints them, and text that cannot steer a terminal."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rowtui.core.text import Cost, count, plural, si, visible
+
+
+@pytest.mark.parametrize(
+    ("hours", "shown"),
+    [
+        (1 / 3600, "278u"),
+        (3 / 3600, "833u"),
+        (4 / 3600, "1m"),
+        (1 / 60, "17m"),
+        (3599 / 3600, "1000m"),
+        (0.5, "500m"),
+        (1.5, "2"),
+        (2.5, "2"),
+        (999.6, "1000"),
+        (1000, "1k"),
+        (999_999, "1000k"),
+        (1e8, "100M"),
+        (0, "0"),
+    ],
+)
+def test_costs_are_scaled_and_rounded_as_row_does(hours: float, shown: str) -> None:
+    assert si(hours) == shown
+
+
+def test_a_cost_names_what_it_counts() -> None:
+    assert str(Cost(4000, 0)) == "4k CPU-hours"
+    assert str(Cost(0, 12)) == "12 GPU-hours"
+    assert str(Cost(2, 3)) == "2 CPU-hours and 3 GPU-hours"
+    assert str(Cost()) == "0 CPU-hours"
+    assert not Cost()
+    assert Cost(1, 2).plus(Cost(3, 4)) == Cost(4, 6)
+
+
+def test_counts_have_commas_and_nouns_a_number() -> None:
+    assert count(1234567) == "1,234,567"
+    assert plural(1, "job") == "1 job"
+    assert plural(2000, "directory", "directories") == "2,000 directories"
+
+
+def test_what_steers_a_terminal_is_made_visible() -> None:
+    hostile = "a\x1b[31m\nb\t\x00\udcff\u202e"
+    assert visible(hostile) == "a\\x1b[31m\\nb\\t\\x00\\xff\\u202e"
+    assert visible("µ-résumé 日本") == "µ-résumé 日本"
+
+
+@given(st.text(alphabet=st.characters()))
+def test_visible_text_is_always_printable(text: str) -> None:
+    assert visible(text).isprintable()
