@@ -59,7 +59,7 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`[pointer, operator, operand]`; operator is one of `<`, `<=`, `==`, `!=`, `>=`, `>` (Row 1.1)."""
+    """`[pointer, operator, operand]`; operator: `<`, `<=`, `==`, `!=` (Row 1.1), `>=`, `>`."""
 
     pointer: str
     operator: str

@@ -1,0 +1,43 @@
+"""Which folder is the project: the nearest one, from here upwards, that holds workflow.toml.
+
+Source: Row A1.1.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rowtui.core.errors import NoProjectError, RowtuiError
+from rowtui.core.text import visible
+
+WORKFLOW_FILE = "workflow.toml"
+
+
+def find_project(start: Path) -> Path:
+    """The canonical folder of the nearest workflow.toml, from `start` up to the root.
+
+    Raises: NoProjectError if there is none; RowtuiError if a folder cannot be looked into.
+    """
+    folder = _canonical(start)
+    for candidate in (folder, *folder.parents):
+        try:
+            os.stat(candidate / WORKFLOW_FILE)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            where = visible(str(candidate / WORKFLOW_FILE))
+            raise RowtuiError(f"cannot look for {where}: {error.strerror}") from None
+        return candidate
+    raise NoProjectError(
+        f"{WORKFLOW_FILE} not found in {visible(str(folder))} or any parent directory",
+        "`rowtui init .` makes a new project here",
+    )
+
+
+def _canonical(start: Path) -> Path:
+    try:
+        return start.resolve(strict=True)
+    except (OSError, RuntimeError) as error:  # RuntimeError: Python 3.11's for a symlink loop
+        reason = error.strerror if isinstance(error, OSError) else "too many symbolic links"
+        raise RowtuiError(f"cannot open {visible(str(start))}: {reason}") from None

@@ -1,0 +1,134 @@
+"""The command of an action taken apart: literal text and templates.
+
+Takes the command as workflow.toml has it; gives a `Command` whose parts a script writer fills
+with quoted names and values. Refuses exactly what Row 1.1 refuses when it builds a script.
+
+- `{directory}`: the command runs once for each directory; `{directories}`: once for all.
+- `{workspace_path}`: the workspace as written in workflow.toml.
+- `{/pointer}` and `{}`: the value, or a part of it, of the directory; only with `{directory}`.
+
+With `{directory}` any other `{...}` is an error. With `{directories}` braces are left to the
+shell. Source: Row B2, and what Row 1.1 does.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+
+class Kind(enum.Enum):
+    """What one part of a command stands for."""
+
+    TEXT = "text"  # literal shell text
+    DIRECTORY = "directory"
+    DIRECTORIES = "directories"
+    WORKSPACE_PATH = "workspace_path"
+    VALUE = "value"  # the value at `text`, a JSON pointer; "" is the whole value
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part; `text` is the literal text, or the JSON pointer of a VALUE."""
+
+    kind: Kind
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command in parts. `kind` is DIRECTORY (run for each) or DIRECTORIES (run once)."""
+
+    kind: Kind
+    parts: tuple[Part, ...]
+
+    @property
+    def pointers(self) -> tuple[str, ...]:
+        """The JSON pointers it needs, each once, in order; "" is the whole value."""
+        values = (part.text for part in self.parts if part.kind is Kind.VALUE)
+        return tuple(dict.fromkeys(values))
+
+
+class TemplateError(RowtuiError):
+    """The templates of a command cannot be used."""
+
+
+_TEMPLATES = {
+    "{directory}": Part(Kind.DIRECTORY),
+    "{directories}": Part(Kind.DIRECTORIES),
+    "{workspace_path}": Part(Kind.WORKSPACE_PATH),
+}
+_FOR_ALL = re.compile(r"\{directories\}|\{workspace_path\}")
+_WITH_VALUES = re.compile(r"\{[^}]*\}")
+# Row puts the directory in before it looks for other templates: `{{directory}` is `{` and a name,
+# while `{{directory}}` is the unknown template `{...}`.
+_FOR_EACH = re.compile(r"\{directory\}|\{(?>(?:\{directory\}|[^}])*)\}")
+
+
+def parse_command(command: str) -> Command:
+    """Take a command apart.
+
+    Raises: TemplateError for none or both of the directory templates, for pointers with
+        `{directories}`, and for any other `{...}` with `{directory}`.
+    """
+    each, together = "{directory}" in command, "{directories}" in command
+    values = "{/" in command or "{}" in command
+    if each and together:
+        raise TemplateError(
+            "the command has both {directory} and {directories}",
+            "use {directory} to run it once for each directory, {directories} to run it once",
+        )
+    if not each and not together:
+        raise TemplateError(
+            "the command has neither {directory} nor {directories}",
+            "add {directory} to run it once for each directory, {directories} to run it once",
+        )
+    if together and values:
+        raise TemplateError(
+            "the command has {directories} and a value template such as {/pointer} or {}",
+            "values belong to one directory: use {directory}, or move `{}` into a script",
+        )
+    pattern = _FOR_ALL if together else _WITH_VALUES if values else _FOR_EACH
+    parts = _split(command, pattern)
+    return Command(Kind.DIRECTORIES if together else Kind.DIRECTORY, parts)
+
+
+def _split(command: str, pattern: re.Pattern[str]) -> tuple[Part, ...]:
+    parts = []
+    end = 0
+    for match in pattern.finditer(command):
+        if match.start() > end:
+            parts.append(Part(Kind.TEXT, command[end : match.start()]))
+        parts.append(_template(match.group(), command[: match.start()]))
+        end = match.end()
+    if end < len(command):
+        parts.append(Part(Kind.TEXT, command[end:]))
+    return tuple(parts)
+
+
+def _template(text: str, before: str) -> Part:
+    if part := _TEMPLATES.get(text):
+        return part
+    if text == "{}" or text.startswith("{/"):
+        return Part(Kind.VALUE, text[1:-1])
+    raise TemplateError(
+        f"the command has the unknown template {visible(text)}", _hint(text, before)
+    )
+
+
+def _hint(text: str, before: str) -> str:
+    name = text[1:-1]
+    if before.endswith("$") and name.isidentifier():
+        return f"write ${name}: braces are for templates"
+    if name.isidentifier():
+        from rowtui.core.workflow.toml_file import did_you_mean
+
+        known = [template[1:-1] for template in _TEMPLATES]
+        if name == "action_name":
+            return "use $ACTION_NAME"
+        return did_you_mean(name, known) or f"for a value of the directory write {{/{name}}}"
+    return "braces are for templates: move shell code that needs them into a script"
