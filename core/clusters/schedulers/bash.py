@@ -1,0 +1,171 @@
+"""The `none` cluster: run each script with bash, now and in order, as a part of this process.
+
+The job is in our process group and writes to our output, so the terminal's Ctrl-C reaches it as
+it reaches us; a SIGINT or SIGTERM that only we get is passed on to all processes of the job, and
+a second one kills them. Source: Row A5.5, except that commands read /dev/null instead of the
+script, so that none can swallow the rest of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rowtui.core.clusters.schedulers.base import (
+    Accepted,
+    CancelResult,
+    Job,
+    JobSpec,
+    QueueSnapshot,
+    Rejected,
+    SubmitResult,
+)
+from rowtui.core.clusters.schedulers.local_processes import (
+    end_job_processes,
+    processes_of_job,
+    signal_process,
+)
+
+
+class BashScheduler:
+    """Scheduler of a cluster that runs jobs inside `submit`. Ids count the jobs that it ran."""
+
+    def __init__(self, cluster: str = "none") -> None:
+        self._cluster = cluster
+        self._ran = 0
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name."""
+        return self._cluster
+
+    @property
+    def immediate(self) -> bool:
+        """Jobs are over when `submit` returns."""
+        return True
+
+    async def submit(self, job: JobSpec) -> SubmitResult:
+        """Run the job to its end: accepted if it ended well, else rejected with how it ended."""
+        self._ran += 1
+        try:
+            script = _script_file(job.script)
+        except OSError as error:
+            return Rejected(f"cannot write the script down: {error.strerror}")
+        try:
+            process = await asyncio.create_subprocess_exec(
+                "bash",
+                f"/dev/fd/{script}",
+                stdin=asyncio.subprocess.DEVNULL,
+                cwd=job.workdir,
+                env={**os.environ, "ROWTUI_TOKEN": job.token},
+                pass_fds=(script,),
+            )
+        except (OSError, ValueError) as error:
+            return Rejected(f"cannot start bash in {job.workdir}: {error}")
+        finally:
+            os.close(script)
+        signals = _Signals(job.token, process.pid)
+        try:
+            with signals.passed_on():
+                code = await process.wait()
+        finally:
+            if process.returncode is None:  # we were cancelled, so the job is too
+                await asyncio.to_thread(end_job_processes, job.token, process.pid, 0.5)
+                await process.wait()
+        if code == 0 and not signals.seen:
+            return Accepted(self._ran)
+        return Rejected(_how_it_ended(code, signals.seen))
+
+    async def find(self, token: str) -> tuple[Job, ...] | None:
+        """Nothing: no job is left to be found."""
+        return ()
+
+    async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
+        """An empty queue."""
+        return QueueSnapshot(self._cluster, time.time())
+
+    async def cancel(self, job_ids: Sequence[int]) -> tuple[CancelResult, ...]:
+        """Nothing can be cancelled: whoever could ask waits for the job."""
+        error = "jobs of this cluster are over when they have been submitted"
+        return tuple(CancelResult(number, error) for number in job_ids)
+
+
+class _Signals:
+    """The signals that we got while a job ran, passed on to it."""
+
+    def __init__(self, token: str, bash: int) -> None:
+        self.token = token
+        self.bash = bash
+        self.seen: list[signal.Signals] = []
+
+    @contextlib.contextmanager
+    def passed_on(self) -> Iterator[None]:
+        """Take SIGINT and SIGTERM while this lasts (only the main thread can)."""
+        loop = asyncio.get_running_loop()
+        before: dict[signal.Signals, Any] = {}
+        for number in (signal.SIGINT, signal.SIGTERM):
+            previous = signal.getsignal(number)
+            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
+                loop.add_signal_handler(number, self._pass_on, number)
+                before[number] = previous
+        try:
+            yield
+        finally:
+            for number, previous in before.items():
+                loop.remove_signal_handler(number)
+                signal.signal(number, previous if previous is not None else signal.SIG_DFL)
+
+    def _pass_on(self, number: signal.Signals) -> None:
+        self.seen.append(number)
+        if len(self.seen) > 1:
+            number = signal.SIGKILL
+        elif number is signal.SIGINT and _in_foreground():
+            return  # Ctrl-C: the terminal told the job already; twice could break its clean-up
+        for process in processes_of_job(self.token, self.bash):
+            signal_process(process, number)
+
+
+def _script_file(script: str) -> int:
+    """The script in a nameless file in memory, which nobody can change and nothing leaves behind."""
+    fd = os.memfd_create("rowtui-script", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        view = memoryview(script.encode("utf-8", "surrogateescape"))
+        while view:
+            view = view[os.write(fd, view) :]
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _in_foreground() -> bool:
+    """Whether the keys of our terminal, if we have one, send their signals to our group."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+def _how_it_ended(code: int, seen: Sequence[signal.Signals]) -> str:
+    if seen and code == 0:
+        return f"interrupted by {seen[0].name}"
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        return f"killed by {name}"
+    return f"exit code {code}"

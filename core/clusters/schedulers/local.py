@@ -1,0 +1,308 @@
+"""The `local` cluster: an embedded queue that runs jobs on this machine, without any server.
+
+Jobs run detached within the machine's cores, memory and GPUs, in the order of submission with
+backfill, and survive the end of rowtui and of the terminal. The files are local_queue's; the
+process that starts jobs is local_supervisor, each job's own local_keeper.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rowtui.core.clusters.schedulers.base import (
+    Accepted,
+    CancelResult,
+    Job,
+    JobSpec,
+    JobState,
+    OutcomeUnknown,
+    QueueSnapshot,
+    Rejected,
+    SubmitResult,
+)
+from rowtui.core.clusters.schedulers.local_machine import (
+    boot_id,
+    host_name,
+    machine_capacity,
+)
+from rowtui.core.clusters.schedulers.local_planning import plan_jobs
+from rowtui.core.clusters.schedulers.local_processes import (
+    ProcessIdentity,
+    is_running,
+    signal_process,
+)
+from rowtui.core.clusters.schedulers.local_queue import (
+    CommitUncertainError,
+    End,
+    LocalQueue,
+    QueuedJob,
+)
+from rowtui.core.clusters.schedulers.local_wake import CANCELLED, NEW_JOB, ensure_supervisor, ring
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import plural
+
+DEPENDENCY = "Dependency"
+GRACE_SECONDS = 10.0  # the script's warning before its limit: time to report what is complete
+KILL_SECONDS = 5.0  # between SIGTERM and SIGKILL
+
+
+def local_folder() -> Path:
+    """Where this machine's queue is: under $ROWTUI_LOCAL_DIR or the user's state folder."""
+    stated = os.environ.get("ROWTUI_LOCAL_DIR")
+    if stated:
+        return Path(stated) / host_name()
+    import platformdirs
+
+    return platformdirs.user_state_path("rowtui") / "local" / host_name()
+
+
+class LocalScheduler:
+    """Scheduler of the `local` cluster. `folder`: its files, else `local_folder()`."""
+
+    def __init__(
+        self,
+        cluster: str = "local",
+        folder: Path | None = None,
+        *,
+        grace_seconds: float = GRACE_SECONDS,
+        kill_seconds: float = KILL_SECONDS,
+    ) -> None:
+        self._cluster = cluster
+        self._queue = LocalQueue(folder if folder is not None else local_folder())
+        self._grace_seconds = grace_seconds
+        self._kill_seconds = kill_seconds
+        self._ended: dict[int, Job] = {}  # an end is final, so it never gets stale
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name."""
+        return self._cluster
+
+    @property
+    def immediate(self) -> bool:
+        """Jobs run on their own."""
+        return False
+
+    async def submit(self, job: JobSpec) -> SubmitResult:
+        """Queue a job and return at once. The same token again gives the same id again."""
+        return await asyncio.to_thread(self.submit_now, job)
+
+    async def find(self, token: str) -> tuple[Job, ...] | None:
+        """The job with this token, also when it ended up to 400 days ago."""
+        return await asyncio.to_thread(self._find, token)
+
+    async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
+        """All jobs of this user on this machine, those that ended in the last 7 days too."""
+        return await asyncio.to_thread(self._snapshot, job_ids)
+
+    async def cancel(self, job_ids: Sequence[int]) -> tuple[CancelResult, ...]:
+        """Stop each job: SIGTERM to all its processes, SIGKILL five seconds later."""
+        return await asyncio.to_thread(self._cancel, job_ids)
+
+    # -- the same, synchronous: they wait for the disk only ----------------------------------
+
+    def submit_now(self, job: JobSpec) -> SubmitResult:
+        """`submit`, for callers without an event loop."""
+        try:
+            known = self._queue.find_token(job.token)
+            if known is None:
+                reason = self._refusal(job)
+                if reason:
+                    return Rejected(reason)
+            number = self._queue.commit(job, self._grace_seconds, self._kill_seconds)
+        except CommitUncertainError as error:
+            return OutcomeUnknown(error.message)
+        except OSError as error:
+            return Rejected(self._explain(error))
+        except RowtuiError as error:
+            return Rejected(str(error))
+        except ValueError as error:
+            return Rejected(f"the job cannot be written down: {error}")
+        try:
+            ensure_supervisor(self._queue.folder, NEW_JOB)
+        except OSError:
+            pass  # the job is safe in the queue; queue() tries again, and says what is wrong
+        return Accepted(number)
+
+    def _refusal(self, job: JobSpec) -> str:
+        """Why this machine can never run a job, "" if it can."""
+        whole = machine_capacity()
+        if job.cpus > whole.cores:
+            return f"the job asks for {plural(job.cpus, 'core')}, this machine has {whole.cores:,}"
+        if (job.memory_mb or 0) > whole.memory_mb:
+            return (
+                f"the job asks for {job.memory_mb:,} MiB of memory, "
+                f"this machine has {whole.memory_mb:,} MiB"
+            )
+        if job.gpus > len(whole.gpus):
+            return f"the job asks for {plural(job.gpus, 'GPU')}, this machine has {len(whole.gpus)}"
+        if job.walltime_seconds is not None and job.walltime_seconds <= 0:
+            return f"the job's time limit is {job.walltime_seconds} seconds"
+        for number in job.after:
+            if self._queue.read_job(number) is None:
+                return f"the job waits for job {number}, which is not known here"
+        return ""
+
+    def _explain(self, error: OSError) -> str:
+        return f"the queue in {self._queue.folder} cannot be used: {error.strerror or error}"
+
+    def _find(self, token: str) -> tuple[Job, ...] | None:
+        try:
+            known = self._queue.find_token(token)
+            if known is None:
+                return ()
+            job, end = known
+            return (_ended_job(job, end) if end else self._active_job(job),)
+        except (OSError, RowtuiError):
+            return None
+
+    def _snapshot(self, job_ids: Sequence[int] | None) -> QueueSnapshot:
+        now = time.time()
+        try:
+            numbers = self._queue.ids()
+        except OSError as error:
+            return QueueSnapshot(self._cluster, now, error=self._explain(error))
+        jobs: dict[int, Job] = {}
+        active: dict[int, QueuedJob] = {}
+        for number in numbers:
+            if number in self._ended:
+                jobs[number] = self._ended[number]
+                continue
+            try:
+                ended = self._queue.read_ended(number)
+                if ended:
+                    jobs[number] = self._ended[number] = _ended_job(*ended)
+                    continue
+                job = self._queue.read_job(number)
+                if job is not None:
+                    jobs[number] = self._active_job(job)
+                    active[number] = job
+            except RowtuiError as error:
+                jobs[number] = Job(number, JobState.UNKNOWN, reason=error.message)
+            except OSError as error:
+                return QueueSnapshot(self._cluster, now, error=self._explain(error))
+        trouble = self._wake_if_needed(jobs)
+        _give_reasons(jobs, active, trouble)
+        chosen = (
+            jobs.keys() if job_ids is None else [i for i in dict.fromkeys(job_ids) if i in jobs]
+        )
+        return QueueSnapshot(self._cluster, now, tuple(jobs[number] for number in chosen))
+
+    def _wake_if_needed(self, jobs: dict[int, Job]) -> str:
+        """Start a supervisor if there is work and none; why that failed."""
+        if any(job.state.active for job in jobs.values()):
+            try:
+                ensure_supervisor(self._queue.folder)
+            except OSError as error:
+                return f"no job can be started: {error.strerror or error}"
+        return ""
+
+    def _active_job(self, job: QueuedJob) -> Job:
+        """A job whose end is not written, by its claim and its keeper."""
+        claim = self._queue.read_claim(job.id)
+        if claim is None:
+            return _job(job, JobState.PENDING)
+        if claim.pid == 0:
+            return _job(job, JobState.CANCELLED, reason=claim.reason)
+        elapsed = max(round(time.monotonic() - claim.since), 0)
+        if claim.boot != boot_id():
+            return _job(job, JobState.NODE_FAIL, reason="the machine was restarted")
+        if is_running(ProcessIdentity(claim.pid, claim.start)):
+            return _job(job, JobState.RUNNING, elapsed=elapsed)
+        end = self._queue.read_end(job.id)  # written between our two looks
+        return _ended_job(job, end) if end else _job(job, JobState.COMPLETING, elapsed=elapsed)
+
+    def _cancel(self, job_ids: Sequence[int]) -> tuple[CancelResult, ...]:
+        results = []
+        for number in job_ids:
+            try:
+                error = self._cancel_one(number)
+            except OSError as problem:
+                error = self._explain(problem)
+            except RowtuiError as problem:
+                error = problem.message
+            results.append(CancelResult(number, error))
+        ring(self._queue.folder, CANCELLED)
+        return tuple(results)
+
+    def _cancel_one(self, number: int) -> str:
+        job = self._queue.read_job(number)
+        if job is None:
+            return f"job {number} is not known here"
+        # Whoever gets the claim decides: if it is ours, nobody will ever run the job.
+        if self._queue.cancel_waiting(job, "Cancelled"):
+            return ""
+        claim = self._queue.read_claim(number)
+        ended = self._queue.has_ended(number) or claim is None or claim.boot != boot_id()
+        if claim is not None and not ended:
+            keeper = ProcessIdentity(claim.pid, claim.start)
+            ended = not signal_process(keeper, signal.SIGTERM)
+        return f"job {number} has ended already" if ended else ""
+
+
+def _job(
+    job: QueuedJob,
+    state: JobState,
+    *,
+    reason: str = "",
+    elapsed: int | None = None,
+    exit_code: int | None = None,
+    exit_signal: int | None = None,
+) -> Job:
+    return Job(
+        id=job.id,
+        state=state,
+        name=job.name,
+        token=job.token,
+        reason=reason,
+        elapsed=elapsed,
+        limit=job.walltime_seconds,
+        nodes="" if state is JobState.PENDING else host_name(),
+        exit_code=exit_code,
+        exit_signal=exit_signal,
+        log_path=job.log_path,
+    )
+
+
+def _ended_job(job: QueuedJob, end: End) -> Job:
+    return _job(
+        job,
+        end.state,
+        reason=end.reason,
+        elapsed=end.elapsed,
+        exit_code=end.exit_code,
+        exit_signal=end.exit_signal,
+    )
+
+
+def _give_reasons(jobs: dict[int, Job], active: dict[int, QueuedJob], trouble: str) -> None:
+    """Say of each waiting job why it waits, by the supervisor's own rule."""
+    ready = []
+    for number, job in active.items():
+        if jobs[number].state is not JobState.PENDING:
+            continue
+        if trouble:
+            jobs[number] = replace(jobs[number], reason=trouble)
+        elif all(i in jobs and jobs[i].state is JobState.COMPLETED for i in job.after):
+            ready.append(job)
+        else:
+            jobs[number] = replace(jobs[number], reason=DEPENDENCY)
+    if not ready:
+        return
+    running = [
+        (job, float(jobs[number].elapsed or 0))
+        for number, job in active.items()
+        if jobs[number].state in (JobState.RUNNING, JobState.COMPLETING)
+    ]
+    try:
+        plan = plan_jobs(ready, running, machine_capacity())
+    except RowtuiError:
+        return  # a wrong ROWTUI_LOCAL_... here is no matter of theirs
+    for number, reason in plan.reasons.items():
+        jobs[number] = replace(jobs[number], reason=reason)

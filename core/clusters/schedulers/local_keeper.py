@@ -1,0 +1,196 @@
+"""The keeper: the process that stays with one job from its claim to its end.
+
+It runs the script with bash in a session of its own, warns it before its time limit, ends it at
+the limit or when it is told to, ends what the job left behind, and writes down how it ended. It
+depends on nobody: the supervisor that forked it may die, the job and its limit go on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import time
+import traceback
+from collections.abc import Callable
+
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.local_machine import boot_id
+from rowtui.core.clusters.schedulers.local_processes import (
+    catches_signal,
+    end_job_processes,
+    identify_process,
+    processes_of_job,
+    signal_process,
+)
+from rowtui.core.clusters.schedulers.local_queue import Claim, End, LocalQueue, QueuedJob
+from rowtui.core.errors import RowtuiError
+
+_NEWS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_RETRY_SECONDS = 1.0
+_RETRIES = 3600  # a full disk gets an hour to be cleared before an exit code is lost
+
+
+def keep_job(queue: LocalQueue, job: QueuedJob, gpus: tuple[str, ...]) -> None:
+    """Claim a job and see it through. Call it in a process of its own; it leads a new session."""
+    os.setsid()
+    # Blocked before the claim makes this process known: a cancellation waits until it is read.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _NEWS)
+    with contextlib.suppress(OSError):
+        os.chdir("/")
+        with open("/proc/self/comm", "w", encoding="ascii") as name:
+            name.write(f"rowtui-job-{job.id}")
+    own = identify_process(os.getpid())
+    start = own.start if own else 0
+    claim = Claim(os.getpid(), start, boot_id(), time.monotonic(), gpus)
+    if queue.claim(job.id, claim):
+        end = _Run(queue, job, claim).end()
+        _insist(lambda: queue.finish(job, end))
+
+
+class _Run:
+    """One run of one job."""
+
+    def __init__(self, queue: LocalQueue, job: QueuedJob, claim: Claim) -> None:
+        self.queue = queue
+        self.job = job
+        self.claim = claim
+        self.warned = False
+        self.stopped_as: JobState | None = None
+        limit = job.walltime_seconds
+        self.limit_at = None if limit is None else claim.since + limit
+        # A short limit gets a short warning: at least three quarters of it are for work.
+        self.warn_at = None if limit is None else claim.since + limit - _grace(job)
+        self.kill_at: float | None = None
+
+    def end(self) -> End:
+        """Run the script to its end."""
+        try:
+            process = self._start()
+        except (OSError, ValueError, RowtuiError, subprocess.SubprocessError) as error:
+            return self._ended(JobState.FAILED, reason=f"cannot start: {error}")
+        finally:
+            self.queue.forget_environment(self.job.id)
+        self._wait(process.pid)
+        # Before the bash is reaped, so that its number cannot mean another session meanwhile.
+        kill_at = self.kill_at or time.monotonic() + self.job.kill_seconds
+        end_job_processes(self.job.token, process.pid, max(kill_at - time.monotonic(), 0.0))
+        code = process.wait()
+        return self._judge(code)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        job = self.job
+        environment = self.queue.read_environment(job.id)
+        environment[b"ROWTUI_JOB_ID"] = b"%d" % job.id
+        environment[b"ROWTUI_TOKEN"] = job.token.encode("utf-8", "surrogateescape")
+        environment[b"ROWTUI_LOCAL_CPUS"] = b"%d" % job.cpus
+        if job.gpus:
+            environment[b"CUDA_VISIBLE_DEVICES"] = ",".join(self.claim.gpus).encode()
+        os.umask(job.umask)
+        log_path = os.fsencode(job.log_path)
+        os.makedirs(os.path.dirname(log_path), exist_ok=True)
+        log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
+        try:
+            return subprocess.Popen(
+                [b"bash", os.fsencode(self.queue.script_path(job.id))],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=os.fsencode(job.workdir),
+                env=environment,
+                start_new_session=True,
+                # A keeper has one thread, so that this is safe.
+                preexec_fn=lambda: _become_the_job(job),  # noqa: PLW1509
+            )
+        finally:
+            os.close(log)
+
+    def _wait(self, bash: int) -> None:
+        """Return when bash has ended, not yet reaped."""
+        while os.waitid(os.P_PID, bash, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+            now = time.monotonic()
+            if self.kill_at is not None and now >= self.kill_at:
+                end_job_processes(self.job.token, bash, 0.0)
+                self.kill_at = now + 1.0
+            elif self.stopped_as is None and self.limit_at is not None and now >= self.limit_at:
+                self._stop(bash, JobState.TIMEOUT)
+            elif not self.warned and self.warn_at is not None and now >= self.warn_at:
+                self._warn(bash)
+            news = signal.sigtimedwait(_NEWS, self._patience())
+            if news and news.si_signo != signal.SIGCHLD and self.stopped_as is None:
+                self._stop(bash, JobState.CANCELLED)
+
+    def _patience(self) -> float:
+        times = [self.kill_at]
+        if self.stopped_as is None:
+            times.append(self.limit_at)
+            if not self.warned:
+                times.append(self.warn_at)
+        next_at = min((at for at in times if at is not None), default=None)
+        return 3600.0 if next_at is None else max(next_at - time.monotonic(), 0.0)
+
+    def _warn(self, bash: int) -> None:
+        self.warned = True
+        # A script that does not catch it would be killed by it, long before its time is up.
+        if catches_signal(bash, signal.SIGUSR1):
+            os.kill(bash, signal.SIGUSR1)
+
+    def _stop(self, bash: int, state: JobState) -> None:
+        self.stopped_as = state
+        self.kill_at = time.monotonic() + self.job.kill_seconds
+        for process in processes_of_job(self.job.token, bash):
+            signal_process(process, signal.SIGTERM)
+            signal_process(process, signal.SIGCONT)
+
+    def _judge(self, code: int) -> End:
+        number = -code if code < 0 else None
+        if self.stopped_as is JobState.TIMEOUT:
+            return self._ended(JobState.TIMEOUT, code, "the time limit was reached")
+        if self.stopped_as is JobState.CANCELLED:
+            return self._ended(JobState.CANCELLED, code)
+        if self.warned and (code == 128 + signal.SIGUSR1 or number == signal.SIGUSR1):
+            reason = "the script stopped when it was warned of its time limit"
+            return self._ended(JobState.TIMEOUT, code, reason)
+        return self._ended(JobState.FAILED if code else JobState.COMPLETED, code)
+
+    def _ended(self, state: JobState, code: int | None = None, reason: str = "") -> End:
+        return End(
+            state,
+            time.time(),
+            exit_code=code if code is not None and code >= 0 else None,
+            exit_signal=-code if code is not None and code < 0 else None,
+            elapsed=round(time.monotonic() - self.claim.since),
+            reason=reason,
+        )
+
+
+def _grace(job: QueuedJob) -> float:
+    return min(job.grace_seconds, (job.walltime_seconds or 0) / 4)
+
+
+def _become_the_job(job: QueuedJob) -> None:
+    """Between fork and exec: signals as in a fresh login, limits as where it was submitted."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        with contextlib.suppress(OSError, ValueError):
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for name, soft in job.limits.items():
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            number = getattr(resource, name)
+            hard = resource.getrlimit(number)[1]
+            wanted = hard if soft == resource.RLIM_INFINITY else soft
+            allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(number, (allowed, hard))
+
+
+def _insist(write: Callable[[], None]) -> None:
+    """Write what must not be lost, also when the disk is full for a while."""
+    for _ in range(_RETRIES):
+        try:
+            return write()
+        except OSError:
+            traceback.print_exc()
+            time.sleep(_RETRY_SECONDS)
+    return write()

@@ -1,0 +1,420 @@
+"""The files of the embedded queue: one folder per machine and user, no server.
+
+    jobs/<id>/spec.json   what was submitted; one file with tokens/<hash> by link(2)
+    jobs/<id>/script      the script
+    jobs/<id>/environ     the submitter's environment (mode 0600), removed when the job has begun
+    jobs/<id>/claim       who has the job: the one process that runs it, or its cancellation
+    jobs/<id>/end         how it ended, with all that anyone wants to know of it later
+    tokens/<hash>         spec.json, later replaced by `end`, so that a token is known for long
+
+Three steps are compare-and-swap by link(2), and every crash leaves one side of each: the link of
+a token commits a submission, the claim decides who runs or cancels a job, the end is final. A
+folder in `jobs` whose token was never linked is litter. Ids are the next number after the highest
+folder, which is therefore never removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import resource
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rowtui.core.clusters.schedulers.base import JobSpec, JobState
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import publish_new, read_bounded, replace_file, sync_folder
+
+FORMAT_VERSION = 1
+KEEP_ENDED_SECONDS = 7 * 86_400
+KEEP_TOKENS_SECONDS = 400 * 86_400  # so that a long absence never runs a job twice
+KEEP_LITTER_SECONDS = 86_400
+_RECORD_LIMIT = 16 << 20
+_OWN_VARIABLES = ("ROWTUI_JOB_ID", "ROWTUI_TOKEN", "ROWTUI_LOCAL_CPUS")
+
+
+class CommitUncertainError(RowtuiError):
+    """Whether the job is in the queue is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedJob:
+    """A job as it was submitted. `log_path` is absolute; `limits` are soft resource limits."""
+
+    id: int
+    token: str
+    name: str
+    workdir: str
+    log_path: str
+    cpus: int
+    gpus: int
+    memory_mb: int
+    walltime_seconds: int | None
+    after: tuple[int, ...]
+    submitted_at: float
+    umask: int
+    limits: dict[str, int]
+    grace_seconds: float
+    kill_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who has the job. `pid` 0: nobody will ever run it, it was cancelled for `reason`.
+
+    `since`: CLOCK_MONOTONIC, which all processes of one boot share and no clock change moves.
+    """
+
+    pid: int
+    start: int = 0
+    boot: str = ""
+    since: float = 0.0
+    gpus: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a job ended. `at`: epoch seconds."""
+
+    state: JobState
+    at: float
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    elapsed: int | None = None
+    reason: str = ""
+
+
+class LocalQueue:
+    """The files under one folder. All methods are synchronous and may wait for the disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.jobs = folder / "jobs"
+        self.tokens = folder / "tokens"
+
+    def prepare(self) -> None:
+        """Make the folders, for this user alone. Raises: OSError."""
+        if not self.tokens.is_dir():
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.jobs.mkdir(mode=0o700, exist_ok=True)
+            self.tokens.mkdir(mode=0o700, exist_ok=True)
+
+    # -- submission -------------------------------------------------------------------------
+
+    def commit(self, job: JobSpec, grace_seconds: float, kill_seconds: float) -> int:
+        """Put a job into the queue, or find it there by its token; its id.
+
+        Raises: CommitUncertainError; or OSError, ValueError, RowtuiError, and then the queue
+        certainly does not hold the job.
+        """
+        self.prepare()
+        known = self.find_token(job.token)
+        if known is not None:
+            return known[0].id
+        folder = self._make_job_folder()
+        try:
+            queued = _queued(job, int(folder.name), grace_seconds, kill_seconds)
+            environment = {
+                key: value
+                for key, value in os.environb.items()
+                if key.decode("latin-1") not in _OWN_VARIABLES
+            }
+            entries = [key + b"=" + value + b"\0" for key, value in environment.items()]
+            _write_private(folder / "environ", b"".join(entries))
+            _write_private(folder / "script", job.script.encode("utf-8", "surrogateescape"))
+            _write_private(folder / "spec.json", _encode(_spec_record(queued)))
+            sync_folder(folder)
+            sync_folder(self.jobs)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        # From here on the folder may be a committed job: it goes only when it certainly is none.
+        if self._link_token(folder / "spec.json", job.token):
+            return queued.id
+        shutil.rmtree(folder, ignore_errors=True)
+        known = self.find_token(job.token)
+        if known is None:
+            raise RowtuiError("another submission of the same job was removed meanwhile")
+        return known[0].id
+
+    def _make_job_folder(self) -> Path:
+        number = max(self.ids(), default=0) + 1
+        while True:
+            folder = self.jobs / str(number)
+            try:
+                folder.mkdir(mode=0o700)
+            except FileExistsError:
+                number += 1
+            else:
+                return folder
+
+    def _link_token(self, spec: Path, token: str) -> bool:
+        """Commit; False if the same token is committed already."""
+        path = self._token_path(token)
+        try:
+            os.link(spec, path)
+        except OSError as error:
+            # A network file system may repeat a link that was made, or lose the answer to it.
+            try:
+                linked = os.path.samefile(spec, path)
+            except FileNotFoundError:
+                linked = False
+            except OSError as doubt:
+                raise CommitUncertainError(str(doubt)) from error
+            if not linked and isinstance(error, FileExistsError):
+                return False
+            if not linked:
+                shutil.rmtree(spec.parent, ignore_errors=True)
+                raise
+        with contextlib.suppress(OSError):
+            sync_folder(self.tokens)
+        return True
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def ids(self) -> list[int]:
+        """All numbers in use, in order; also of submissions that are not committed yet."""
+        try:
+            names = os.listdir(self.jobs)
+        except FileNotFoundError:
+            return []
+        return sorted(int(name) for name in names if name.isascii() and name.isdecimal())
+
+    def find_token(self, token: str) -> tuple[QueuedJob, End | None] | None:
+        """The committed job with this token, with its end when it is over.
+
+        Raises: OSError, RowtuiError when the file cannot be read.
+        """
+        record = _read_record(self._token_path(token))
+        if record is None:
+            return None
+        job = _parse_job(record)
+        end = _parse_end(record) if "end" in record else self.read_end(job.id)
+        return job, end
+
+    def read_job(self, number: int) -> QueuedJob | None:
+        """A job as it was submitted; None if it was never committed, or has gone."""
+        record = _read_record(self.jobs / str(number) / "spec.json")
+        if record is None:
+            return None
+        job = _parse_job(record)
+        committed = _read_record(self._token_path(job.token))
+        return job if committed is not None and committed.get("id") == job.id else None
+
+    def read_ended(self, number: int) -> tuple[QueuedJob, End] | None:
+        """A job that is over, from its end record alone; None while it is not."""
+        record = _read_record(self.jobs / str(number) / "end")
+        return None if record is None else (_parse_job(record), _parse_end(record))
+
+    def has_ended(self, number: int) -> bool:
+        """Whether a job is over. Much quicker than to read how."""
+        return (self.jobs / str(number) / "end").exists()
+
+    def read_end(self, number: int) -> End | None:
+        """How a job ended, None while it has not."""
+        ended = self.read_ended(number)
+        return ended[1] if ended else None
+
+    def read_claim(self, number: int) -> Claim | None:
+        """Who has the job, None while it waits."""
+        record = _read_record(self.jobs / str(number) / "claim")
+        if record is None:
+            return None
+        record.pop("version", None)
+        record["gpus"] = tuple(record.get("gpus", ()))
+        try:
+            return Claim(**record)
+        except TypeError as error:
+            raise RowtuiError(f"{self.jobs / str(number) / 'claim'} is not a claim") from error
+
+    def read_environment(self, number: int) -> dict[bytes, bytes]:
+        """The environment that the job was submitted with. Raises: OSError."""
+        text = read_bounded(self.jobs / str(number) / "environ", _RECORD_LIMIT)
+        pairs = (entry.partition(b"=") for entry in text.split(b"\0") if entry)
+        return {key: value for key, _, value in pairs}
+
+    def script_path(self, number: int) -> Path:
+        """Where the job's script is."""
+        return self.jobs / str(number) / "script"
+
+    # -- what happens to a job --------------------------------------------------------------
+
+    def claim(self, number: int, claim: Claim) -> bool:
+        """Take a waiting job, to run it or to cancel it; False if another has it already."""
+        record = {"version": FORMAT_VERSION, **asdict(claim)}
+        return publish_new(self.jobs / str(number) / "claim", _encode(record))
+
+    def finish(self, job: QueuedJob, end: End) -> None:
+        """Write down how a job ended; the first word stands. Raises: OSError."""
+        ended = {**asdict(end), "state": end.state.name}
+        record = {**_spec_record(job), "end": ended}
+        publish_new(self.jobs / str(job.id) / "end", _encode(record))
+        self.forget_environment(job.id)
+
+    def cancel_waiting(self, job: QueuedJob, reason: str) -> bool:
+        """Cancel a job that nobody has; False if somebody has. Raises: OSError."""
+        if not self.claim(job.id, Claim(pid=0, reason=reason)):
+            return False
+        self.finish(job, End(JobState.CANCELLED, time.time(), reason=reason))
+        return True
+
+    def forget_environment(self, number: int) -> None:
+        """Remove the stored environment, which may hold what should not lie about."""
+        with contextlib.suppress(OSError):
+            os.unlink(self.jobs / str(number) / "environ")
+
+    def remove_old(self, now: float) -> None:
+        """Remove what ended long ago, and litter; never an active job.
+
+        Raises: OSError when the folder cannot be read. What it cannot remove stays.
+        """
+        for number in self.ids()[:-1]:  # the highest stays: ids never come back
+            folder = self.jobs / str(number)
+            end = _modified(folder / "end")
+            begun = _modified(folder)
+            with contextlib.suppress(OSError, RowtuiError, ValueError, KeyError):
+                if end is not None and now - end > KEEP_ENDED_SECONDS:
+                    self._retire(number)
+                elif end is None and begun is not None and now - begun > KEEP_LITTER_SECONDS:
+                    self._discard_if_uncommitted(number)
+        for path in self._orphaned_tokens():
+            if now - (_modified(path) or now) > KEEP_TOKENS_SECONDS:
+                path.unlink(missing_ok=True)
+
+    def _retire(self, number: int) -> None:
+        folder = self.jobs / str(number)
+        record = read_bounded(folder / "end", _RECORD_LIMIT)
+        token = json.loads(record)["token"]
+        replace_file(self._token_path(token), record)
+        self._discard(folder)
+
+    def _discard_if_uncommitted(self, number: int) -> None:
+        if self.read_job(number) is None and self.read_claim(number) is None:
+            self._discard(self.jobs / str(number))
+
+    def _discard(self, folder: Path) -> None:
+        # In one step, so that a submitter who wakes up late finds all of its folder or none.
+        gone = self.folder / f".gone-{folder.name}-{os.getpid()}"
+        os.rename(folder, gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+    def _orphaned_tokens(self) -> Iterator[Path]:
+        """Token files whose job has been removed."""
+        for entry in os.scandir(self.tokens):
+            with contextlib.suppress(OSError):
+                if entry.stat().st_nlink == 1 and entry.name[0] != ".":
+                    yield Path(entry.path)
+
+    def _token_path(self, token: str) -> Path:
+        # A token may be any text; its hash is a file name on every file system.
+        digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+        return self.tokens / digest[:40]
+
+
+def _queued(job: JobSpec, number: int, grace_seconds: float, kill_seconds: float) -> QueuedJob:
+    workdir = os.path.abspath(job.workdir)
+    log_path = os.path.join(workdir, job.log_path.replace("%j", str(number)))
+    if "\0" in workdir + log_path + job.token:
+        raise ValueError("a path or token holds a NUL character")
+    return QueuedJob(
+        id=number,
+        token=job.token,
+        name=job.name,
+        workdir=workdir,
+        log_path=log_path,
+        cpus=max(job.cpus, 1),
+        gpus=max(job.gpus, 0),
+        memory_mb=max(job.memory_mb or 0, 0),
+        walltime_seconds=job.walltime_seconds,
+        after=tuple(job.after),
+        submitted_at=time.time(),
+        umask=_current_umask(),
+        limits=_soft_limits(),
+        grace_seconds=grace_seconds,
+        kill_seconds=kill_seconds,
+    )
+
+
+def _current_umask() -> int:
+    # umask(2) can only be read by setting it, which other threads would notice.
+    with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:
+        found = re.search(rb"^Umask:\s*([0-7]+)", file.read(), re.MULTILINE)
+        if found:
+            return int(found[1], 8)
+    return 0o022
+
+
+def _soft_limits() -> dict[str, int]:
+    names = [
+        name for name in dir(resource) if name.startswith("RLIMIT_") and name != "RLIMIT_OFILE"
+    ]
+    limits = {}
+    for name in names:
+        with contextlib.suppress(OSError, ValueError):
+            limits[name] = resource.getrlimit(getattr(resource, name))[0]
+    return limits
+
+
+def _spec_record(job: QueuedJob) -> dict[str, Any]:
+    return {"version": FORMAT_VERSION, **asdict(job)}
+
+
+def _parse_job(record: dict[str, Any]) -> QueuedJob:
+    fields = {key: value for key, value in record.items() if key not in ("version", "end")}
+    try:
+        return QueuedJob(**{**fields, "after": tuple(fields["after"])})
+    except (TypeError, KeyError) as error:
+        raise RowtuiError("a record of the local queue is incomplete") from error
+
+
+def _parse_end(record: dict[str, Any]) -> End:
+    fields = record["end"]
+    try:
+        return End(**{**fields, "state": JobState[fields["state"]]})
+    except (TypeError, KeyError) as error:
+        raise RowtuiError("a record of the local queue is incomplete") from error
+
+
+def _encode(record: dict[str, Any]) -> bytes:
+    # ASCII: lone surrogates, which stand for bytes that are not UTF-8, survive as \udcxx.
+    return json.dumps(record, separators=(",", ":")).encode("ascii")
+
+
+def _read_record(path: Path) -> dict[str, Any] | None:
+    try:
+        text = read_bounded(path, _RECORD_LIMIT)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        record = json.loads(text)
+    except ValueError as error:
+        raise RowtuiError(f"{path} is damaged") from error
+    if not isinstance(record, dict) or record.get("version") != FORMAT_VERSION:
+        raise RowtuiError(f"{path} was written by another version of rowtui")
+    return record
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _modified(path: Path) -> float | None:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return None
