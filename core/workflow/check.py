@@ -1,0 +1,254 @@
+"""What is wrong with a workflow once everything is inherited.
+
+`check_structure` finds what makes the file unusable, as in Row; `check_actions` finds what
+Row would only say when a script is built, or never: those concern single actions, and the
+project still opens. Source: Row A1.7 to A1.10, B.18.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from rowtui.core.errors import Problem
+from rowtui.core.text import visible
+from rowtui.core.workflow.inherit import Inherited
+from rowtui.core.workflow.model import SubmitOptions
+from rowtui.core.workflow.template import TemplateError, parse_command
+from rowtui.core.workflow.toml_file import TomlFile, did_you_mean
+
+
+def check_structure(
+    file: TomlFile, inherited: Sequence[Inherited], written_names: Collection[str]
+) -> None:
+    """Missing names and commands, unknown previous actions, contradicting elements of a name.
+
+    `written_names` has the names of all elements, also of those that could not inherit.
+    """
+    for item in inherited:
+        path = item.chain[0].path
+        if not item.has("name"):
+            file.problem(path, f"the action at index {item.action.index} is missing `name`")
+        if not item.has("command"):
+            file.problem(path, f"the action {_title(item)} is missing `command`")
+    names = {*written_names, *(item.action.name for item in inherited)}
+    for item in inherited:
+        for index, name in enumerate(item.action.previous_actions):
+            if name not in names:
+                where = item.path_of("previous_actions", index)
+                message = f"the previous action '{visible(name)}' of action {_title(item)}"
+                hint = did_you_mean(name, names)
+                file.problem(where, f"{message} is not in this file", hint)
+    _check_same_name(file, inherited)
+
+
+def _check_same_name(file: TomlFile, inherited: Sequence[Inherited]) -> None:
+    first: dict[str, Inherited] = {}
+    for item in inherited:
+        other = first.setdefault(item.action.name, item)
+        if other is item or not item.has("name"):
+            continue
+        for key, mine, its in (
+            ("products", item.products_set(), other.products_set()),
+            ("previous_actions", item.previous_set(), other.previous_set()),
+        ):
+            if mine != its:
+                line, _ = file.locate(other.chain[0].path)
+                file.problem(
+                    item.path_of(key),
+                    f"duplicate actions {_title(item)} must have the same `{key}`",
+                    f"see the element at line {line}; an empty list is not the same as none",
+                )
+
+
+def check_actions(
+    file: TomlFile, inherited: Sequence[Inherited], value_file: str | None
+) -> tuple[Problem, ...]:
+    """The problems of single actions, with severity and action index."""
+    check = _Check(file, inherited, value_file)
+    for item in inherited:
+        check.text(item)
+        check.command(item)
+        check.resources(item)
+        check.pointers(item)
+        check.operands(item)
+        check.products(item)
+    check.cycles()
+    check.never_complete()
+    return tuple(check.problems)
+
+
+@dataclass
+class _Check:
+    file: TomlFile
+    inherited: Sequence[Inherited]
+    value_file: str | None
+
+    def __post_init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def note(
+        self,
+        item: Inherited,
+        keys: tuple[str | int, ...],
+        message: str,
+        hint: str = "",
+        severity: str = "error",
+    ) -> None:
+        line, column = self.file.locate(item.path_of(*keys))
+        text = f"action {_title(item)}: {message}"
+        self.problems.append(
+            Problem(self.file.file, line, column, text, hint, severity, item.action.index)
+        )
+
+    def text(self, item: Inherited) -> None:
+        """Control characters would break a line of the script's header in two."""
+        if _has_control(item.action.name):
+            self.note(item, ("name",), "the name has control characters")
+        if "\0" in item.action.command:
+            self.note(item, ("command",), "the command has a NUL character")
+        for cluster, options in item.action.submit_options.items():
+            for key, texts in _one_line_texts(options).items():
+                if any(_has_control(text) for text in texts):
+                    where = ("submit_options", cluster, key)
+                    self.note(item, where, f"`{key}` has control characters")
+            if options.setup is not None and "\0" in options.setup:
+                where = ("submit_options", cluster, "setup")
+                self.note(item, where, "`setup` has a NUL character")
+
+    def command(self, item: Inherited) -> None:
+        try:
+            pointers = parse_command(item.action.command).pointers
+        except TemplateError as error:
+            self.note(item, ("command",), error.message, error.hint)
+            return
+        for pointer in pointers:
+            self.needs_value(item, ("command",), pointer)
+
+    def resources(self, item: Inherited) -> None:
+        resources = item.action.resources
+        if resources.processes.value == 0:
+            hint = "ask for at least 1, or omit `resources.processes`"
+            self.note(item, ("resources", "processes"), "it asks for 0 processes", hint)
+        for key, noun in (("threads_per_process", "threads"), ("gpus_per_process", "GPUs")):
+            if next((n for raw in item.chain if (n := getattr(raw, key)) is not None), None) == 0:
+                hint = f"omit `{key}`: Row 1.1 refuses the whole file"
+                message = f"0 {noun} per process is taken as not set"
+                self.note(item, ("resources", key), message, hint, "warning")
+        if resources.walltime.seconds == 0:
+            message = "the walltime is 0"
+            self.note(item, ("resources", "walltime"), message, "", "warning")
+        if item.action.group.maximum_size == 0:
+            hint = "use at least 1, or omit it for no limit"
+            self.note(item, ("group", "maximum_size"), "`maximum_size` is 0", hint)
+
+    def pointers(self, item: Inherited) -> None:
+        group = item.action.group
+        for index, pointer in enumerate(group.sort_by):
+            self.pointer(item, ("group", "sort_by", index), pointer)
+        for index, selector in enumerate(group.include):
+            for condition in selector.conditions:
+                self.pointer(item, ("group", "include", index), condition.pointer)
+
+    def pointer(self, item: Inherited, where: tuple[str | int, ...], pointer: str) -> None:
+        if pointer and not pointer.startswith("/"):
+            message = f"'{visible(pointer)}' is not a JSON pointer"
+            self.note(item, where, message, f"did you mean '/{visible(pointer)}'?")
+        else:
+            self.needs_value(item, where, pointer)
+
+    def needs_value(self, item: Inherited, where: tuple[str | int, ...], pointer: str) -> None:
+        if pointer and self.value_file is None:
+            message = f"no directory has a value at '{visible(pointer)}': `value_file` is not set"
+            hint = 'set value_file = "..." in [workspace]'
+            self.note(item, where, message, hint)
+
+    def operands(self, item: Inherited) -> None:
+        for index, selector in enumerate(item.action.group.include):
+            where = ("group", "include", index)
+            for condition in selector.conditions:
+                if isinstance(condition.operand, dict):
+                    message = (
+                        f"a table or date cannot be compared with '{visible(condition.pointer)}'"
+                    )
+                    self.note(item, where, message, "compare strings, numbers, booleans or arrays")
+                elif condition.operand is None:
+                    message = "inf and nan are compared as null"
+                    self.note(item, where, message, "", "warning")
+
+    def products(self, item: Inherited) -> None:
+        products = item.action.products
+        for index, product in enumerate(products):
+            where = ("products", index)
+            if product in products[:index]:
+                message = f"the product '{visible(product)}' is named twice"
+                self.note(item, where, message, "", "warning")
+            if product in {"", "."} or product.endswith(("/", "/.")):
+                message = f"the product '{visible(product)}' is not the name of a file"
+                self.note(item, where, message, "", "warning")
+
+    def cycles(self) -> None:
+        """Actions that wait for themselves never become eligible."""
+        before = {item.action.name: item.action.previous_actions for item in self.inherited}
+        for item in self.inherited:
+            if circle := _circle(before, item.action.name):
+                shown = " after ".join(f"'{visible(name)}'" for name in circle)
+                message = f"it waits for itself: {shown}"
+                hint = "take one of them out of `previous_actions`"
+                self.note(item, ("previous_actions",), message, hint)
+
+    def never_complete(self) -> None:
+        waiting: dict[str, str] = {}
+        for item in self.inherited:
+            for name in item.action.previous_actions:
+                waiting.setdefault(name, item.action.name)
+        told = set()
+        for item in self.inherited:
+            name = item.action.name
+            if name in waiting and name not in told and not item.action.products:
+                told.add(name)
+                message = f"it has no products, so it never completes and {_quoted(waiting[name])}"
+                hint = "name the files that it makes in `products`"
+                self.note(item, ("name",), f"{message} waits for ever", hint, "warning")
+
+
+def _circle(before: Mapping[str, Sequence[str]], name: str) -> list[str]:
+    """The shortest way from an action back to itself through `before`; empty if there is none."""
+    came_from: dict[str, str] = {}
+    edge = [name]
+    while edge:
+        following = []
+        for here in edge:
+            for earlier in before.get(here, ()):
+                if earlier == name:
+                    way = [here]
+                    while way[-1] != name:
+                        way.append(came_from[way[-1]])
+                    return [*reversed(way), name]
+                if earlier not in came_from:
+                    came_from[earlier] = here
+                    following.append(earlier)
+        edge = following
+    return []
+
+
+def _one_line_texts(options: SubmitOptions) -> dict[str, tuple[str, ...]]:
+    return {
+        "account": (options.account or "",),
+        "custom": options.custom,
+        "partition": (options.partition or "",),
+        "output_file_path": (options.output_file_path or "",),
+        "output_file_name": (options.output_file_name or "",),
+    }
+
+
+def _has_control(text: str) -> bool:
+    return any(ord(char) < 0x20 or ord(char) == 0x7F for char in text)
+
+
+def _title(item: Inherited) -> str:
+    return _quoted(item.action.name) if item.has("name") else f"at index {item.action.index}"
+
+
+def _quoted(name: str) -> str:
+    return f"'{visible(name)}'"
