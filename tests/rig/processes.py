@@ -1,0 +1,158 @@
+"""The rig's side of the keeper: starting daemons, signalling them by pid, and finding ports."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+
+class RigError(Exception):
+    """The rig could not be brought up, and why."""
+
+
+DEBIAN_PACKAGES = {
+    "munged": "munge",
+    "munge": "munge",
+    "slurmctld": "slurmctld",
+    "slurmd": "slurmd",
+    "sbatch": "slurm-client",
+    "squeue": "slurm-client",
+    "scontrol": "slurm-client",
+}
+
+
+def require(*programs: str) -> dict[str, str]:
+    """Where each program is. Raises: RigError that names the Debian packages to install."""
+    path = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
+    found = {program: shutil.which(program, path=path) for program in programs}
+    missing = [program for program, where in found.items() if where is None]
+    if missing:
+        packages = " ".join(sorted({DEBIAN_PACKAGES[program] for program in missing}))
+        raise RigError(
+            f"{', '.join(missing)} missing: apt-get install --no-install-recommends {packages}"
+        )
+    return {program: where for program, where in found.items() if where}
+
+
+class Keeper:
+    """A folder and the daemons that live in it; both are gone when this process is."""
+
+    def __init__(self) -> None:
+        # Short, since Unix sockets have names of at most 107 bytes; and open to other users,
+        # as jobs and daemons may run under them.
+        self.folder = Path(tempfile.mkdtemp(prefix="rig-", dir="/tmp"))
+        self.folder.chmod(0o755)
+        script = Path(__file__).with_name("keeper.py")
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(script), str(self.folder), str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def start(
+        self, argv: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None
+    ) -> Daemon:
+        """Start a program that stays in the foreground; its output goes to `log`."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        request = {"argv": list(argv), "env": dict(env or os.environ), "log": str(log)}
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RigError("the keeper of the rig has died")
+        return Daemon(int(answer), log)
+
+    def close(self) -> None:
+        """End every daemon, job and stray, and remove the folder."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process.wait(20)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+class Daemon:
+    """One program that the keeper started."""
+
+    def __init__(self, pid: int, log: Path) -> None:
+        self.pid = pid
+        self._log = log
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs (or is stopped)."""
+        return process_state(self.pid) not in ("", "Z")
+
+    def stop(self) -> None:
+        """SIGSTOP, and wait until it took hold."""
+        os.kill(self.pid, signal.SIGSTOP)
+        wait_until(lambda: process_state(self.pid) == "T", "the daemon to stop")
+
+    def go_on(self) -> None:
+        """SIGCONT."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """SIGKILL, and wait until it is gone."""
+        if self.alive:
+            os.kill(self.pid, signal.SIGKILL)
+        wait_until(lambda: not self.alive, "the daemon to die")
+
+    def words(self) -> str:
+        """The end of what it printed."""
+        try:
+            return self._log.read_text(errors="replace")[-2000:]
+        except OSError:
+            return ""
+
+
+def process_state(pid: int) -> str:
+    """The kernel's letter for the state of a process; "" if there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def wait_until(
+    holds: Callable[[], bool], what: str, *, seconds: float = 20, every: float = 0.01
+) -> None:
+    """Look again and again until it holds. Raises: RigError after `seconds`."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            raise RigError(f"waited {seconds:.0f} s in vain for {what}")
+        time.sleep(every)
+
+
+def free_ports(count: int) -> list[int]:
+    """Loopback ports that nobody listens on, below those that outgoing connections are given.
+
+    Random, so that several rigs at once rarely meet; whoever loses such a race starts again.
+    """
+    low = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    top = min(low, 32000)
+    bottom = min(20000, top // 2)
+    ports: list[int] = []
+    while len(ports) < count:
+        port = bottom + secrets.randbelow(top - bottom)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in ports:
+            ports.append(port)
+    return ports

@@ -1,0 +1,341 @@
+"""One real Slurm cluster in a private folder, every port on 127.0.0.1, with or without root.
+
+`Munge` can serve several clusters; a `SlurmCluster` is described by its nodes and partitions.
+The order of starting matters: a slurmd that finds no controller sleeps a whole second.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import secrets
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.rig.processes import Daemon, Keeper, RigError, free_ports, require, wait_until
+
+_SLURM_VARIABLES = ("SLURM_", "SBATCH_", "SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node, which need not have what it claims (config_overrides)."""
+
+    name: str
+    cpus: int
+    memory_mb: int
+    gpus: int = 0
+    feature: str = ""
+
+
+NODES = (
+    Node("n1", 16, 64000, feature="intel"),
+    Node("n2", 16, 64000, feature="intel"),
+    Node("g1", 32, 256000, gpus=4, feature="amd"),
+    Node("h1", 64, 2000000),
+)
+PARTITIONS = (
+    "PartitionName=gpu Nodes=g1 MaxTime=12:00:00 DefaultTime=10",
+    "PartitionName=cpu Nodes=n[1-2] Default=YES MaxTime=1-00:00:00 DefaultTime=10 MaxNodes=2",
+    "PartitionName=highmem Nodes=h1 MaxTime=UNLIMITED DefaultTime=10 MaxMemPerNode=1900000",
+    "PartitionName=shared Nodes=n[1-2],g1 OverSubscribe=YES:4 MaxTime=01:00:00 DefaultTime=5"
+    " MaxCPUsPerNode=8",
+    "PartitionName=closed Nodes=n1 MaxTime=01:00:00 State=INACTIVE",
+)
+
+
+class Munge:
+    """The munged that vouches for users towards the daemons."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        programs = require("munged", "munge")
+        folder = keeper.folder / "munge"
+        folder.mkdir(mode=0o755)
+        key = folder / "key"
+        key.touch(mode=0o600)
+        key.write_bytes(secrets.token_bytes(128))
+        self.socket = folder / "sock"
+        options = {"key-file": key, "socket": self.socket, "pid-file": folder / "pid"}
+        options |= {"log-file": folder / "log", "seed-file": folder / "seed"}
+        self.daemon = keeper.start(
+            [programs["munged"], "--foreground", "--num-threads=2"]
+            + [f"--{name}={path}" for name, path in options.items()],
+            log=folder / "out",
+        )
+        ask = [programs["munge"], "-S", str(self.socket), "-n"]
+        wait_until(lambda: _answers(ask, self.daemon, "munged"), "munged")
+
+
+def _answers(argv: Sequence[str], daemon: Daemon, name: str) -> bool:
+    if not daemon.alive:
+        raise RigError(f"{name} died at its start: {daemon.words()}")
+    return subprocess.run(argv, capture_output=True).returncode == 0
+
+
+class SlurmCluster:
+    """A running cluster and the ways to use and to hurt it."""
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        munge: Munge,
+        *,
+        name: str = "alpha",
+        nodes: Sequence[Node] = NODES,
+        partitions: Sequence[str] = PARTITIONS,
+        settings: Mapping[str, object] | None = None,
+    ) -> None:
+        self.name = name
+        self.folder = keeper.folder / name
+        self.user = getpass.getuser()
+        self._keeper = keeper
+        self._munge = munge
+        self._nodes = tuple(nodes)
+        self._programs = require("slurmctld", "slurmd", "sbatch", "squeue", "scontrol")
+        for part in ("state", "run", "log", "dev", "work"):
+            (self.folder / part).mkdir(parents=True)
+        for node in nodes:
+            (self.folder / "spool" / node.name).mkdir(parents=True)
+        self._write_configuration(partitions, settings or {})
+        self.controller = self._start_controller(fresh=True)
+        self._slurmds = [self._start_node(node) for node in nodes]
+        self._wait_for_idle_nodes()
+
+    @property
+    def conf(self) -> Path:
+        """The cluster's slurm.conf."""
+        return self.folder / "slurm.conf"
+
+    @property
+    def work(self) -> Path:
+        """A folder for jobs to run in."""
+        return self.folder / "work"
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment in which clients talk to this cluster, and nothing bends them."""
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(_SLURM_VARIABLES)
+        }
+        return kept | {"SLURM_CONF": str(self.conf)}
+
+    def run(
+        self, command: str, *, stdin: str = "", check: bool = True, timeout: float = 60
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a shell line as on a login node of this cluster, in its work folder."""
+        done = subprocess.run(
+            command,
+            shell=True,
+            input=stdin,
+            env=self.env,
+            cwd=self.work,
+            text=True,
+            capture_output=True,
+            timeout=timeout,
+        )
+        if check and done.returncode:
+            raise RigError(f"{command}: status {done.returncode}: {done.stderr}")
+        return done
+
+    def submit(self, script: str, options: str = "") -> int:
+        """Submit `#!/bin/bash` + script and return the id."""
+        line = f"sbatch --parsable -o %j.out {options}"
+        return int(self.run(line, stdin=f"#!/bin/bash\n{script}\n").stdout.split(";")[0])
+
+    def state(self, job_id: int) -> str:
+        """Slurm's word for the state of a job, "" when it is not known (any more)."""
+        return self.run(f"squeue -h -t all -j {job_id} -o %T", check=False).stdout.strip()
+
+    def wait_for(self, job_id: int, *states: str, seconds: float = 30) -> str:
+        """Wait until the job is in one of these states."""
+        wait_until(
+            lambda: self.state(job_id) in states,
+            f"job {job_id} to be {' or '.join(states)}",
+            seconds=seconds,
+            every=0.05,
+        )
+        return self.state(job_id)
+
+    def stop_controller(self) -> None:
+        """Freeze slurmctld: it takes requests in, and answers none before `continue_controller`."""
+        self.controller.stop()
+
+    def continue_controller(self) -> None:
+        """Let a frozen slurmctld go on, and wait until it answers."""
+        self.controller.go_on()
+        self._wait_for_controller()
+
+    def kill_controller(self) -> None:
+        """SIGKILL slurmctld. Jobs that it accepted in the last seconds may be forgotten."""
+        self.controller.kill()
+
+    def restart_controller(self) -> None:
+        """Start slurmctld again on the state that it had saved."""
+        self.controller.kill()
+        self.controller = self._start_controller(fresh=False)
+        # A slurmd that starts reports at once; one that runs is asked after about five seconds.
+        for number, node in enumerate(self._nodes):
+            self._slurmds[number].kill()
+            self._slurmds[number] = self._start_node(node)
+        self._wait_for_idle_nodes()
+
+    def clean(self) -> None:
+        """Every daemon alive, no job active, every node idle; `squeue -t all` keeps the ended."""
+        if self.controller.alive:
+            self.continue_controller()
+        else:
+            self.restart_controller()
+        for number, node in enumerate(self._nodes):
+            if self._slurmds[number].alive:
+                self._slurmds[number].go_on()
+            else:
+                self._slurmds[number] = self._start_node(node)
+        if self.run("squeue -h").stdout:
+            self.run(f"scancel -u {self.user}")
+            wait_until(lambda: not self.run("squeue -h").stdout, "the queue to empty", every=0.05)
+        self._wait_for_idle_nodes()
+
+    def _start_controller(self, *, fresh: bool) -> Daemon:
+        argv = [self._programs["slurmctld"], "-D", "-f", str(self.conf)]
+        if fresh:
+            argv.append("-c")
+        daemon = self._keeper.start(argv, log=self.folder / "log" / "slurmctld.out", env=self.env)
+        self.controller = daemon
+        self._wait_for_controller()
+        return daemon
+
+    def _wait_for_controller(self) -> None:
+        def up() -> bool:
+            if not self.controller.alive:
+                raise RigError(f"slurmctld died: {self.controller.words()}")
+            return "is UP" in self.run("scontrol ping", check=False).stdout
+
+        wait_until(up, "slurmctld")
+
+    def _start_node(self, node: Node) -> Daemon:
+        return self._keeper.start(
+            [self._programs["slurmd"], "-D", "-f", str(self.conf), "-N", node.name],
+            log=self.folder / "log" / f"slurmd-{node.name}.out",
+            env=self.env,
+        )
+
+    def _wait_for_idle_nodes(self) -> None:
+        def idle() -> bool:
+            for daemon in self._slurmds:
+                if not daemon.alive:
+                    raise RigError(f"a slurmd died: {daemon.words()}")
+            states = self.run("sinfo -h -N -o %N=%t", check=False).stdout.split()
+            return len(states) >= len(self._nodes) and all(
+                re.fullmatch(r"\w+=(idle|mix|alloc|plnd)", state) for state in states
+            )
+
+        self._slurmds: list[Daemon] = getattr(self, "_slurmds", [])
+        wait_until(idle, "the nodes to be idle", every=0.02)
+
+    def _write_configuration(
+        self, partitions: Sequence[str], settings: Mapping[str, object]
+    ) -> None:
+        controller_port, *ports = free_ports(1 + len(self._nodes))
+        values: dict[str, object] = {
+            "ClusterName": self.name,
+            "SlurmctldHost": "localhost(127.0.0.1)",
+            "SlurmctldPort": controller_port,
+            "SlurmUser": self.user,
+            "SlurmdUser": self.user,
+            "AuthType": "auth/munge",
+            "CredType": "cred/munge",
+            "AuthInfo": f"socket={self._munge.socket}",
+            # What keeps the daemons off 0.0.0.0.
+            "CommunicationParameters": "NoInAddrAny,NoCtldInAddrAny",
+            "StateSaveLocation": self.folder / "state",
+            "SlurmdSpoolDir": self.folder / "spool" / "%n",
+            "SlurmctldPidFile": self.folder / "run" / "slurmctld.pid",
+            "SlurmdPidFile": self.folder / "run" / "slurmd-%n.pid",
+            "SlurmctldLogFile": self.folder / "log" / "slurmctld.log",
+            "SlurmdLogFile": self.folder / "log" / "slurmd-%n.log",
+            "ProctrackType": "proctrack/linuxproc",
+            "TaskPlugin": "task/none",
+            "SwitchType": "switch/none",
+            "MpiDefault": "none",
+            "MailProg": "/bin/true",
+            "SelectType": "select/cons_tres",
+            "SelectTypeParameters": "CR_Core_Memory",
+            "SlurmdParameters": "config_overrides",
+            "ReturnToService": 2,
+            "GresTypes": "gpu",
+            "SchedulerType": "sched/backfill",
+            "SchedulerParameters": "batch_sched_delay=0,sched_interval=1,"
+            "sched_min_interval=10000,bf_interval=1,bf_continue",
+            "PriorityType": "priority/basic",
+            "JobAcctGatherType": "jobacct_gather/linux",
+            "JobAcctGatherFrequency": "task=1",
+            "JobAcctGatherParams": "OverMemoryKill",
+            "JobCompType": "jobcomp/none",
+            "MinJobAge": 300,
+            "KillWait": 2,
+            "SlurmdTimeout": 60,
+            "SlurmctldTimeout": 30,
+            "MessageTimeout": 2,  # how long a client waits for a frozen controller
+            "TCPTimeout": 2,
+            "MaxArraySize": 1001,
+            "MaxJobCount": 20000,
+            "EnforcePartLimits": "ALL",
+            "PropagateResourceLimits": "NONE",
+        }
+        lines = [f"{key}={value}" for key, value in (values | dict(settings)).items()]
+        gres = []
+        for node, port in zip(self._nodes, ports, strict=True):
+            lines.append(
+                f"NodeName={node.name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port}"
+                f" CPUs={node.cpus} Boards=1 SocketsPerBoard=1 CoresPerSocket={node.cpus}"
+                f" ThreadsPerCore=1 RealMemory={node.memory_mb} TmpDisk=10000 State=UNKNOWN"
+                + (f" Feature={node.feature}" if node.feature else "")
+                + (f" Gres=gpu:a100:{node.gpus}" if node.gpus else "")
+            )
+            if node.gpus:
+                device = self.folder / "dev" / f"{node.name}-gpu"
+                for number in range(node.gpus):  # Slurm wants a device; root could mknod
+                    Path(f"{device}{number}").symlink_to("/dev/null")
+                gres.append(
+                    f"NodeName={node.name} Name=gpu Type=a100 File={device}[0-{node.gpus - 1}]"
+                )
+        # Without a default every job takes the whole memory of its node.
+        lines += ["PartitionName=DEFAULT DefMemPerCPU=2000 State=UP", *partitions]
+        self.conf.write_text("\n".join(lines) + "\n")
+        (self.folder / "gres.conf").write_text("\n".join(gres) + "\n")
+
+
+class SlurmRig:
+    """A keeper, its munged and one cluster; another `SlurmCluster` may be added to them."""
+
+    def __init__(self, **of_cluster: object) -> None:
+        require("munged", "munge", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol")
+        self.keeper = Keeper()
+        try:
+            self.munge = Munge(self.keeper)
+            self.cluster = SlurmCluster(self.keeper, self.munge, **of_cluster)  # type: ignore[arg-type]
+        except BaseException:
+            self.keeper.close()
+            raise
+
+    def close(self) -> None:
+        """End everything."""
+        self.keeper.close()
+
+
+def start_slurm(attempts: int = 3, **of_cluster: object) -> SlurmRig:
+    """A rig that is up. A port that somebody else took meanwhile means another attempt."""
+    for attempt in range(1, attempts + 1):
+        try:
+            return SlurmRig(**of_cluster)
+        except RigError as error:
+            if attempt == attempts or "missing" in str(error):
+                raise
+            time.sleep(0.1)
+    raise AssertionError("unreachable")
