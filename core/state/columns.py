@@ -192,19 +192,24 @@ def _rank_numbers(pointer: str, found: Sequence[Any], types: set[type]) -> RankC
     return RankColumn(pointer, packed, unique.tolist(), mixed=False)
 
 
-def total_key(value: Any) -> Key:
+def total_key(value: Any, merged: frozenset[float] = frozenset()) -> Key:
     """A sort key of a total order on JSON values that extends `rowtui.core.values.compare`.
 
     Two values have the same key if no comparison with a third can tell them apart: 1 and 1.0 do,
-    2**60 and 2.0**60 do not, because only one of them is compared as an integer.
+    2**60 and 2.0**60 do not, because only one of them is compared as an integer. Wide numbers
+    whose double is in `merged` are keyed by their double.
     """
     kind = kind_of(value)
     if kind is Kind.NUMBER:
-        return (kind, value, is_wide(value) and is_double(value))
+        if not is_wide(value):
+            return (kind, value, False)
+        if merged and as_double(value) in merged:
+            return (kind, as_double(value), False)
+        return (kind, value, is_double(value))
     if kind is Kind.STRING or kind is Kind.BOOL:
         return (kind, value)
     if kind is Kind.ARRAY:
-        return (kind, len(value), *map(total_key, value))
+        return (kind, len(value), *[total_key(element, merged) for element in value])
     return (kind, compact(value) if kind is Kind.OBJECT else "")
 
 
@@ -213,15 +218,15 @@ def is_wide(number: float) -> bool:
     return not -_EXACT_BELOW < number < _EXACT_BELOW
 
 
-def doubles_in(value: Any) -> Iterable[float]:
-    """The wide numbers inside a value that Row compares as doubles with everything."""
+def wide_numbers(value: Any) -> Iterable[float]:
+    """The wide numbers in a value, also those in arrays (objects are never compared)."""
     kind = kind_of(value)
     if kind is Kind.NUMBER:
-        if is_wide(value) and is_double(value):
-            yield as_double(value)
+        if is_wide(value):
+            yield value
     elif kind is Kind.ARRAY:
         for element in value:
-            yield from doubles_in(element)
+            yield from wide_numbers(element)
 
 
 def _narrow(codes: Sequence[int], largest: int) -> array[int]:

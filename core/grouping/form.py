@@ -1,0 +1,162 @@
+"""Directories of an action, in order, cut into groups.
+
+A cut is made wherever the sort key changes (if the action says so), and then after every
+`maximum_size` directories. Groups are formed only where somebody looks at them: a page of a
+million directories costs the page. Source: Row A4.2.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping import order as ordering
+from rowtui.core.grouping.model import Group
+from rowtui.core.grouping.order import ActionOrder, Members, in_order, size_of
+from rowtui.core.state.model import Directories
+from rowtui.core.text import visible
+from rowtui.core.workflow.model import Action
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCut:
+    """The groups of an action, not formed yet: positions in order, and where each group begins.
+
+    `begins` has one entry for each group, and a last one: the number of directories.
+    """
+
+    action: Action
+    positions: Any  # array('I') or a numpy array
+    begins: Sequence[int]
+
+    def __len__(self) -> int:
+        """How many groups there are."""
+        return len(self.begins) - 1
+
+    @property
+    def directories(self) -> int:
+        """How many directories there are in all groups."""
+        return self.begins[-1]
+
+    def sizes(self) -> list[int]:
+        """The size of each group."""
+        return [end - begin for begin, end in pairwise(self.begins)]
+
+    def page(self, start: int = 0, length: int | None = None) -> tuple[Group, ...]:
+        """Groups `start`.. (from 0), at most `length` of them."""
+        start = max(0, start)
+        stop = len(self) if length is None else min(len(self), start + max(0, length))
+        return tuple(
+            Group(self.action, tuple(self.positions[begin:end].tolist()))
+            for begin, end in pairwise(self.begins[start : stop + 1])
+        )
+
+
+def cut_groups(
+    action: Action,
+    directories: Directories,
+    members: Members,
+    order: ActionOrder | None = None,
+) -> GroupCut:
+    """Where the groups of these members would begin. `order`: the stored order, if there is one.
+
+    Raises: IncomparableError if they cannot be sorted; RowtuiError for a maximum_size of 0.
+    """
+    maximum_size = _maximum_size(action, members)
+    result = in_order(action, directories, members, order)
+    count = len(result.positions)
+    keys = result.keys if action.group.split_by_sort_key else None
+    if count >= ordering.NUMPY_FROM:
+        from rowtui.core.grouping import wide
+
+        starts = wide.starts(count, keys, maximum_size).tolist()
+    else:
+        starts = _starts(count, keys, maximum_size)
+    return GroupCut(action, result.positions, array("I", [*starts, count]))
+
+
+def _maximum_size(action: Action, members: Members) -> int | None:
+    maximum_size = action.group.maximum_size
+    if maximum_size is not None and maximum_size < 1 and size_of(members):
+        raise RowtuiError(
+            f"action '{visible(action.name)}' has a group.maximum_size of {maximum_size}:"
+            " no group can be that small",
+            "give it 1 or more, or leave it out for groups of any size",
+        )
+    return maximum_size
+
+
+def _starts(count: int, keys: Sequence[int] | None, maximum_size: int | None) -> list[int]:
+    if not count:
+        return []
+    segments = [0]
+    if keys is not None:
+        segments += [i for i, (a, b) in enumerate(pairwise(keys), start=1) if a != b]
+    if maximum_size is None:
+        return segments
+    return [
+        start
+        for begin, end in pairwise([*segments, count])
+        for start in range(begin, end, maximum_size)
+    ]
+
+
+def form_groups(
+    action: Action,
+    directories: Directories,
+    members: Members,
+    order: ActionOrder | None = None,
+) -> tuple[Group, ...]:
+    """All groups of these members, in order. Raises: as `cut_groups`."""
+    return cut_groups(action, directories, members, order).page()
+
+
+def groups_page(
+    action: Action,
+    directories: Directories,
+    members: Members,
+    start: int,
+    length: int,
+    *,
+    order: ActionOrder | None = None,
+) -> tuple[Group, ...]:
+    """Groups `start`.. (from 0), at most `length` of them. Raises: as `cut_groups`."""
+    return cut_groups(action, directories, members, order).page(start, length)
+
+
+def group_sizes(
+    action: Action,
+    directories: Directories,
+    members: Members,
+    order: ActionOrder | None = None,
+) -> list[int]:
+    """The size of each group. Nothing is sorted unless the action splits by sort key.
+
+    Raises: as `cut_groups`, but for an action that does not split only if maximum_size is 0.
+    """
+    if action.group.split_by_sort_key and action.group.sort_by:
+        return cut_groups(action, directories, members, order).sizes()
+    size = size_of(members)
+    maximum_size = _maximum_size(action, members) or size
+    if not size:
+        return []
+    whole, rest = divmod(size, maximum_size)
+    return [maximum_size] * whole + [rest] * (rest > 0)
+
+
+def group_count(
+    action: Action,
+    directories: Directories,
+    members: Members,
+    order: ActionOrder | None = None,
+) -> int:
+    """How many groups there are. Raises: as `group_sizes`."""
+    if action.group.split_by_sort_key and action.group.sort_by:
+        return len(cut_groups(action, directories, members, order))
+    size = size_of(members)
+    maximum_size = _maximum_size(action, members) or size
+    return -(-size // maximum_size) if size else 0

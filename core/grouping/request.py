@@ -1,0 +1,26 @@
+"""Groups to job requests: the total resources of one job each. Source: Row A1.6, A4.3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rowtui.core.grouping.cost import job_cost
+from rowtui.core.grouping.model import Group, JobRequest
+
+
+def job_requests(groups: Iterable[Group]) -> tuple[JobRequest, ...]:
+    """One request for each group, in order."""
+    return tuple(map(_job_request, groups))
+
+
+def _job_request(group: Group) -> JobRequest:
+    resources = group.action.resources
+    size = len(group.indices)
+    return JobRequest(
+        group=group,
+        processes=resources.processes.total(size),
+        cpus=resources.total_cpus(size),
+        gpus=resources.total_gpus(size),
+        walltime_seconds=resources.walltime.total_seconds(size),
+        cost=job_cost(resources, size),
+    )

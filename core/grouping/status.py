@@ -1,0 +1,120 @@
+"""The status of every directory for every action, and what is left to pay.
+
+Sets of directories are big integers, so that a million directories take microseconds. One bad
+action (an include without an answer, say) marks its own row and leaves the others alone.
+Source: Row A4.1, A4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping.cost import action_cost, is_linear
+from rowtui.core.grouping.form import group_sizes
+from rowtui.core.grouping.include import included
+from rowtui.core.grouping.model import ActionStatus, Status, StatusTable
+from rowtui.core.grouping.order import ActionOrder, Members, size_of
+from rowtui.core.state.model import DirectorySet, State, bit_set
+from rowtui.core.workflow.model import Action, Workflow
+
+Orders = Mapping[tuple[str, ...], ActionOrder]  # stored orders, by sort_by
+
+
+def status_table(
+    workflow: Workflow,
+    state: State,
+    among: Sequence[int] | None = None,
+    orders: Orders | None = None,
+) -> StatusTable:
+    """One row for each action, over all directories or the positions of `among`.
+
+    A position that `among` repeats is once in the sets; the remaining cost counts it repeatedly,
+    as Row does, and `status_counts` tells the counts that way too.
+    """
+    return StatusTable(
+        rows=tuple(action_status(action, state, among, orders) for action in workflow.actions),
+        directories=len(state.directories),
+        bad=len(state.directories.bad),
+    )
+
+
+def action_status(
+    action: Action,
+    state: State,
+    among: Sequence[int] | None = None,
+    orders: Orders | None = None,
+) -> ActionStatus:
+    """One row. A cost that cannot be told (the groups cannot be formed) is a `problem` too."""
+    considered = state.everything
+    if among is not None:
+        considered &= bit_set(among)
+    try:
+        members = included(action, state.directories, considered)
+    except RowtuiError as error:
+        return ActionStatus(action, problem=error.message)
+    completed = members & state.completed.get(action.name, 0)
+    submitted = members & state.submitted_set(action.name) & ~completed
+    left = members & ~completed & ~submitted
+    eligible = left
+    for previous in action.previous_actions:
+        eligible &= state.completed.get(previous, 0)
+    row = ActionStatus(
+        action,
+        completed=completed,
+        submitted=submitted,
+        eligible=eligible,
+        waiting=left & ~eligible,
+        failed=eligible & state.failed_set(action.name),
+    )
+    unfinished = members & ~completed
+    to_pay: Members = unfinished if among is None else chosen_from(among, unfinished)
+    stored = (orders or {}).get(action.group.sort_by)
+    try:
+        if is_linear(action.resources):
+            sizes = [size_of(to_pay)]
+        else:
+            sizes = group_sizes(action, state.directories, to_pay, stored)
+    except RowtuiError as error:
+        return _with(row, problem=error.message)
+    return _with(row, remaining=sizes)
+
+
+def _with(row: ActionStatus, remaining: Sequence[int] = (), problem: str = "") -> ActionStatus:
+    cost = action_cost(row.action.resources, remaining)
+    return replace(row, remaining_cost=cost, problem=problem)
+
+
+class StatusCounts(NamedTuple):
+    """Directories of one row by status. `failed` is part of `eligible`."""
+
+    completed: int
+    submitted: int
+    eligible: int
+    waiting: int
+    failed: int
+
+
+def status_counts(row: ActionStatus, among: Sequence[int] | None = None) -> StatusCounts:
+    """The counts of a row; those of `among` repeatedly if it repeats them."""
+    sets = (row.completed, row.submitted, row.eligible, row.waiting, row.failed)
+    if among is None or len(set(among)) == len(among):
+        return StatusCounts(*(members.bit_count() for members in sets))
+    return StatusCounts(*(len(chosen_from(among, members)) for members in sets))
+
+
+def with_status(row: ActionStatus, statuses: Sequence[Status]) -> DirectorySet:
+    """The directories with one of these statuses."""
+    chosen = 0
+    for status in statuses:
+        chosen |= row.members(status)
+    return chosen
+
+
+def chosen_from(among: Sequence[int], members: DirectorySet) -> list[int]:
+    """Those of `among` that are members, in its order, repeated as often as there."""
+    cells = members.to_bytes((members.bit_length() + 7) >> 3, "little")
+    size = len(cells)
+    return [p for p in among if p >> 3 < size and cells[p >> 3] >> (p & 7) & 1]

@@ -1,0 +1,103 @@
+"""The same steps as in `include`, `order` and `form`, with numpy, for very many directories.
+
+Imported only when there are many: importing numpy takes longer than all of it for fewer.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rowtui.core.grouping.order import _Ranked
+
+_ROOM: Final = 1 << 62  # combined keys stay below this, so that they fit 64 signed bits
+
+
+def _array(numbers: Sequence[int]) -> Any:
+    """A view, without copying, where the numbers are packed."""
+    if isinstance(numbers, array):
+        return np.frombuffer(numbers, dtype=f"u{numbers.itemsize}")
+    return np.asarray(numbers)
+
+
+def look_up(verdicts: bytes, codes: Sequence[int]) -> bytes:
+    """`verdicts[code]` for each code."""
+    return bytes(np.frombuffer(verdicts, dtype=np.uint8)[_array(codes)])
+
+
+def members_of(members: int) -> Any:
+    """The positions in a set, ascending."""
+    return np.flatnonzero(_flags(members, members.bit_length())).astype(np.uint32)
+
+
+def _flags(members: int, count: int) -> Any:
+    cells = members.to_bytes((count + 7) >> 3, "little")
+    bits = np.unpackbits(np.frombuffer(cells, dtype=np.uint8), bitorder="little", count=count)
+    return bits.view(np.bool_)
+
+
+def filter_order(
+    permutation: Sequence[int], key_ids: Sequence[int], members: int
+) -> tuple[Any, Any]:
+    """The members in the order of the permutation, with their key ids."""
+    everyone = _array(permutation)
+    chosen = _flags(members, max(len(everyone), members.bit_length()))[everyone]
+    return everyone[chosen], _array(key_ids)[chosen]
+
+
+def sort_members(ranked: Sequence[_Ranked], listed: Any) -> tuple[Any, Any]:
+    """The listed positions by ranks, stable, and the combined key of each."""
+    members = _array(listed)
+    keys = _combined_keys(ranked, members)
+    turn = np.argsort(keys, kind="stable")
+    return members[turn], keys[turn]
+
+
+def sort_everything(ranked: Sequence[_Ranked], count: int) -> tuple[array[int], array[int]]:
+    """The permutation and key ids of an `ActionOrder`."""
+    permutation, keys = sort_members(ranked, np.arange(count, dtype=np.uint32))
+    key_ids = np.zeros(count, dtype=np.uint32)
+    np.cumsum(keys[1:] != keys[:-1], out=key_ids[1:])
+    packed = array("I"), array("I")
+    packed[0].frombytes(permutation.tobytes())
+    packed[1].frombytes(key_ids.tobytes())
+    return packed
+
+
+def _combined_keys(ranked: Sequence[_Ranked], members: Any) -> Any:
+    keys = np.zeros(len(members), dtype=np.int64)
+    span = 1
+    for codes, ranks, width in ranked:
+        here = _array(codes)[members]
+        if ranks is not None:
+            here = np.asarray(ranks)[here]
+        if span * width >= _ROOM:
+            unique, keys = np.unique(keys, return_inverse=True)
+            span = len(unique)
+        keys = keys * width + here
+        span *= width
+    return keys
+
+
+def contains(codes: Sequence[int], listed: Any, code: int) -> bool:
+    """Whether one of the listed positions has this code."""
+    return bool((_array(codes)[_array(listed)] == code).any())
+
+
+def starts(count: int, keys: Any, maximum_size: int | None) -> Any:
+    """Where groups begin: at key changes (`keys` None: nowhere), then every `maximum_size`."""
+    begins = np.zeros(count, dtype=np.bool_)
+    begins[:1] = True
+    if keys is not None:
+        keys = _array(keys)
+        begins[1:] = keys[1:] != keys[:-1]
+    if maximum_size is not None:
+        segments = np.flatnonzero(begins)
+        lengths = np.diff(segments, append=count)
+        offset = np.arange(count) - np.repeat(segments, lengths)
+        begins = offset % maximum_size == 0
+    return np.flatnonzero(begins)
