@@ -1,0 +1,189 @@
+"""The `.rtc` container: named sections of bytes behind a JSON header, in one immutable file.
+
+Takes sections and a small JSON object, gives bytes; and back, without numpy, one section at a
+time. Layout: an eight-byte magic, the version and the header's length and CRC-32 (three u32), the
+header (`meta` and the table of sections), then the sections, each at a multiple of 64 bytes with a
+CRC-32 of its own. Numbers are little-endian. Source: the measured design in docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from rowtui.core.errors import RowtuiError
+
+MAGIC = b"rowtui\r\n"  # the line end shows a file that was sent as text
+VERSION = 1
+ALIGNMENT = 64
+# Checking takes 1 ms per MB. Larger sections are only checked on demand (`verify`): they are
+# fsynced before anything refers to them, and their size is always checked.
+CHECKED_UP_TO = 4 << 20
+
+_PREFIX = struct.Struct("<8sIII")
+
+
+class CorruptCacheError(RowtuiError):
+    """A cache file of ours is damaged or of an older version: set it aside and rebuild it."""
+
+
+class NewerCacheError(RowtuiError):
+    """A cache file of ours was written by a newer version, which knows more than we do."""
+
+
+class Container:
+    """A container that was read: `meta`, and its sections on demand."""
+
+    __slots__ = ("_checked", "_data", "_table", "meta", "path")
+
+    def __init__(self, data: bytes | memoryview, path: str = "") -> None:
+        """Read the header of `data`.
+
+        Raises: CorruptCacheError; NewerCacheError.
+        """
+        self.path = path
+        self._data = memoryview(data)
+        self._table: dict[str, tuple[int, int, int]] = {}
+        self._checked: set[str] = set()
+        header = self._read_header()
+        try:
+            self.meta: dict[str, Any] = dict(header["meta"])
+            for name, place in header["sections"].items():
+                offset, size, checksum = map(int, place)
+                self._table[name] = (offset, size, checksum)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise self._corrupt("its header has a strange form") from None
+        for name, (offset, size, _) in self._table.items():
+            if offset < 0 or size < 0 or offset + size > len(self._data):
+                raise self._corrupt(f"section {name} lies outside the file")
+
+    @classmethod
+    def open(cls, path: Path) -> Container:
+        """Read a whole container file, for small ones.
+
+        Raises: OSError; CorruptCacheError; NewerCacheError.
+        """
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            size = os.fstat(fd).st_size
+            chunks = []
+            while size > 0 and (chunk := os.read(fd, size)):
+                chunks.append(chunk)
+                size -= len(chunk)
+        finally:
+            os.close(fd)
+        return cls(chunks[0] if len(chunks) == 1 else b"".join(chunks), str(path))
+
+    @classmethod
+    def map(cls, path: Path) -> Container:
+        """Map a container file into memory, for large ones that stay where they are.
+
+        Raises: OSError; CorruptCacheError; NewerCacheError.
+        """
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if os.fstat(fd).st_size == 0:
+                raise CorruptCacheError(f"{path} is empty")
+            mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
+        finally:
+            os.close(fd)
+        return cls(memoryview(mapped), str(path))
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is such a section."""
+        return name in self._table
+
+    def names(self) -> tuple[str, ...]:
+        """The sections there are, in file order."""
+        return tuple(self._table)
+
+    def section(self, name: str, *, verify: bool = False) -> memoryview:
+        """The bytes of a section; `verify` checks a large one too.
+
+        Raises: CorruptCacheError.
+        """
+        place = self._table.get(name)
+        if place is None:
+            raise self._corrupt(f"section {name} is missing")
+        offset, size, checksum = place
+        data = self._data[offset : offset + size]
+        if name not in self._checked and (verify or size <= CHECKED_UP_TO):
+            if crc32(data) != checksum:
+                raise self._corrupt(f"section {name} does not match its checksum")
+            self._checked.add(name)
+        return data
+
+    def verify(self) -> None:
+        """Check every section, whatever its size.
+
+        Raises: CorruptCacheError.
+        """
+        for name in self._table:
+            self.section(name, verify=True)
+
+    def _read_header(self) -> dict[str, Any]:
+        if len(self._data) < _PREFIX.size:
+            raise self._corrupt("it is cut short")
+        magic, version, size, checksum = _PREFIX.unpack_from(self._data)
+        if magic != MAGIC:
+            raise self._corrupt("it does not begin like a cache file")
+        if version > VERSION:
+            raise NewerCacheError(
+                f"{self.path} has format version {version}; this rowtui knows {VERSION}",
+                "update rowtui; it was written by a newer one",
+            )
+        if version < VERSION:
+            raise self._corrupt(f"it has the old format version {version}")
+        raw = self._data[_PREFIX.size : _PREFIX.size + size]
+        if len(raw) != size or crc32(raw) != checksum:
+            raise self._corrupt("its header does not match its checksum")
+        try:
+            header = json.loads(bytes(raw))
+        except ValueError:
+            header = None
+        if not isinstance(header, dict):
+            raise self._corrupt("its header is not a JSON object")
+        return header
+
+    def _corrupt(self, what: str) -> CorruptCacheError:
+        return CorruptCacheError(f"the cache file {self.path or '(in memory)'} is damaged: {what}")
+
+
+def pack(meta: Mapping[str, Any], sections: Mapping[str, bytes | memoryview]) -> bytes:
+    """The bytes of a container. The same input gives the same bytes."""
+    sizes = {name: memoryview(data).nbytes for name, data in sections.items()}
+    checksums = {name: crc32(data) for name, data in sections.items()}
+    # Offsets stand in the header and depend on its length: reserve room for the longest.
+    table = {name: (0, size, checksums[name]) for name, size in sizes.items()}
+    room = len(_header(meta, table)) + 20 * len(table)
+    start = offset = _aligned(_PREFIX.size + room)
+    for name, size in sizes.items():
+        table[name] = (offset, size, checksums[name])
+        offset = _aligned(offset + size)
+    header = _header(meta, table)
+    out: list[bytes | memoryview] = [
+        _PREFIX.pack(MAGIC, VERSION, len(header), crc32(header)),
+        header,
+    ]
+    written = _PREFIX.size + len(header)
+    for name, data in sections.items():
+        place = table[name][0]
+        out += (bytes(place - written), data)
+        written = place + sizes[name]
+    if not sections:
+        out.append(bytes(start - written))
+    return b"".join(out)
+
+
+def _header(meta: Mapping[str, Any], table: Mapping[str, tuple[int, int, int]]) -> bytes:
+    return json.dumps({"meta": meta, "sections": table}, separators=(",", ":")).encode()
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT

@@ -1,0 +1,312 @@
+"""The directories of a workspace from the cache: names, values, stamps, reasons and columns.
+
+Takes a `dirs.<...>.rtc` container and the value files that it names; gives the `Directories`
+protocol. Nothing is opened before it is asked for: the status of a million directories needs
+only their number. Source: the measured design in docs/architecture.md; formats in docs/formats.md.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import sys
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rowtui.core.state.container import Container, CorruptCacheError
+from rowtui.core.state.model import DirectorySet, bit_set, positions
+from rowtui.core.state.names import NameTable
+from rowtui.core.state.postcard import is_utf8
+
+if TYPE_CHECKING:
+    from rowtui.core.state.columns import RankColumn
+
+NO_VALUE = 0xFFFFFFFF  # in value_size: bad, or no value file
+Stamp = tuple[int, int]  # (mtime_ns, size) of a value file; (0, 0) if there is none
+
+
+class Segment(NamedTuple):
+    """A file of raw values, one behind the other; never changed once it is written."""
+
+    file: str
+    size: int
+
+
+class StoredDirectories:
+    """A `Directories` (see model.py) over an immutable cache file.
+
+    `file` names the cache file; `pointers` are those whose columns are stored.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        count: int,
+        bad_set: DirectorySet,
+        pointers: Sequence[str],
+        *,
+        folder: Path | None = None,
+        packed: bytes = b"",
+        unwritten: Mapping[str, bytes] | None = None,
+    ) -> None:
+        """Files are in `folder`, but for `packed` (the cache file) and segments in memory."""
+        self.file = file
+        self.bad_set = bad_set
+        self.pointers = tuple(pointers)
+        self.folder = folder
+        self.packed = packed
+        self.unwritten = dict(unwritten or {})
+        self._count = count
+        self._container: Container | None = None
+        self._names: NameTable | None = None
+        self._all: list[str] | None = None
+        self._nameless: DirectorySet | None = None
+        self._segments: dict[str, memoryview] = {}
+        self._layout: tuple[tuple[Segment, ...], list[int]] | None = None
+        self._columns: dict[str, RankColumn] = {}
+
+    def __len__(self) -> int:
+        """How many directories there are, bad ones included."""
+        return self._count
+
+    def __repr__(self) -> str:
+        """Short: a million names help nobody."""
+        return f"<StoredDirectories {self.file}: {self._count}>"
+
+    @property
+    def bad(self) -> Mapping[int, str]:
+        """Directories that are set aside, and why."""
+        return _Bad(self)
+
+    @property
+    def table(self) -> NameTable:
+        """The sorted names as bytes."""
+        if self._names is None:
+            container = self.container
+            offsets = container.section("offsets").cast("I")
+            blob = container.section("names")
+            if len(offsets) != self._count + 1 or offsets[-1] != len(blob):
+                raise self._corrupt("its names do not add up")
+            self._names = NameTable(blob, offsets, int(container.meta["width"]))
+        return self._names
+
+    def name(self, position: int) -> str:
+        """The name, as os.fsdecode gives it."""
+        return os.fsdecode(self.table[range(self._count)[position]])
+
+    def names(self) -> Sequence[str]:
+        """All names in order."""
+        if self._all is None:
+            self._all = list(map(os.fsdecode, self.table.all()))
+        return self._all
+
+    def position(self, name: str) -> int | None:
+        """Where a name is, or None."""
+        try:
+            return self.table.position(os.fsencode(name))
+        except UnicodeEncodeError:  # a surrogate that stands for no byte: nothing is called so
+            return None
+
+    def value(self, position: int) -> Any:
+        """The directory's JSON value; None without a value file, and for a bad directory."""
+        raw = self.raw_value(position)
+        if raw is None:
+            return None
+        import orjson
+
+        return orjson.loads(raw)
+
+    def raw_value(self, position: int) -> bytes | None:
+        """The value as compact JSON; None without a value file, and for a bad directory."""
+        size = self.value_sizes[position]
+        return None if size == NO_VALUE else self.raw_at(self.value_starts[position], size)
+
+    def raw_values(self) -> Iterator[bytes | None]:
+        """`raw_value` of every directory in order."""
+        for start, size in zip(self.value_starts, self.value_sizes, strict=True):
+            yield None if size == NO_VALUE else self.raw_at(start, size)
+
+    def raw_at(self, start: int, size: int) -> bytes:
+        """Bytes of the segments, as `value_starts` counts them."""
+        if self._layout is None:
+            segments = self.segments
+            self._layout = (segments, list(accumulate(segment.size for segment in segments)))
+        segments, ends = self._layout
+        at = bisect_right(ends, start)
+        if at >= len(segments):
+            raise self._corrupt("a value lies outside its files")
+        begin = start - (ends[at] - segments[at].size)
+        return bytes(self._segment(segments[at])[begin : begin + size])
+
+    def stamp(self, position: int) -> Stamp:
+        """(mtime_ns, size) of the value file when it was read; (0, 0) if there was none."""
+        return self.stamp_times[position], self.stamp_sizes[position]
+
+    def column(self, pointer: str) -> RankColumn:
+        """The column of a JSON pointer; computed, and kept, when it is not stored."""
+        from rowtui.core.state.columns import RankColumn, rank_values
+        from rowtui.core.values import MISSING, resolve
+
+        column = self._columns.get(pointer)
+        if column is None and pointer in self.pointers:
+            data = self.container.section(f"column{self.pointers.index(pointer)}")
+            try:
+                column = RankColumn.from_bytes(bytes(data))
+            except ValueError as error:
+                raise self._corrupt(str(error)) from None
+        if column is None:
+            bad = self.bad_set
+            found = [
+                MISSING if bad >> position & 1 else resolve(value, pointer)
+                for position, value in enumerate(self._parsed())
+            ]
+            column = rank_values(pointer, found)
+        self._columns[pointer] = column
+        return column
+
+    @property
+    def value_file(self) -> str | None:
+        """The name of the value file that the values were read from."""
+        name = self.container.meta["value_file"]
+        return None if name is None else str(name)
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """The files that hold the values, in the order of `value_starts`."""
+        return tuple(Segment(str(file), int(size)) for file, size in self.container.meta["values"])
+
+    @property
+    def value_starts(self) -> memoryview:
+        """Where each value begins in all segments together."""
+        return self.container.section("value_start").cast("Q")
+
+    @property
+    def value_sizes(self) -> memoryview:
+        """The bytes of each value, or NO_VALUE."""
+        return self.container.section("value_size").cast("I")
+
+    @property
+    def stamp_times(self) -> memoryview:
+        """mtime_ns of each value file."""
+        return self.container.section("stamp_time").cast("q")
+
+    @property
+    def stamp_sizes(self) -> memoryview:
+        """Size of each value file."""
+        return self.container.section("stamp_size").cast("q")
+
+    @property
+    def nameless_set(self) -> DirectorySet:
+        """The directories whose names are not UTF-8: Row's files cannot hold them."""
+        if self._nameless is None:
+            ascii_only = bytes(self.table.blob).isascii()
+            self._nameless = (
+                0
+                if ascii_only
+                else bit_set(at for at, name in enumerate(self.table.all()) if not is_utf8(name))
+            )
+        return self._nameless
+
+    @property
+    def reasons(self) -> Mapping[int, str]:
+        """Why directories are bad, by position."""
+        stored = json.loads(bytes(self.container.section("reasons")))
+        texts = stored["texts"]
+        return dict(zip(positions(self.bad_set), map(texts.__getitem__, stored["of"]), strict=True))
+
+    def verify(self) -> None:
+        """Read and check everything that will be needed later.
+
+        Raises: CorruptCacheError.
+        """
+        self.container.verify()
+        assert self.table is not None
+        for segment in self.segments:
+            self._segment(segment)
+
+    @property
+    def container(self) -> Container:
+        """The cache file, opened at first use.
+
+        Raises: CorruptCacheError, also if it is missing; NewerCacheError.
+        """
+        if self._container is None:
+            try:
+                if self.packed or self.folder is None:
+                    container = Container(self.packed, self.file)
+                else:
+                    container = Container.map(self.folder / self.file)
+            except OSError as error:
+                raise self._corrupt(error.strerror or str(error)) from None
+            if container.meta.get("order") != sys.byteorder:
+                raise self._corrupt("it comes from a machine with another byte order")
+            if container.meta.get("count") != self._count:
+                raise self._corrupt("it has another number of directories than it should")
+            self._container = container
+        return self._container
+
+    def _segment(self, segment: Segment) -> memoryview:
+        data = self._segments.get(segment.file)
+        if data is None:
+            data = self._segments[segment.file] = self._load(segment)
+        return data
+
+    def _load(self, segment: Segment) -> memoryview:
+        if segment.file in self.unwritten:
+            return memoryview(self.unwritten[segment.file])
+        if not segment.size:
+            return memoryview(b"")
+        if self.folder is None:
+            raise self._corrupt(f"{segment.file} is missing")
+        try:
+            fd = os.open(self.folder / segment.file, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                if os.fstat(fd).st_size != segment.size:
+                    raise self._corrupt(f"{segment.file} has another size than it should")
+                return memoryview(mmap.mmap(fd, segment.size, access=mmap.ACCESS_READ))
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise self._corrupt(f"{segment.file}: {error.strerror}") from None
+
+    def _parsed(self) -> Iterator[Any]:
+        import orjson
+
+        loads = orjson.loads
+        for raw in self.raw_values():
+            yield None if raw is None else loads(raw)
+
+    def _corrupt(self, what: str) -> CorruptCacheError:
+        return CorruptCacheError(f"the cache file {self.file} is damaged: {what}")
+
+
+class _Bad(Mapping[int, str]):
+    """The bad directories: their positions without opening anything, reasons when asked."""
+
+    def __init__(self, directories: StoredDirectories) -> None:
+        self._directories = directories
+        self._reasons: Mapping[int, str] | None = None
+
+    def __len__(self) -> int:
+        return self._directories.bad_set.bit_count()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(positions(self._directories.bad_set))
+
+    def __contains__(self, position: object) -> bool:
+        return (
+            isinstance(position, int)
+            and position >= 0
+            and bool(self._directories.bad_set >> position & 1)
+        )
+
+    def __getitem__(self, position: int) -> str:
+        if position not in self:
+            raise KeyError(position)
+        if self._reasons is None:
+            self._reasons = self._directories.reasons
+        return self._reasons[position]

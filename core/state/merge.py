@@ -1,0 +1,272 @@
+"""New caches of the directories from what was read of the workspace, and from the cache before.
+
+Takes names, what a reading found in them, and the old directories; gives the new directories in
+memory (the store writes them) and a `Remap` for all sets of positions. Only arrays are copied, in
+runs: a thousand new directories among a million cost no reading of the million.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from array import array
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
+
+from rowtui.core.state.container import pack
+from rowtui.core.state.directories import NO_VALUE, Segment, Stamp, StoredDirectories
+from rowtui.core.state.model import DirectorySet, bit_set
+from rowtui.core.state.names import NameTable, Remap, merge_names, remap
+
+# Values are rewritten into one file when this many pile up, when more than this share of them is
+# dead, or when all of them are so few that it costs nothing.
+MOST_SEGMENTS = 8
+DEAD_SHARE = 0.3
+SMALL = 1 << 20
+
+
+class Found(Protocol):
+    """What a reading found, as columns aligned to the names that were read.
+
+    `raw` is compact JSON, None for bad directories and without a value file. `bad` maps positions
+    in this reading to reasons, `completed` actions to bit sets of such positions.
+    """
+
+    @property
+    def raw(self) -> Sequence[bytes | None]: ...
+    @property
+    def stamps(self) -> Sequence[Stamp]: ...
+    @property
+    def bad(self) -> Mapping[int, str]: ...
+    @property
+    def vanished(self) -> Sequence[int]: ...
+    @property
+    def completed(self) -> Mapping[str, DirectorySet]: ...
+
+
+def build_directories(
+    names: Sequence[bytes],
+    found: Found,
+    *,
+    value_file: str | None,
+    pointers: Sequence[str] = (),
+    generation: int = 1,
+) -> StoredDirectories:
+    """The directories of a first reading. `pointers`: those whose columns are stored."""
+    made, _ = merge_directories(
+        empty_directories(), (), names, found, value_file, pointers, generation
+    )
+    return made
+
+
+def merge_directories(
+    old: StoredDirectories,
+    vanished: Collection[bytes],
+    names: Sequence[bytes],
+    found: Found,
+    value_file: str | None,
+    pointers: Sequence[str],
+    generation: int,
+) -> tuple[StoredDirectories, Remap]:
+    """`old` without `vanished`, with what was `found` in `names` (new, or read again).
+
+    `generation` only goes into the names of new files. Vanished positions of `found` count as
+    vanished. Raises: CorruptCacheError if `old` is damaged.
+    """
+    gone = {names[position] for position in found.vanished}
+    known = old.table
+    read = {name: at for at, name in enumerate(names) if name not in gone}
+    table, mapping = merge_names(
+        known,
+        {*vanished, *gone} - read.keys(),
+        [name for name, at in zip(read, known.positions(list(read)), strict=True) if at is None],
+    )
+    where = dict(zip(read.values(), table.positions(list(read)), strict=True))
+    cells = _Cells.moved(old, mapping, len(table))
+    segments, unwritten = cells.put(old, found, where, generation)
+    bad_set = remap(old.bad_set, mapping) & ~bit_set(at for at in where.values() if at is not None)
+    reasons = {
+        to: why for at, why in old.reasons.items() if (to := mapping.position(at)) is not None
+    }
+    fresh = {to: found.bad[at] for at in found.bad if (to := where.get(at)) is not None}
+    bad_set |= bit_set(fresh)
+    reasons = {at: why for at, why in {**reasons, **fresh}.items() if bad_set >> at & 1}
+    sections: dict[str, bytes | memoryview] = {
+        "names": table.blob,
+        "offsets": memoryview(array("I", table.offsets)).cast("B"),
+        "value_start": memoryview(cells.starts).cast("B"),
+        "value_size": memoryview(cells.sizes).cast("B"),
+        "stamp_time": memoryview(cells.times).cast("B"),
+        "stamp_size": memoryview(cells.lengths).cast("B"),
+        "reasons": _packed_reasons(reasons),
+    }
+    for at, pointer in enumerate(pointers):
+        sections[f"column{at}"] = _column(old, mapping, found, where, bad_set, pointer, len(table))
+    meta = {
+        "kind": "dirs",
+        "order": sys.byteorder,
+        "count": len(table),
+        "width": table.width,
+        "value_file": value_file,
+        "values": segments,
+    }
+    made = StoredDirectories(
+        _file("dirs", generation),
+        len(table),
+        bad_set,
+        pointers,
+        packed=pack(meta, sections),
+        unwritten={**_still_unwritten(old, segments), **unwritten},
+        folder=old.folder,
+    )
+    return made, mapping
+
+
+def empty_directories() -> StoredDirectories:
+    """No directories at all."""
+    cells = _Cells(0)
+    meta = {"kind": "dirs", "order": sys.byteorder, "count": 0, "width": 0}
+    sections: dict[str, bytes | memoryview] = {
+        "names": b"",
+        "offsets": memoryview(NameTable.of([]).offsets).cast("B"),  # type: ignore[arg-type]
+        "value_start": memoryview(cells.starts).cast("B"),
+        "value_size": memoryview(cells.sizes).cast("B"),
+        "stamp_time": memoryview(cells.times).cast("B"),
+        "stamp_size": memoryview(cells.lengths).cast("B"),
+        "reasons": _packed_reasons({}),
+    }
+    packed = pack({**meta, "value_file": None, "values": []}, sections)
+    return StoredDirectories("", 0, 0, (), packed=packed)
+
+
+class _Cells:
+    """Where each directory's value is and what its value file looked like, as arrays."""
+
+    def __init__(self, count: int) -> None:
+        self.starts = array("Q", bytes(8 * count))
+        self.sizes = array("I", b"\xff" * (4 * count))
+        self.times = array("q", bytes(8 * count))
+        self.lengths = array("q", bytes(8 * count))
+
+    @classmethod
+    def moved(cls, old: StoredDirectories, mapping: Remap, count: int) -> _Cells:
+        """The cells of `old` at their new positions."""
+        cells = cls(count)
+        pairs = (
+            (cells.starts, old.value_starts),
+            (cells.sizes, old.value_sizes),
+            (cells.times, old.stamp_times),
+            (cells.lengths, old.stamp_sizes),
+        )
+        for to, source in pairs:
+            target, origin = memoryview(to), source
+            for start, stop, new in mapping.runs:
+                target[new : new + stop - start] = origin[start:stop]
+        return cells
+
+    def put(
+        self,
+        old: StoredDirectories,
+        found: Found,
+        where: Mapping[int, int | None],
+        generation: int,
+    ) -> tuple[list[Segment], dict[str, bytes]]:
+        """Enter what was found; returns the segments that hold all values, and the new ones."""
+        segments = list(old.segments)
+        base = sum(segment.size for segment in segments)
+        parts: list[bytes] = []
+        size = 0
+        for at, to in where.items():
+            if to is None:
+                continue
+            raw = found.raw[at]
+            self.times[to], self.lengths[to] = found.stamps[at]
+            if raw is None:
+                self.sizes[to] = NO_VALUE
+                continue
+            self.starts[to] = base + size
+            self.sizes[to] = len(raw)
+            parts.append(raw)
+            size += len(raw)
+        live = sum(length for length in self.sizes if length != NO_VALUE)
+        crowded = len(segments) >= MOST_SEGMENTS or (bool(segments) and live < SMALL)
+        if crowded or base + size - live > DEAD_SHARE * (base + size):
+            fresh = b"".join(parts)
+            parts = [
+                fresh[start - base : start - base + length]
+                if start >= base
+                else old.raw_at(start, length)
+                for start, length in zip(self.starts, self.sizes, strict=True)
+                if length != NO_VALUE
+            ]
+            segments = []
+            place = 0
+            for at, length in enumerate(self.sizes):
+                if length != NO_VALUE:
+                    self.starts[at] = place
+                    place += length
+        if not parts:
+            return segments, {}
+        data = b"".join(parts)
+        name = _file("values", generation)
+        segments.append(Segment(name, len(data)))
+        return segments, {name: data}
+
+
+def _column(
+    old: StoredDirectories,
+    mapping: Remap,
+    found: Found,
+    where: Mapping[int, int | None],
+    bad_set: DirectorySet,
+    pointer: str,
+    count: int,
+) -> bytes:
+    """The column of a pointer: old ranks are translated, only new values are looked at."""
+    import orjson
+    from rowtui.core.state.columns import RankColumn, rank_values
+    from rowtui.core.values import MISSING, resolve
+
+    before = old.column(pointer)
+    fresh = [(to, at) for at, to in where.items() if to is not None]
+    again = {to for to, _ in fresh}
+    moved = array("I", b"\xff" * (4 * count))
+    for start, stop, new in mapping.runs:
+        moved[new : new + stop - start] = array("I", before.codes[start:stop])
+    for to in again:
+        moved[to] = NO_VALUE
+    used = sorted({code for code in set(moved) if code < before.missing})
+    values: list[Any] = [before.distinct[code] for code in used]
+    for to, at in fresh:
+        raw = found.raw[at]
+        if bad_set >> to & 1:
+            values.append(MISSING)
+        else:
+            values.append(resolve(None if raw is None else orjson.loads(raw), pointer))
+    ranked = rank_values(pointer, values)
+    translated = dict(zip(used, ranked.codes, strict=False))
+    translated[before.missing] = ranked.missing
+    translated[NO_VALUE] = ranked.missing
+    codes = array("I", map(translated.__getitem__, moved))
+    for (to, _), code in zip(fresh, ranked.codes[len(used) :], strict=True):
+        codes[to] = code
+    narrow = array("H" if ranked.missing <= 0xFFFF else "I", codes)
+    return RankColumn(pointer, narrow, ranked.distinct, ranked.mixed).to_bytes()
+
+
+def _still_unwritten(old: StoredDirectories, segments: Sequence[Segment]) -> dict[str, bytes]:
+    used = {segment.file for segment in segments}
+    return {file: data for file, data in old.unwritten.items() if file in used}
+
+
+def _packed_reasons(reasons: Mapping[int, str]) -> bytes:
+    """Reasons repeat: a table of texts, and which of them each bad directory has, in order."""
+    texts = {text: at for at, text in enumerate(dict.fromkeys(reasons.values()))}
+    of = [texts[reasons[position]] for position in sorted(reasons)]
+    return json.dumps({"texts": list(texts), "of": of}, separators=(",", ":")).encode()
+
+
+def _file(kind: str, generation: int) -> str:
+    ending = "rtc" if kind == "dirs" else "bin"
+    return f"{kind}.{generation}-{secrets.token_hex(6)}.{ending}"

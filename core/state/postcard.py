@@ -1,0 +1,221 @@
+"""Row's completed.postcard and submitted.postcard as bytes, in both directions.
+
+Takes bytes from disk, gives names of directories by action (names as bytes: they are looked up
+among sorted bytes). Strict: every varint is bounded, every length is checked against what is
+left, every string is UTF-8; bytes behind the value are ignored, as Row does. Encoding is sorted,
+so that equal records are equal bytes. Source: Row A3.2.
+
+    completed : count { action-string  count { name-string } }
+    submitted : count { action-string  count { name-string  cluster-string  jobid-varint } }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from struct import iter_unpack
+
+from rowtui.core.errors import RowtuiError
+
+CompletedNames = dict[str, Sequence[bytes]]
+SubmittedNames = dict[str, dict[bytes, tuple[str, int]]]
+
+# Fewer names than this are decoded one by one: a block is not worth checking.
+BLOCK_FROM = 64
+
+_U64_BYTES, _U64_LAST = 10, 0x01
+_U32_BYTES, _U32_LAST = 5, 0x0F
+
+
+class PostcardError(RowtuiError):
+    """Bytes that are not what Row writes: cut short, absurd lengths, not UTF-8."""
+
+
+class NameBlock(Sequence[bytes]):
+    """Names of one length, kept as the bytes they were read from (a length byte before each)."""
+
+    __slots__ = ("block", "width")
+
+    def __init__(self, block: bytes, width: int) -> None:
+        self.block = block
+        self.width = width
+
+    def __len__(self) -> int:
+        return len(self.block) // (self.width + 1)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (name for (name,) in iter_unpack(f"x{self.width}s", self.block))
+
+    def __getitem__(self, index: int) -> bytes:  # type: ignore[override]
+        start = range(0, len(self.block), self.width + 1)[index] + 1
+        return self.block[start : start + self.width]
+
+
+def decode_completed(data: bytes) -> CompletedNames:
+    """The names of the directories that completed each action, in the order of the file.
+
+    Raises: PostcardError.
+    """
+    reader = _Reader(data)
+    found: CompletedNames = {}
+    for _ in range(reader.count()):
+        action = reader.text()
+        found[action] = reader.names(reader.count())
+    return found
+
+
+def decode_submitted(data: bytes) -> SubmittedNames:
+    """Action -> directory name -> (cluster, job id).
+
+    Raises: PostcardError.
+    """
+    reader = _Reader(data)
+    found: SubmittedNames = {}
+    clusters: dict[str, str] = {}
+    for _ in range(reader.count()):
+        action = reader.text()
+        jobs: dict[bytes, tuple[str, int]] = {}
+        for _ in range(reader.count()):
+            name = reader.name()
+            cluster = reader.text()
+            jobs[name] = (clusters.setdefault(cluster, cluster), reader.job_id())
+        found[action] = jobs
+    return found
+
+
+def encode_completed(records: Mapping[str, Iterable[bytes]]) -> bytes:
+    """Row's bytes for these names; actions and names sorted, repeated names once."""
+    out = [varint(len(records))]
+    for action in sorted(records):
+        names = sorted(set(records[action]))
+        out += (_string(action.encode()), varint(len(names)))
+        out += map(_string, names)
+    return b"".join(out)
+
+
+def encode_completed_blocks(records: Mapping[str, tuple[int, bytes]]) -> bytes:
+    """Like `encode_completed` for names that are already sorted and encoded: (count, bytes)."""
+    out = [varint(len(records))]
+    for action in sorted(records):
+        count, names = records[action]
+        out += (_string(action.encode()), varint(count), names)
+    return b"".join(out)
+
+
+def encode_submitted(records: Mapping[str, Mapping[bytes, tuple[str, int]]]) -> bytes:
+    """Row's bytes for these jobs; actions and names sorted."""
+    out = [varint(len(records))]
+    tails: dict[tuple[str, int], bytes] = {}
+    for action in sorted(records):
+        jobs = records[action]
+        out += (_string(action.encode()), varint(len(jobs)))
+        for name in sorted(jobs):
+            job = jobs[name]
+            tail = tails.get(job)
+            if tail is None:
+                tail = tails[job] = _string(job[0].encode()) + varint(job[1])
+            out += (_string(name), tail)
+    return b"".join(out)
+
+
+def encode_names(names: Iterable[bytes]) -> bytes:
+    """The names one behind the other, each with its length before it; no count."""
+    return b"".join(map(_string, names))
+
+
+def is_utf8(name: bytes) -> bool:
+    """Whether Row can hold this name."""
+    if name.isascii():
+        return True
+    try:
+        name.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def varint(number: int) -> bytes:
+    """Unsigned LEB128: seven bits a byte, the low ones first."""
+    if number < 0x80:
+        return _SMALL[number]
+    out = bytearray()
+    while number >= 0x80:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+_SMALL = tuple(bytes([number]) for number in range(0x80))
+
+
+def _string(text: bytes) -> bytes:
+    length = len(text)
+    return (_SMALL[length] if length < 0x80 else varint(length)) + text
+
+
+class _Reader:
+    __slots__ = ("at", "data", "end")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+        self.end = len(data)
+
+    def count(self) -> int:
+        """A number of things, each of which takes at least one byte."""
+        number = self._varint(_U64_BYTES, _U64_LAST)
+        if number > self.end - self.at:
+            raise PostcardError(
+                f"{number:,} entries are announced at byte {self.at}, "
+                f"but only {self.end - self.at:,} bytes follow"
+            )
+        return number
+
+    def job_id(self) -> int:
+        return self._varint(_U32_BYTES, _U32_LAST)
+
+    def text(self) -> str:
+        return self.name().decode()
+
+    def name(self) -> bytes:
+        length = self.count()
+        start = self.at
+        self.at += length
+        name = self.data[start : self.at]
+        if not name.isascii():
+            _check_utf8(name, start)
+        return name
+
+    def names(self, count: int) -> Sequence[bytes]:
+        """`count` names: as one block if all have the same length, else one by one."""
+        if count >= BLOCK_FROM:
+            width = self.data[self.at]
+            size = count * (width + 1)
+            if 0 < width < 0x80 and size <= self.end - self.at:
+                block = self.data[self.at : self.at + size]
+                if block.isascii() and block[:: width + 1].count(width) == count:
+                    self.at += size
+                    return NameBlock(block, width)
+        return [self.name() for _ in range(count)]
+
+    def _varint(self, most: int, last: int) -> int:
+        number = shift = 0
+        for place in range(most):
+            if self.at >= self.end:
+                raise PostcardError(f"it ends in the middle, after {self.end:,} bytes")
+            byte = self.data[self.at]
+            self.at += 1
+            number |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                if place == most - 1 and byte > last:
+                    break
+                return number
+            shift += 7
+        raise PostcardError(f"the number that ends at byte {self.at} is too large")
+
+
+def _check_utf8(name: bytes, start: int) -> None:
+    try:
+        name.decode()
+    except UnicodeDecodeError:
+        raise PostcardError(f"the text at byte {start} is not UTF-8") from None

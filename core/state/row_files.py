@@ -1,0 +1,438 @@
+"""Row's own files read and written, so that Row and rowtui work on one project in turn.
+
+Takes the records and what lies in `.row/`; gives records that include what Row did (a three-way
+merge over what its files held when we last saw them), and files that Row will read (written beside
+and renamed). A file that we write carries a trailer behind Row's value, which Row ignores: it
+tells our own writing from Row's, so that two of us who write at once never take the other's older
+file for a deletion. Source: Row A3.2, A3.3; docs/formats.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from json.encoder import encode_basestring  # type: ignore[attr-defined]
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from rowtui.core.files import sync_folder, temporary_sibling, write_synced
+from rowtui.core.state.directories import StoredDirectories
+from rowtui.core.state.model import DirectorySet, Submitted
+from rowtui.core.state.names import NameTable
+from rowtui.core.state.postcard import (
+    PostcardError,
+    decode_completed,
+    decode_submitted,
+    encode_completed_blocks,
+    encode_names,
+    encode_submitted,
+)
+from rowtui.core.state.stored import Identity, JobKey, RowFiles, Stored, identity_of
+from rowtui.core.text import visible
+
+# A project with more directories than this that Row never opened keeps no copies for Row: they
+# would be rewritten whole at each completion.
+EXPORT_BELOW = 200_000
+# A file of Row's that is younger than this and makes no sense may still be being written.
+SETTLED_SECONDS = 2.0
+
+_TRAILER = struct.Struct("<8s8sQ")
+_MAGIC = b"\0rowtui\0"
+T = TypeVar("T")
+
+
+class Paths(NamedTuple):
+    """Row's three files."""
+
+    completed: Path
+    submitted: Path
+    directories: Path
+
+    @classmethod
+    def of(cls, root: Path) -> Paths:
+        """Those of the project in `root`."""
+        folder = root / ".row"
+        return cls(
+            folder / "completed.postcard",
+            folder / "submitted.postcard",
+            folder / "directories.json",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The records with what Row did since. `damaged`: files to set aside before writing."""
+
+    stored: Stored
+    notices: tuple[str, ...] = ()
+    damaged: tuple[Path, ...] = ()
+
+
+def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Imported:
+    """Merge what Row changed since; three stats if it changed nothing.
+
+    `again`: merge even if the files look the same (there are directories that were unknown).
+    Completions and jobs of actions that are not in the records are kept aside. `stored` itself
+    comes back if there is nothing new.
+    """
+    paths = Paths.of(root)
+    notices: list[str] = []
+    damaged: list[Path] = []
+    before = stored
+    row = stored.row
+    read = _Reading(paths.completed, decode_completed, row.completed_identity, stored, again)
+    if read.news:
+        notices += read.notices
+        damaged += read.damaged
+        stored = _with_completed(stored, read)
+    read_jobs = _Reading(paths.submitted, decode_submitted, row.submitted_identity, stored, again)
+    if read_jobs.news:
+        notices += read_jobs.notices
+        damaged += read_jobs.damaged
+        stored = _with_submitted(stored, read_jobs)
+    identity = identity_of(paths.directories)
+    if identity != row.directories_identity:
+        # Gone: the user asked Row to forget the values (`row clean`), so they are read again.
+        cleaned = identity is None and row.directories_identity is not None
+        stored = replace(
+            stored,
+            row=replace(stored.row, directories_identity=identity),
+            reread=stored.reread or cleaned,
+        )
+    return Imported(stored if stored != before else before, tuple(notices), tuple(damaged))
+
+
+class _Reading:
+    """One of Row's files: whether there is news, and its records if it could be read.
+
+    `records` is None if the file must be left alone for now; `ours`: we wrote it ourselves.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        decode: Callable[[bytes], dict[str, Any]],
+        known: Identity | None,
+        stored: Stored,
+        again: bool,
+    ) -> None:
+        self.identity = identity_of(path)
+        self.records: dict[str, Any] | None = {}
+        self.ours = False
+        self.notices: list[str] = []
+        self.damaged: list[Path] = []
+        self.news = self.identity != known or (again and self.identity is not None)
+        if not self.news or self.identity is None:
+            return
+        try:
+            data, self.identity = _read_settled(path)
+            self.records = decode(data)
+        except FileNotFoundError:
+            self.identity = None
+            return
+        except PermissionError as error:
+            self._leave(f"{visible(str(path))} cannot be read: {error.strerror}")
+            return
+        except (PostcardError, OSError) as error:
+            self._damage(path, str(error))
+            return
+        if len(data) >= _TRAILER.size:
+            magic, lineage, generation = _TRAILER.unpack_from(data, len(data) - _TRAILER.size)
+            self.ours = (
+                magic == _MAGIC
+                and lineage.hex() == stored.lineage
+                and generation <= stored.state.generation
+                and not stored.reread
+            )
+
+    def _leave(self, notice: str) -> None:
+        self.records = None
+        self.notices.append(notice)
+
+    def _damage(self, path: Path, why: str) -> None:
+        shown = visible(str(path))
+        if self.identity and abs(time.time() - self.identity.mtime_ns / 1e9) < SETTLED_SECONDS:
+            self._leave(f"{shown} cannot be read now ({why}); it will be read next time")
+            return
+        self.records = None
+        self.damaged.append(path)
+        self.notices.append(f"{shown} is damaged ({why}); it is set aside and written anew")
+
+
+def _read_settled(path: Path) -> tuple[bytes, Identity]:
+    """The bytes of a file that did not change while it was read (Row writes in place)."""
+    for attempt in range(5):
+        if attempt:
+            time.sleep(0.02)
+        before = identity_of(path)
+        data = path.read_bytes()
+        after = identity_of(path)
+        if before is not None and before == after and len(data) == before.size:
+            return data, before
+    raise PostcardError("it changes while it is read")
+
+
+def _with_completed(stored: Stored, read: _Reading) -> Stored:
+    """Records after the three-way merge of completions."""
+    if read.records is None:
+        row = replace(stored.row, completed_identity=None) if read.damaged else stored.row
+        return replace(stored, row=row)
+    table = stored.directories.table
+    theirs = {action: table.find(names)[0] for action, names in read.records.items()}
+    row = replace(stored.row, completed_identity=read.identity, completed=theirs)
+    if read.ours:
+        return replace(stored, row=row)
+    completed = {}
+    for action, ours in stored.state.completed.items():
+        base = 0 if stored.reread else stored.row.completed.get(action, 0)
+        completed[action] = (theirs.get(action, 0) | (ours & ~base)) & ~(base & ~ours)
+    aside = dict(stored.aside)
+    for action, members in theirs.items():
+        if action not in completed and members:
+            aside[action] = aside.get(action, 0) | members
+    return replace(stored, state=replace(stored.state, completed=completed), aside=aside, row=row)
+
+
+def _with_submitted(stored: Stored, read: _Reading) -> Stored:
+    """Records after the three-way merge of jobs. Jobs of actions unknown to Row are kept."""
+    if read.records is None:
+        row = replace(stored.row, submitted_identity=None) if read.damaged else stored.row
+        return replace(stored, row=row)
+    table = stored.directories.table
+    theirs: dict[str, dict[int, JobKey]] = {}
+    for action, jobs in read.records.items():
+        found = zip(table.positions(list(jobs)), jobs.values(), strict=True)
+        theirs[action] = {at: job for at, job in found if at is not None}
+    row = replace(stored.row, submitted_identity=read.identity, submitted=theirs)
+    if read.ours:
+        return replace(stored, row=row)
+    state = stored.state
+    submitted = {action: dict(jobs) for action, jobs in state.submitted.items()}
+    failed = {action: dict(failures) for action, failures in state.failed.items()}
+    for action in {*state.completed, *theirs}:
+        base = {} if stored.reread else stored.row.submitted.get(action, {})
+        new = theirs.get(action, {})
+        ours = submitted.setdefault(action, {})
+        for at, job in base.items():
+            if at not in new and action in state.completed and _key(ours.get(at)) == job:
+                del ours[at]
+        for at, (cluster, job_id) in new.items():
+            if base.get(at) != (cluster, job_id) and _key(ours.get(at)) != (cluster, job_id):
+                ours[at] = Submitted(cluster, job_id)
+                failed.get(action, {}).pop(at, None)
+    state = replace(state, submitted=without_empty(submitted), failed=without_empty(failed))
+    return replace(stored, state=state, row=row)
+
+
+def _key(job: Submitted | None) -> JobKey | None:
+    return None if job is None else (job.cluster, job.job_id)
+
+
+def without_empty(records: Mapping[str, Mapping[int, T]]) -> dict[str, Mapping[int, T]]:
+    """Only the actions that have any."""
+    return {action: jobs for action, jobs in records.items() if jobs}
+
+
+class Due(NamedTuple):
+    """Which of Row's files are behind the records."""
+
+    completed: bool
+    submitted: bool
+    directories: bool
+
+
+def due(root: Path, stored: Stored) -> Due:
+    """What must be written for Row to agree. Reads no file."""
+    row, state = stored.row, stored.state
+    small = len(stored.directories) < EXPORT_BELOW
+    wanted = exported_completed(stored)
+    jobs = exported_jobs(stored)
+    return Due(
+        completed=(row.completed_identity is not None or small)
+        and (row.completed_identity is None or _differ(wanted, row.completed)),
+        submitted=_differ(jobs, row.submitted),
+        directories=(row.directories_identity is not None or small)
+        and (row.directories_identity is None or row.directories != _version(stored))
+        and bool(state.directories or row.directories_identity),
+    )
+
+
+def _differ(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    return any((ours.get(action) or 0) != (theirs.get(action) or 0) for action in {*ours, *theirs})
+
+
+def _version(stored: Stored) -> str:
+    return f"{stored.directories.file}@{stored.workspace_mtime_ns}"
+
+
+def exported_completed(stored: Stored) -> dict[str, DirectorySet]:
+    """What completed.postcard should hold: every action of the workflow, names that are UTF-8."""
+    held = ~_nameless(stored)
+    return {action: members & held for action, members in stored.state.completed.items()}
+
+
+def exported_jobs(stored: Stored) -> dict[str, dict[int, JobKey]]:
+    """What submitted.postcard should hold: jobs with an id, of actions of the workflow."""
+    nameless = _nameless(stored)
+    jobs: dict[str, dict[int, JobKey]] = {}
+    for action, records in stored.state.submitted.items():
+        if action in stored.state.completed:
+            jobs[action] = {
+                at: (job.cluster, job.job_id)
+                for at, job in records.items()
+                if job.job_id and not nameless >> at & 1
+            }
+    return jobs
+
+
+def _nameless(stored: Stored) -> DirectorySet:
+    return stored.directories.nameless_set
+
+
+class Written(NamedTuple):
+    """Row's files that were written: to be entered with `with_written`."""
+
+    row: RowFiles
+    directories: str
+
+
+def write_row_files(root: Path, stored: Stored, what: Due) -> Written:
+    """Write those of Row's files that are due.
+
+    Raises: OSError; each file is then as it was or as it should be.
+    """
+    paths = Paths.of(root)
+    row, directories = stored.row, stored.directories
+    trailer = _TRAILER.pack(_MAGIC, bytes.fromhex(stored.lineage), stored.state.generation)
+    if what.submitted:
+        jobs = exported_jobs(stored)
+        table = directories.table
+        named = {a: {table[at]: job for at, job in found.items()} for a, found in jobs.items()}
+        identity = _replace(paths.submitted, encode_submitted(named) + trailer)
+        row = replace(row, submitted_identity=identity, submitted=jobs)
+    if what.completed:
+        completed = exported_completed(stored)
+        data = encode_completed_blocks(_blocks(directories.table, completed))
+        identity = _replace(paths.completed, data + trailer)
+        row = replace(row, completed_identity=identity, completed=completed)
+    if what.directories:
+        identity = _replace(paths.directories, directories_json(stored))
+        row = replace(row, directories_identity=identity, directories=_version(stored))
+    return Written(row, directories.file)
+
+
+def with_written(stored: Stored, written: Written, what: Due) -> Stored:
+    """Records that know what Row's files hold now.
+
+    If the directories changed meanwhile, the sets in `written` count other positions; the files
+    then look changed, are found to be ours by their trailer, and are read again.
+    """
+    if stored.directories.file != written.directories:
+        return stored
+    row, new = stored.row, written.row
+    if what.completed:
+        row = replace(row, completed_identity=new.completed_identity, completed=new.completed)
+    if what.submitted:
+        row = replace(row, submitted_identity=new.submitted_identity, submitted=new.submitted)
+    if what.directories:
+        row = replace(
+            row, directories_identity=new.directories_identity, directories=new.directories
+        )
+    return replace(stored, row=row)
+
+
+def directories_json(stored: Stored) -> bytes:
+    """Row's directories.json.
+
+    Bad directories are left out, and the time is then one that never matches: Row looks for new
+    directories, and says itself what is wrong with these. Source: Row A3.2.
+    """
+    directories: StoredDirectories = stored.directories
+    bad, nameless = directories.bad_set, directories.nameless_set
+    seconds, nanoseconds = divmod(stored.workspace_mtime_ns, 1_000_000_000)
+    if bad:
+        seconds = nanoseconds = 0
+    left_out = bad | nameless
+    parts = []
+    for at, (name, raw) in enumerate(
+        zip(directories.table.all(), directories.raw_values(), strict=True)
+    ):
+        if not left_out >> at & 1:
+            parts.append(encode_basestring(name.decode()).encode() + b":" + (raw or b"null"))
+    head = f'{{"modified_time":[{seconds},{nanoseconds}],"values":{{'.encode()
+    return head + b",".join(parts) + b"}}"
+
+
+def clean_row_files(root: Path, *, directories: bool, submitted: bool, completed: bool) -> None:
+    """Delete these of Row's files, as `row clean` does. Raises: OSError."""
+    paths = Paths.of(root)
+    for path, chosen in zip(paths, (completed, submitted, directories), strict=True):
+        if chosen:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+
+
+def _blocks(table: NameTable, records: Mapping[str, DirectorySet]) -> dict[str, tuple[int, bytes]]:
+    """Each action's names, encoded in order."""
+    total = sum(members.bit_count() for members in records.values())
+    if total >= NUMPY_FROM and 0 < table.width < 0x80:
+        return _blocks_at_once(table, records)
+    from itertools import compress
+
+    names = table.all() if total else []
+    blocks = {}
+    for action, members in records.items():
+        chosen: Iterable[bytes] = compress(names, flags(members, len(table)))
+        blocks[action] = (members.bit_count(), encode_names(chosen))
+    return blocks
+
+
+NUMPY_FROM = 50_000
+
+
+def _blocks_at_once(
+    table: NameTable, records: Mapping[str, DirectorySet]
+) -> dict[str, tuple[int, bytes]]:
+    """Like `_blocks` for names of one length, through numpy."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    import numpy as np
+
+    rows = np.empty((len(table), table.width + 1), dtype=np.uint8)
+    rows[:, 0] = table.width
+    rows[:, 1:] = np.frombuffer(table.blob, dtype=np.uint8).reshape(len(table), table.width)
+    blocks = {}
+    for action, members in records.items():
+        chosen = np.frombuffer(flags(members, len(table)), dtype=np.bool_)
+        blocks[action] = (members.bit_count(), rows[chosen].tobytes())
+    return blocks
+
+
+def flags(members: DirectorySet, count: int) -> bytes:
+    """One byte for each of `count` positions, ascending: 1 if it is a member, else 0."""
+    if not count:
+        return b""
+    return f"{members:0{count}b}"[::-1].encode().translate(_FLAGS)
+
+
+_FLAGS = bytes.maketrans(b"01", b"\0\1")
+
+
+def _replace(path: Path, data: bytes) -> Identity:
+    """Replace a file; returns the identity that it will have."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temporary_sibling(path)
+    try:
+        write_synced(temporary, data)
+        identity = identity_of(temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_folder(path.parent)
+    assert identity is not None
+    return identity

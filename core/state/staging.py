@@ -1,0 +1,170 @@
+"""Staged completions: what jobs and scans leave in `.row/completed/` for whoever opens the project.
+
+Takes completions to stage, or names of staged files; writes and reads Row's form
+(`<32 hex>.postcard`) and ours for names that Row's form cannot hold (`<32 hex>.names`: action and
+names, NUL-separated). A staged file is created under another name, fsynced and renamed, so a
+reader sees all of it or nothing. Source: Row A3.2, A3.5.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import read_bounded, sync_folder, write_synced
+from rowtui.core.state.postcard import (
+    PostcardError,
+    decode_completed,
+    encode_completed,
+    is_utf8,
+)
+from rowtui.core.text import visible
+
+ENDINGS = (".postcard", ".names")
+LIMIT = 1 << 30
+
+
+class Staged(NamedTuple):
+    """One staged file: its name and the names of directories by action."""
+
+    file: str
+    records: Mapping[str, Sequence[bytes]]
+
+
+class StagedRead(NamedTuple):
+    """Staged files that were read; `unreadable` has (file, why); `vanished`: merged by others."""
+
+    staged: tuple[Staged, ...]
+    unreadable: tuple[tuple[str, str], ...] = ()
+    vanished: bool = False
+
+
+def staging_folder(root: Path) -> Path:
+    """Where staged files are."""
+    return root / ".row" / "completed"
+
+
+def list_staged(root: Path) -> list[str]:
+    """The names of the staged files that are waiting; empty if there is no such folder."""
+    try:
+        return [name for name in os.listdir(staging_folder(root)) if name.endswith(ENDINGS)]
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []
+
+
+def read_staged(root: Path, files: Iterable[str]) -> StagedRead:
+    """Read staged files. Those that cannot be read are reported and stop nobody."""
+    folder = staging_folder(root)
+    staged: list[Staged] = []
+    unreadable: list[tuple[str, str]] = []
+    vanished = False
+    for file in sorted(files):
+        try:
+            data = read_bounded(folder / file, LIMIT)
+            records = decode_names(data) if file.endswith(".names") else decode_completed(data)
+        except FileNotFoundError:
+            vanished = True
+        except OSError as error:
+            unreadable.append((file, error.strerror or str(error)))
+        except RowtuiError as error:
+            unreadable.append((file, error.message))
+        else:
+            staged.append(Staged(file, records))
+    return StagedRead(tuple(staged), tuple(unreadable), vanished)
+
+
+def stage_completions(root: Path, completions: Mapping[str, Iterable[str | bytes]]) -> list[Path]:
+    """Leave completions for the next command, as Row's scan does; returns the new files.
+
+    One file, or two if some names are not UTF-8, or none if nothing is complete. Never touches
+    other state, so that any number of compute nodes may do it at once.
+    Raises: RowtuiError if it cannot be written.
+    """
+    named = {
+        action: sorted({os.fsencode(name) for name in names})
+        for action, names in completions.items()
+    }
+    plain = {a: [name for name in names if is_utf8(name)] for a, names in named.items()}
+    other = {a: [name for name in names if not is_utf8(name)] for a, names in named.items()}
+    made = []
+    try:
+        if any(plain.values()):
+            made.append(_publish(root, ".postcard", encode_completed(_nonempty(plain))))
+        if any(other.values()):
+            made.append(_publish(root, ".names", encode_names(_nonempty(other))))
+    except OSError as error:
+        place = visible(str(staging_folder(root)))
+        raise RowtuiError(
+            f"completions cannot be saved in {place}: {error.strerror}",
+            "free some space or mend the permissions, then run `rowtui scan`",
+        ) from None
+    return made
+
+
+def discard_staged(root: Path, files: Iterable[str]) -> None:
+    """Delete staged files whose completions are safe elsewhere. Those already gone are fine."""
+    folder = staging_folder(root)
+    for file in files:
+        with contextlib.suppress(OSError):
+            os.unlink(folder / file)
+
+
+def set_aside_staged(root: Path, file: str) -> bool:
+    """Rename a staged file so that nobody reads it again; whether that worked."""
+    path = staging_folder(root) / file
+    try:
+        os.rename(path, path.with_name(f"{file}.unreadable"))
+    except OSError:
+        return False
+    return True
+
+
+def encode_names(records: Mapping[str, Sequence[bytes]]) -> bytes:
+    """Our form: each action is a block `action NUL name NUL name NUL ... NUL`."""
+    blocks = (
+        b"\0".join([action.encode(), *names, b""]) + b"\0" for action, names in records.items()
+    )
+    return b"".join(blocks)
+
+
+def decode_names(data: bytes) -> dict[str, list[bytes]]:
+    """What `encode_names` wrote.
+
+    Raises: PostcardError if it is cut short or not UTF-8 where it should be.
+    """
+    records: dict[str, list[bytes]] = {}
+    if data and not data.endswith(b"\0\0"):
+        raise PostcardError("it ends in the middle")
+    for block in data.split(b"\0\0")[:-1]:
+        action, *names = block.split(b"\0")
+        try:
+            records.setdefault(action.decode(), []).extend(name for name in names if name)
+        except UnicodeDecodeError:
+            raise PostcardError("the name of an action is not UTF-8") from None
+    return records
+
+
+def _nonempty(records: Mapping[str, list[bytes]]) -> dict[str, list[bytes]]:
+    return {action: names for action, names in records.items() if names}
+
+
+def _publish(root: Path, ending: str, data: bytes) -> Path:
+    folder = staging_folder(root)
+    folder.mkdir(parents=True, exist_ok=True)
+    name = uuid.uuid4().hex
+    temporary = folder / f"{name}.tmp"
+    try:
+        write_synced(temporary, data)
+        final = folder / f"{name}{ending}"
+        os.rename(temporary, final)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_folder(folder)
+    return final

@@ -1,0 +1,388 @@
+"""The store: immutable generations of a project's records, published by compare-and-swap.
+
+Generation g is the file `.row/rowtui/done.<g>.rtc`; the highest is current. Readers take no lock
+and write nothing. A commit writes a temporary file and links it to the next number; link(2) fails
+if somebody was faster, and the edit is then made again on top of theirs. Nothing that a slow
+reader may still need is deleted early, whatever the clock says. Source: the measured protocol in
+docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import publish_new, sync_folder, temporary_sibling, write_synced
+from rowtui.core.state.container import Container, CorruptCacheError
+from rowtui.core.state.directories import StoredDirectories
+from rowtui.core.state.merge import empty_directories
+from rowtui.core.state.model import State
+from rowtui.core.state.stored import Stored, pack_stored, unpack_stored
+from rowtui.core.text import visible
+
+# What is no longer current is kept this long, and for this many generations: whichever is longer.
+# The second keeps a clock that jumps from deleting what somebody reads right now.
+KEPT_SECONDS = 3600
+KEPT_GENERATIONS = 16
+# But not more than this many bytes of old generations: a million directories and a busy dashboard
+# would fill gigabytes in an hour.
+KEPT_BYTES = 256 << 20
+
+_DONE = re.compile(r"done\.(\d{1,18})\.rtc(\.damaged)?")
+_FILE = re.compile(r"(dirs|values|orders)\.(\d{1,18})-.*\.(rtc|bin)")
+_TEMPORARY = re.compile(r"\.(done|dirs|values|orders)\..*\.tmp")
+
+Edit = Callable[[Stored], Stored]
+
+
+class NotSavedError(RowtuiError):
+    """Records could not be written. Nothing that was saved before is lost.
+
+    `forbidden`: this user may not write here at all, or nobody may (read-only).
+    """
+
+    def __init__(self, message: str, hint: str, *, forbidden: bool) -> None:
+        super().__init__(message, hint)
+        self.forbidden = forbidden
+
+
+class View(NamedTuple):
+    """What is current. `stored`: None if there are no usable records.
+
+    `highest`: the highest generation that ever was, damaged ones included; `damaged`: files to
+    set aside; `files`: all that is in the folder.
+    """
+
+    stored: Stored | None
+    highest: int = 0
+    damaged: tuple[str, ...] = ()
+    files: frozenset[str] = frozenset()
+    notices: tuple[str, ...] = ()
+
+
+class Store:
+    """The records of the project in `root`. Keeps the last generation that it read."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.folder = root / ".row" / "rowtui"
+        self._last: Stored | None = None
+
+    def load(self) -> View:
+        """The current generation: one listing, and one file unless it is the one read last.
+
+        Raises: NewerCacheError; RowtuiError if the folder cannot be read.
+        """
+        for _ in range(8):
+            try:
+                return self._load()
+            except FileNotFoundError:  # deleted since it was listed: there are newer ones
+                continue
+        raise RowtuiError(
+            f"the records in {visible(str(self.folder))} change too fast to be read",
+            "try again",
+        )
+
+    def commit(self, edit: Edit) -> Stored:
+        """Publish `edit` of the current records; it is called again if somebody was faster.
+
+        Returns what is current now, also where `edit` returned its argument. Without records
+        `edit` gets empty ones. Raises: NotSavedError, and whatever `edit` raises.
+        """
+        while True:
+            view = self.load()
+            before = view.stored or self.begin()
+            after = edit(before)
+            if after is before:
+                return before
+            published = self.publish(view, after)
+            if published is not None:
+                return published
+
+    def begin(self) -> Stored:
+        """Records of nothing, for a project that has none; not saved yet."""
+        return Stored(State(0, empty_directories(), {}), secrets.token_hex(8), reread=True)
+
+    def publish(self, view: View, after: Stored) -> Stored | None:
+        """Make `after`, which was made from `view`, current; None if somebody was faster.
+
+        Raises: NotSavedError.
+        """
+        try:
+            return self._publish(view, after)
+        except OSError as error:
+            raise not_saved(self.folder, error) from None
+
+    def save_orders(self, directories: StoredDirectories, key: str, data: bytes) -> bool:
+        """Keep `data` (sort orders, ...) for as long as these directories are current.
+
+        Whether it was saved: it only saves time, so nothing is raised.
+        """
+        path = self._orders_path(directories, key)
+        temporary = temporary_sibling(path)
+        try:
+            if directories.packed or os.path.exists(path):
+                return False
+            write_synced(temporary, data)
+            os.replace(temporary, path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            return False
+        return True
+
+    def load_orders(self, directories: StoredDirectories, key: str) -> bytes | None:
+        """What `save_orders` kept for these directories under `key`, or None."""
+        try:
+            return self._orders_path(directories, key).read_bytes()
+        except OSError:
+            return None
+
+    def _orders_path(self, directories: StoredDirectories, key: str) -> Path:
+        digest = hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()[:32]
+        ours = directories.file.removeprefix("dirs.").removesuffix(".rtc")
+        return self.folder / f"orders.{ours}.{digest}.bin"
+
+    def _load(self) -> View:
+        try:
+            files = frozenset(os.listdir(self.folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return View(None)
+        except OSError as error:
+            raise RowtuiError(
+                f"the records in {visible(str(self.folder))} cannot be read: {error.strerror}",
+                "you need read permission on the project's .row folder",
+            ) from None
+        generations, highest = _generations(files)
+        damaged: list[str] = []
+        notices: list[str] = []
+        for generation in reversed(generations):
+            if self._last and self._last.state.generation == generation:
+                return View(self._checked(self._last, damaged), highest, (), files, ())
+            file = f"done.{generation}.rtc"
+            try:
+                container = Container.open(self.folder / file)
+                stored = unpack_stored(container, self.folder, generation)
+                self._check_directories(stored, files)
+            except CorruptCacheError as error:
+                damaged.append(file)
+                notices.append(f"{error.message}; it is set aside and rebuilt")
+                continue
+            except PermissionError as error:
+                raise RowtuiError(
+                    f"{visible(str(self.folder / file))} cannot be read: {error.strerror}",
+                    "you need read permission on the project's .row folder",
+                ) from None
+            stored = self._checked(stored, damaged)
+            self._last = stored
+            return View(stored, highest, tuple(damaged), files, tuple(notices))
+        return View(None, highest, tuple(damaged), files, tuple(notices))
+
+    @staticmethod
+    def _checked(stored: Stored, damaged: Collection[str]) -> Stored:
+        """Older records than there were: everything since must be found again."""
+        return replace(stored, reread=True) if damaged and not stored.reread else stored
+
+    @staticmethod
+    def _check_directories(stored: Stored, files: Collection[str]) -> None:
+        file = stored.directories.file
+        if file and file not in files:
+            raise CorruptCacheError(f"the cache file {file} is missing")
+
+    def _publish(self, view: View, after: Stored) -> Stored | None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for file in view.damaged:
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(self.folder / file, self.folder / f"{file}.damaged")
+        generation = view.highest + 1
+        created = self._write_directories(after.directories)
+        after = self._with_retired(view, after, generation)
+        try:
+            published = publish_new(
+                self.folder / f"done.{generation}.rtc", pack_stored(after, generation)
+            ) and self._is_current(view)
+        except FileNotFoundError:  # our temporary file was taken for an old one: a clock jumped
+            published = False
+        except BaseException:
+            self._discard(created)
+            raise
+        if not published:
+            self._discard(created)
+            return None
+        directories = after.directories
+        if directories.packed and directories.file:
+            directories = StoredDirectories(
+                directories.file,
+                len(directories),
+                directories.bad_set,
+                directories.pointers,
+                folder=self.folder,
+            )
+        state = replace(after.state, generation=generation, directories=directories)
+        self._last = replace(after, state=state)
+        with contextlib.suppress(OSError):
+            self._sweep(view.files, self._last)
+        return self._last
+
+    def _is_current(self, view: View) -> bool:
+        """Whether our new generation follows the one that it was made from.
+
+        It may not if this process slept for so long that others came, went and were deleted: then
+        our number was free again. The one before ours still being there rules that out.
+        """
+        ours = view.highest + 1
+        if view.stored is not None:
+            parent = self.folder / f"done.{view.stored.state.generation}.rtc"
+            current = os.path.exists(parent)
+        else:
+            current = _generations(os.listdir(self.folder))[1] == ours
+        if not current:
+            with contextlib.suppress(OSError):
+                os.unlink(self.folder / f"done.{ours}.rtc")
+        return current
+
+    def _write_directories(self, directories: StoredDirectories) -> list[str]:
+        """Write what is only in memory. Nobody knows these files before `done` names them."""
+        if not directories.packed or not directories.file:
+            return []
+        created: list[str] = []
+        try:
+            for file, data in directories.unwritten.items():
+                if not (self.folder / file).exists():
+                    created.append(file)
+                    write_synced(self.folder / file, data)
+            created.append(directories.file)
+            write_synced(self.folder / directories.file, directories.packed)
+            sync_folder(self.folder)
+        except BaseException:
+            self._discard(created)
+            raise
+        return created
+
+    def _discard(self, files: Collection[str]) -> None:
+        for file in files:
+            with contextlib.suppress(OSError):
+                os.unlink(self.folder / file)
+
+    def _with_retired(self, view: View, after: Stored, generation: int) -> Stored:
+        """Note what is no longer needed from this generation on, and forget what is gone."""
+        now = _now()
+        used = _files_of(after)
+        before = _files_of(view.stored) if view.stored else set()
+        retired = {file: since for file, since in after.retired.items() if file not in used}
+        retired |= dict.fromkeys(before - used, (generation, now))
+        retired = {f: since for f, since in retired.items() if f in view.files or f in before}
+        return replace(after, retired=retired)
+
+    def _sweep(self, files: Collection[str], stored: Stored) -> None:
+        """Delete what nobody can need any more."""
+        generation = stored.state.generation
+        now = os.stat(self.folder / f"done.{generation}.rtc").st_mtime
+        used = _files_of(stored)
+        generations, _ = _generations(files)
+        room = KEPT_BYTES
+        superseded = now
+        for age, number in enumerate(reversed(generations), 1):
+            path = self.folder / f"done.{number}.rtc"
+            status = os.stat(path)
+            room -= status.st_size
+            if age > KEPT_GENERATIONS and (room < 0 or now - superseded > KEPT_SECONDS):
+                os.unlink(path)
+            superseded = status.st_mtime
+        for file in files:
+            if _TEMPORARY.fullmatch(file):
+                self._unlink_if_old(file, now)
+            match = _FILE.fullmatch(file)
+            if not match or file in used or int(match[2]) > generation - KEPT_GENERATIONS:
+                continue
+            kind = match[1]
+            if kind == "orders" and f"dirs.{file.split('.')[1]}.rtc" in used:
+                continue
+            since = stored.retired.get(file)
+            if since is None or outlived(since, generation, int(now)):
+                self._unlink_if_old(file, now)
+
+    def _unlink_if_old(self, file: str, now: float) -> None:
+        with contextlib.suppress(OSError):
+            if now - os.stat(self.folder / file).st_mtime > KEPT_SECONDS:
+                os.unlink(self.folder / file)
+
+
+def outlived(since: tuple[int, int], generation: int, now: int) -> bool:
+    """Whether something was superseded so long ago that nobody can be reading it."""
+    return since[0] <= generation - KEPT_GENERATIONS and now - since[1] > KEPT_SECONDS
+
+
+def without_outlived(
+    consumed: Mapping[str, tuple[int, int]], waiting: Collection[str], generation: int
+) -> dict[str, tuple[int, int]]:
+    """The consumed staged files that must still be remembered: there, or gone not long ago."""
+    now = _now()
+    return {
+        file: since
+        for file, since in consumed.items()
+        if file in waiting or not outlived(since, generation, now)
+    }
+
+
+def not_saved(folder: Path, error: OSError) -> NotSavedError:
+    """What an error of the file system means to a person."""
+    place = visible(str(folder))
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return NotSavedError(
+            f"nothing can be saved in {place}: {error.strerror}",
+            "you can look at the project; to change it, you need write permission",
+            forbidden=True,
+        )
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return NotSavedError(
+            f"nothing can be saved in {place}: {error.strerror}",
+            "free some space (see `df` and your quota) and try again; nothing was lost",
+            forbidden=False,
+        )
+    return NotSavedError(
+        f"nothing can be saved in {place}: {error.strerror or error}",
+        "nothing was lost; try again",
+        forbidden=False,
+    )
+
+
+def _generations(files: Collection[str]) -> tuple[list[int], int]:
+    """The generations that may be read, ascending; and the highest that ever was."""
+    usable: list[int] = []
+    highest = 0
+    for file in files:
+        match = _DONE.fullmatch(file)
+        if match:
+            number = int(match[1])
+            highest = max(highest, number)
+            if not match[2]:
+                usable.append(number)
+    usable.sort()
+    return usable, highest
+
+
+def _files_of(stored: Stored) -> set[str]:
+    """The cache files that a generation needs. Without records of files: none."""
+    directories = stored.directories
+    if not directories.file:
+        return set()
+    try:
+        return {directories.file, *(segment.file for segment in directories.segments)}
+    except CorruptCacheError:
+        return {directories.file}
+
+
+def _now() -> int:
+    import time
+
+    return int(time.time())

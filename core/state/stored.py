@@ -1,0 +1,277 @@
+"""Everything that one generation of the store holds, and its bytes.
+
+A `Stored` is the project's `State` with the bookkeeping that tells later what changed behind our
+back: the workspace's modification time, what the records were made with, and what Row's own files
+held when we last read or wrote them. Takes and gives `.rtc` bytes. Formats: docs/formats.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from array import array
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from rowtui.core.state.container import Container, CorruptCacheError, pack
+from rowtui.core.state.directories import StoredDirectories
+from rowtui.core.state.merge import empty_directories
+from rowtui.core.state.model import DirectorySet, Failure, State, Submitted
+
+JobKey = tuple[str, int]  # (cluster, job id)
+T = TypeVar("T")
+
+
+class Identity(NamedTuple):
+    """What tells one version of a file from another without reading it."""
+
+    mtime_ns: int
+    size: int
+    inode: int
+
+
+def identity_of(path: Path | str) -> Identity | None:
+    """The identity of a file, None if there is none."""
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return Identity(status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+@dataclass(frozen=True, slots=True)
+class RowFiles:
+    """Row's own files as we last read or wrote them: the base of a three-way merge.
+
+    `completed` and `submitted` are what they held; `directories` names the cache file that
+    directories.json was last written from.
+    """
+
+    completed_identity: Identity | None = None
+    submitted_identity: Identity | None = None
+    directories_identity: Identity | None = None
+    completed: Mapping[str, DirectorySet] = field(default_factory=dict)
+    submitted: Mapping[str, Mapping[int, JobKey]] = field(default_factory=dict)
+    directories: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A `State` and its bookkeeping. Its directories are always `StoredDirectories`.
+
+    `products`, `value_file`: what the records were made with. `aside`: completed records of
+    actions that are no longer in workflow.toml. `consumed`: staged files whose completions are in
+    `state`, and `retired`: cache files that no longer are needed, each with the (generation, epoch
+    seconds) since when. `reread`: everything must be read again. `lineage` is drawn when a store
+    begins, so that its generations are not taken for those of another one.
+    """
+
+    state: State
+    lineage: str
+    workspace_mtime_ns: int = -1
+    racy: bool = False
+    value_file: str | None = None
+    products: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    aside: Mapping[str, DirectorySet] = field(default_factory=dict)
+    consumed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    retired: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    row: RowFiles = RowFiles()
+    workflow: bytes = b""
+    workflow_identity: Identity | None = None
+    reread: bool = False
+
+    @property
+    def directories(self) -> StoredDirectories:
+        """The state's directories."""
+        directories = self.state.directories
+        assert isinstance(directories, StoredDirectories)
+        return directories
+
+
+def pack_stored(stored: Stored, generation: int) -> bytes:
+    """The bytes of a `done.<generation>.rtc`."""
+    state, row, directories = stored.state, stored.row, stored.directories
+    sets = _Sets(len(directories))
+    meta: dict[str, Any] = {
+        "kind": "done",
+        "generation": generation,
+        "lineage": stored.lineage,
+        "count": len(directories),
+        "dirs": directories.file,
+        "pointers": directories.pointers,
+        "bad": sets.add(directories.bad_set),
+        "workspace_mtime_ns": stored.workspace_mtime_ns,
+        "racy": stored.racy,
+        "value_file": stored.value_file,
+        "products": stored.products,
+        "completed": sets.add_all(state.completed),
+        "aside": sets.add_all(stored.aside),
+        "consumed": stored.consumed,
+        "retired": stored.retired,
+        "row": {
+            "completed_identity": row.completed_identity,
+            "submitted_identity": row.submitted_identity,
+            "directories_identity": row.directories_identity,
+            "directories": row.directories,
+            "completed": sets.add_all(row.completed),
+        },
+        "workflow_identity": stored.workflow_identity,
+        "reread": stored.reread,
+    }
+    sections = dict(sets.sections)
+    if stored.workflow:
+        sections["workflow"] = stored.workflow
+    jobs: tuple[tuple[str, Mapping[str, Mapping[int, Any]]], ...] = (
+        ("submitted", _as_rows(state.submitted, lambda job: (job.cluster, job.job_id, job.token))),
+        (
+            "failed",
+            _as_rows(state.failed, lambda it: (it.cluster, it.job_id, it.token, it.reason)),
+        ),
+        ("row_submitted", row.submitted),
+    )
+    for name, records in jobs:
+        if records:
+            sections[name] = _pack_jobs(records)
+    return pack(meta, sections)
+
+
+def unpack_stored(container: Container, folder: Path, generation: int) -> Stored:
+    """The `Stored` in a container that lies in `folder`.
+
+    Raises: CorruptCacheError.
+    """
+    try:
+        return _unpack(container, folder, generation)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise CorruptCacheError(
+            f"the cache file {container.path} is damaged: {type(error).__name__} {error}"
+        ) from None
+
+
+def _unpack(container: Container, folder: Path, generation: int) -> Stored:
+    meta = container.meta
+    if meta["kind"] != "done" or meta["generation"] != generation:
+        raise CorruptCacheError(f"the cache file {container.path} is not what its name says")
+    sets = _SetReader(container)
+    row = meta["row"]
+    directories = (
+        StoredDirectories(
+            meta["dirs"], meta["count"], sets.get(meta["bad"]), meta["pointers"], folder=folder
+        )
+        if meta["dirs"]
+        else empty_directories()
+    )
+    state = State(
+        generation,
+        directories,
+        sets.get_all(meta["completed"]),
+        _unpack_jobs(container, "submitted", lambda job: Submitted(job[0], job[1], job[2])),
+        _unpack_jobs(container, "failed", lambda it: Failure(it[0], it[1], it[2], it[3])),
+    )
+    return Stored(
+        state=state,
+        lineage=meta["lineage"],
+        workspace_mtime_ns=meta["workspace_mtime_ns"],
+        racy=meta["racy"],
+        value_file=meta["value_file"],
+        products={action: tuple(paths) for action, paths in meta["products"].items()},
+        aside=sets.get_all(meta["aside"]),
+        consumed={file: (since[0], since[1]) for file, since in meta["consumed"].items()},
+        retired={file: (since[0], since[1]) for file, since in meta["retired"].items()},
+        row=RowFiles(
+            completed_identity=_identity(row["completed_identity"]),
+            submitted_identity=_identity(row["submitted_identity"]),
+            directories_identity=_identity(row["directories_identity"]),
+            completed=sets.get_all(row["completed"]),
+            submitted=_unpack_jobs(container, "row_submitted", lambda job: (job[0], job[1])),
+            directories=row["directories"],
+        ),
+        workflow=bytes(container.section("workflow")) if "workflow" in container else b"",
+        workflow_identity=_identity(meta["workflow_identity"]),
+        reread=meta["reread"],
+    )
+
+
+def _identity(stored: list[int] | None) -> Identity | None:
+    return None if stored is None else Identity(*stored)
+
+
+class _Sets:
+    """Sets on their way into sections; equal sets share one, the empty set needs none."""
+
+    def __init__(self, count: int) -> None:
+        self._size = (count + 7) >> 3
+        self._known: dict[DirectorySet, str] = {0: ""}
+        self.sections: dict[str, bytes | memoryview] = {}
+
+    def add(self, members: DirectorySet) -> str:
+        name = self._known.get(members)
+        if name is None:
+            name = self._known[members] = f"set{len(self.sections)}"
+            self.sections[name] = members.to_bytes(self._size, "little")
+        return name
+
+    def add_all(self, records: Mapping[str, DirectorySet]) -> dict[str, str]:
+        return {action: self.add(members) for action, members in records.items()}
+
+
+class _SetReader:
+    def __init__(self, container: Container) -> None:
+        self._container = container
+        self._known: dict[str, DirectorySet] = {"": 0}
+
+    def get(self, name: str) -> DirectorySet:
+        members = self._known.get(name)
+        if members is None:
+            members = int.from_bytes(self._container.section(name), "little")
+            self._known[name] = members
+        return members
+
+    def get_all(self, names: Mapping[str, str]) -> dict[str, DirectorySet]:
+        return {action: self.get(name) for action, name in names.items()}
+
+
+def _as_rows(
+    records: Mapping[str, Mapping[int, T]], row: Callable[[T], tuple[Any, ...]]
+) -> dict[str, dict[int, tuple[Any, ...]]]:
+    rows: dict[T, tuple[Any, ...]] = {}
+    return {
+        action: {at: rows.get(job) or rows.setdefault(job, row(job)) for at, job in jobs.items()}
+        for action, jobs in records.items()
+    }
+
+
+def _pack_jobs(records: Mapping[str, Mapping[int, tuple[Any, ...]]]) -> bytes:
+    """A JSON line of [action, [[job, how many], ...]], then all their positions as u32."""
+    table: list[tuple[str, list[tuple[tuple[Any, ...], int]]]] = []
+    found = array("I")
+    for action, jobs in records.items():
+        by_job: dict[tuple[Any, ...], list[int]] = {}
+        for position, job in jobs.items():
+            by_job.setdefault(job, []).append(position)
+        table.append((action, [(job, len(members)) for job, members in by_job.items()]))
+        for members in by_job.values():
+            found.extend(members)
+    return json.dumps(table, separators=(",", ":")).encode() + b"\n" + found.tobytes()
+
+
+def _unpack_jobs(
+    container: Container, name: str, make: Callable[[list[Any]], T]
+) -> dict[str, dict[int, T]]:
+    if name not in container:
+        return {}
+    data = bytes(container.section(name))
+    end = data.index(b"\n")
+    found = array("I")
+    found.frombytes(data[end + 1 :])
+    records: dict[str, dict[int, T]] = {}
+    at = 0
+    for action, jobs in json.loads(data[:end]):
+        members: dict[int, T] = {}
+        for job, count in jobs:
+            members.update(dict.fromkeys(found[at : at + count], make(job)))
+            at += count
+        records[action] = members
+    return records
