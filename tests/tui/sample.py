@@ -1,0 +1,541 @@
+"""A small project in memory that really changes: for tests, screenshots and for looking at.
+
+It is an Engine with four actions over 240 directories and a make-believe scheduler with two
+slots. Time passes only through `advance`, so that everything is the same on every run; `python -m
+tests.tui.sample` opens the dashboard on it with a clock that ticks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from rowtui.core.clusters.schedulers.base import CancelResult, JobState
+from rowtui.core.engine import (
+    ActionSummary,
+    DirectoriesPage,
+    DirectoryRow,
+    GroupsPage,
+    GroupSummary,
+    JobsView,
+    JobView,
+    LogTail,
+    Snapshot,
+    SubmitProgress,
+)
+from rowtui.core.errors import Problem, RowtuiError
+from rowtui.core.grouping.model import Status
+from rowtui.core.submission.model import Destination, JobRecord, Plan, PlannedJob, Step
+from rowtui.core.text import Cost
+
+START = 1_795_236_600.0
+RUN_SECONDS = 60
+SLOTS = 2
+
+
+@dataclass(frozen=True)
+class SampleAction:
+    name: str
+    command: str
+    previous: tuple[str, ...]
+    product: str
+    per_group: int
+    processes: int
+    walltime: int
+    gpus: int = 0
+    sort_by: tuple[str, ...] = ()
+
+
+ACTIONS = (
+    SampleAction("initialize", "python project.py initialize {directory}", (), "init.gsd", 40, 1, 600),
+    SampleAction(
+        "equilibrate", "python project.py equilibrate {directories}", ("initialize",),
+        "equilibrated.gsd", 12, 16, 14_400, sort_by=("/T",),
+    ),
+    SampleAction(
+        "sample", "python project.py sample {directories}", ("equilibrate",),
+        "trajectory.gsd", 8, 32, 43_200, sort_by=("/T", "/rho"),
+    ),
+    SampleAction("analyze", "python project.py analyze {directory}", ("sample",), "rdf.json", 30, 1, 900),
+)  # fmt: skip
+
+
+@dataclass
+class SampleJob:
+    record: JobRecord
+    state: JobState = JobState.PENDING
+    started: float = 0.0
+    ended: float = 0.0
+    limit: int = 3600
+    log: list[str] = field(default_factory=list)
+    fails: bool = False
+
+
+class SampleEngine:
+    """An Engine over dictionaries. `advance` lets time pass; the rest is what any engine does."""
+
+    def __init__(
+        self,
+        *,
+        actions: Sequence[SampleAction] = ACTIONS,
+        directories: int = 240,
+        fresh: bool = False,
+        live: bool = False,
+    ) -> None:
+        self.actions = tuple(actions)
+        self.values = dict(_directories(directories))
+        self.names = sorted(self.values)
+        self.now = START
+        self.generation = 1
+        self.live = live
+        self.completed: dict[str, set[str]] = {action.name: set() for action in self.actions}
+        self.failed: dict[str, dict[str, str]] = {action.name: {} for action in self.actions}
+        self.jobs_by_token: dict[str, SampleJob] = {}
+        self.problems: tuple[Problem, ...] = ()
+        self.notices: tuple[str, ...] = ()
+        self.bad: tuple[tuple[str, str], ...] = ()
+        self.refresh_error: Exception | None = None
+        self.plan_error: Exception | None = None
+        self.queue_error = ""
+        self.calls: list[str] = []
+        self.submitted_plans: list[Plan] = []
+        self.gate: Callable[[int], object] | None = None  # awaited before each job that is sent
+        self._next_id = 4711
+        self._listeners: list[asyncio.Queue[str]] = []
+        self._closed = False
+        if not fresh and len(self.actions) == len(ACTIONS):
+            self._some_history()
+
+    def _some_history(self) -> None:
+        names = self.names
+        self.completed["initialize"] = set(names)
+        self.completed["equilibrate"] = set(names[:150])
+        self.completed["sample"] = set(names[:64])
+        self.completed["analyze"] = set(names[:30])
+        for at in (3, 4, 5):
+            name = names[150 + at]
+            self.failed["equilibrate"][name] = "exit code 2"
+        for start, action in ((64, 2), (72, 2), (160, 1)):
+            size = self.actions[action].per_group
+            self._queue(self.actions[action], tuple(names[start : start + size]))
+        self.advance(25)
+        done = self._queue(self.actions[3], tuple(names[:30]))
+        done.state, done.started, done.ended = JobState.COMPLETED, self.now - 400, self.now - 340
+        done.record = replace(done.record, step=Step.ENDED, ended_at=self.now - 340, exit_code=0)
+        lost = self._queue(self.actions[1], tuple(names[153:156]))
+        lost.state, lost.started, lost.ended = JobState.FAILED, self.now - 300, self.now - 290
+        lost.record = replace(
+            lost.record, step=Step.ENDED, ended_at=self.now - 290, exit_code=2,
+            end_reason="exit code 2",
+        )
+        lost.log += ["Traceback (most recent call last):", "FloatingPointError: NaN in forces"]
+
+    # Time
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass: jobs start, write their logs, end; directories complete."""
+        self.now += seconds
+        changed = False
+        for job in self.jobs_by_token.values():
+            if job.state is JobState.RUNNING:
+                steps = int((self.now - job.started) // 10)
+                while len(job.log) < 1 + steps:
+                    at = len(job.log)
+                    name = job.record.directories[(at - 1) % len(job.record.directories)]
+                    job.log.append(f"{name}  step {at * 100_000:>9,}  E {-5.4 - at / 1000:.3f}")
+                if self.now - job.started >= RUN_SECONDS:
+                    self._end(job)
+                    changed = True
+        running = sum(1 for job in self.jobs_by_token.values() if job.state is JobState.RUNNING)
+        for job in self.jobs_by_token.values():
+            if job.state is JobState.PENDING and running < SLOTS:
+                job.state, job.started = JobState.RUNNING, self.now
+                job.log.append(f"{job.record.action}: {len(job.record.directories)} directories")
+                running += 1
+                changed = True
+        if changed:
+            self.tell("jobs")
+
+    def _end(self, job: SampleJob) -> None:
+        job.ended = self.now
+        action = job.record.action
+        code = 2 if job.fails else 0
+        job.state = JobState.FAILED if job.fails else JobState.COMPLETED
+        reason = "exit code 2" if job.fails else ""
+        job.record = replace(
+            job.record, step=Step.ENDED, ended_at=self.now, exit_code=code, end_reason=reason
+        )
+        for name in job.record.directories:
+            if job.fails:
+                self.failed[action][name] = reason
+            else:
+                self.completed[action].add(name)
+                self.failed[action].pop(name, None)
+        job.log.append("done" if not job.fails else "error: it did not work")
+
+    def complete(self, action: str, names: Sequence[str]) -> None:
+        """Somebody made products by hand."""
+        self.completed[action] |= set(names)
+        self.tell("completed")
+
+    def tell(self, word: str) -> None:
+        """Something changed on disk."""
+        self.generation += 1
+        for queue in self._listeners:
+            queue.put_nowait(word)
+
+    # What is where
+
+    def _status(self, action: SampleAction, name: str) -> Status:
+        if name in self.completed[action.name]:
+            return Status.COMPLETED
+        if name in self._submitted(action.name):
+            return Status.SUBMITTED
+        if any(name not in self.completed[before] for before in action.previous):
+            return Status.WAITING
+        return Status.FAILED if name in self.failed[action.name] else Status.ELIGIBLE
+
+    def _submitted(self, action: str) -> dict[str, str]:
+        return {
+            name: f"{job.record.cluster}/{job.record.job_id}"
+            for job in self.jobs_by_token.values()
+            if job.state.active and job.record.action == action
+            for name in job.record.directories
+        }
+
+    def _groups(self, index: int, statuses: Sequence[Status]) -> list[tuple[str, ...]]:
+        action = self.actions[index]
+        wanted = set(statuses) | ({Status.FAILED} if Status.ELIGIBLE in statuses else set())
+        submitted = self._submitted(action.name)
+        names = [
+            name
+            for name in self.names
+            if (
+                Status.SUBMITTED
+                if name in submitted and name not in self.completed[action.name]
+                else self._status_quick(action, name)
+            )
+            in wanted
+        ]
+        groups: list[tuple[str, ...]] = []
+        for key in sorted({self._sort_key(action, name) for name in names}):
+            same = [name for name in names if self._sort_key(action, name) == key]
+            size = action.per_group
+            groups += [tuple(same[at : at + size]) for at in range(0, len(same), size)]
+        return groups
+
+    def _status_quick(self, action: SampleAction, name: str) -> Status:
+        if name in self.completed[action.name]:
+            return Status.COMPLETED
+        if any(name not in self.completed[before] for before in action.previous):
+            return Status.WAITING
+        return Status.FAILED if name in self.failed[action.name] else Status.ELIGIBLE
+
+    def _sort_key(self, action: SampleAction, name: str) -> tuple[float, ...]:
+        return tuple(self.values[name][pointer[1:]] for pointer in action.sort_by)
+
+    def _cost(self, action: SampleAction, directories: int) -> Cost:
+        hours = action.processes * action.walltime / 3600
+        jobs = -(-directories // action.per_group)
+        return Cost(jobs * hours, 0.0)
+
+    # Engine
+
+    async def refresh(self, *, full: bool = False) -> Snapshot:
+        self.calls.append("refresh full" if full else "refresh")
+        await asyncio.sleep(0)
+        if self.refresh_error is not None:
+            raise self.refresh_error
+        summaries = []
+        for index, action in enumerate(self.actions):
+            counts = dict.fromkeys(Status, 0)
+            submitted = self._submitted(action.name)
+            for name in self.names:
+                status = self._status_quick(action, name)
+                if status is not Status.COMPLETED and name in submitted:
+                    status = Status.SUBMITTED
+                counts[status] += 1
+            left = len(self.names) - counts[Status.COMPLETED]
+            summaries.append(
+                ActionSummary(
+                    index=index,
+                    name=action.name,
+                    command=action.command,
+                    completed=counts[Status.COMPLETED],
+                    submitted=counts[Status.SUBMITTED],
+                    eligible=counts[Status.ELIGIBLE] + counts[Status.FAILED],
+                    waiting=counts[Status.WAITING],
+                    failed=counts[Status.FAILED],
+                    remaining_cost=self._cost(action, left),
+                    products=(action.product,),
+                    previous_actions=action.previous,
+                    resources=f"{action.processes} processes, {action.walltime // 60} minutes per job",
+                    grouping=(f"sort by {', '.join(action.sort_by)}, split, " if action.sort_by else "")
+                    + f"at most {action.per_group}",
+                )
+            )
+        return Snapshot(
+            generation=self.generation,
+            at=self.now,
+            root="/home/someone/lj-fluid",
+            cluster="local",
+            cluster_because="no other cluster identified itself",
+            scheduler="local",
+            directories=len(self.names),
+            bad=self.bad,
+            bad_count=len(self.bad),
+            actions=tuple(summaries),
+            problems=self.problems,
+            notices=self.notices,
+        )
+
+    async def groups(
+        self, action_index: int, statuses: Sequence[Status], start: int, length: int
+    ) -> GroupsPage:
+        self.calls.append("groups")
+        await asyncio.sleep(0)
+        action = self.actions[action_index]
+        groups = self._groups(action_index, statuses)
+        shown = [
+            GroupSummary(
+                number=number,
+                size=len(names),
+                first=names[0],
+                sort_key=json.dumps(list(self._sort_key(action, names[0]))) if action.sort_by else "",
+                processes=action.processes,
+                cpus=action.processes,
+                gpus=action.gpus,
+                walltime_seconds=action.walltime,
+                cost=Cost(action.processes * action.walltime / 3600, 0.0),
+            )
+            for number, names in enumerate(groups[start : start + length], start + 1)
+        ]
+        return GroupsPage(
+            self.generation, action_index, len(groups), sum(map(len, groups)), start, tuple(shown)
+        )
+
+    async def group_directories(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        group: int | None,
+        start: int,
+        length: int,
+    ) -> DirectoriesPage:
+        await asyncio.sleep(0)
+        action = self.actions[action_index]
+        groups = self._groups(action_index, statuses)
+        if group is None:
+            names = [name for names in groups for name in names]
+        else:
+            names = list(groups[group]) if group < len(groups) else []
+        submitted = self._submitted(action.name)
+        rows = [
+            DirectoryRow(
+                name,
+                self._status(action, name),
+                json.dumps(self.values[name]),
+                submitted.get(name, ""),
+                self.failed[action.name].get(name, ""),
+            )
+            for name in names[start : start + length]
+        ]
+        return DirectoriesPage(self.generation, len(names), start, tuple(rows))
+
+    async def plan(
+        self, action_index: int | None, groups: Sequence[int] | None, limit: int | None
+    ) -> Plan:
+        self.calls.append("plan")
+        await asyncio.sleep(0)
+        if self.plan_error is not None:
+            raise self.plan_error
+        indices = range(len(self.actions)) if action_index is None else [action_index]
+        jobs = []
+        for index in indices:
+            formed = self._groups(index, (Status.ELIGIBLE,))
+            chosen = range(len(formed)) if groups is None else groups
+            for number in chosen:
+                jobs.append(self._planned(index, formed[number]))
+        jobs = jobs[:limit]
+        if not jobs:
+            raise RowtuiError("there is nothing to submit", "no directory is eligible")
+        cost = Cost(sum(job.cost.cpu_hours for job in jobs), 0.0)
+        return Plan(
+            f"plan-{self.generation}-{len(jobs)}", "2026-11-21T04:50:00Z", "someone", "local",
+            "local", tuple(jobs), cost,
+        )  # fmt: skip
+
+    def _planned(self, index: int, names: tuple[str, ...]) -> PlannedJob:
+        action = self.actions[index]
+        token = f"{action.name}-{names[0]}-{self._next_id}-{self.generation}"
+        quoted = " ".join(f"'{name}'" for name in names)
+        script = f"""#!/bin/bash
+#SBATCH --job-name={action.name}-{names[0]}+{len(names) - 1}
+#SBATCH --ntasks={action.processes}
+#SBATCH --time={action.walltime // 60}
+# {action.name}: {len(names)} directories
+
+set -e
+cd workspace
+directories=({quoted})
+export ACTION_CLUSTER="local"
+trap 'printf "%s\\n" "the job was stopped" >&2' TERM
+
+for directory in "${{directories[@]}}"; do
+    echo "working on ${{directory}}"
+    {action.command.replace("{directory}", '"${directory}"').replace("{directories}", '"${directories[@]}"')}
+    if [ ! -f "${{directory}}/{action.product}" ]; then
+        exit 2
+    fi
+done
+"""
+        warnings = ()
+        if len(names) < action.per_group // 2:
+            warnings = (f"only {len(names)} of up to {action.per_group} directories",)
+        return PlannedJob(
+            token=token,
+            name=f"{action.name}-{names[0]}+{len(names) - 1}",
+            action=action.name,
+            action_index=index,
+            directories=names,
+            destination=Destination("local"),
+            script=script,
+            log_path=f"logs/{action.name}-%j.out",
+            processes=action.processes,
+            cpus=action.processes,
+            gpus=action.gpus,
+            memory_mb=None,
+            walltime_seconds=action.walltime,
+            cost=Cost(action.processes * action.walltime / 3600, 0.0),
+            warnings=warnings,
+            reasons=("local: the only cluster that identified itself",),
+        )
+
+    async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+        self.calls.append("submit")
+        self.submitted_plans.append(plan)
+        for number, job in enumerate(plan.jobs, 1):
+            if self.gate is not None:
+                await self.gate(number)  # type: ignore[misc]
+            elif self.live:
+                await asyncio.sleep(0.3)
+            else:
+                await asyncio.sleep(0)
+            action = self.actions[job.action_index]
+            queued = self._queue(action, job.directories, job.token)
+            self.generation += 1
+            yield SubmitProgress(number, len(plan.jobs), job.token, f"job {queued.record.job_id}")
+        self.advance(0)
+        self.tell("jobs")
+
+    def _queue(self, action: SampleAction, names: tuple[str, ...], token: str = "") -> SampleJob:
+        self._next_id += 1
+        record = JobRecord(
+            token=token or f"{action.name}-{names[0]}-{self._next_id}",
+            plan_id="",
+            cluster="local",
+            partition="",
+            action=action.name,
+            directories=names,
+            name=f"{action.name}-{names[0]}+{len(names) - 1}",
+            step=Step.ACCEPTED,
+            job_id=self._next_id,
+            submitted_at=self.now,
+            log_path=f"logs/{action.name}-{self._next_id}.out",
+        )
+        job = SampleJob(record, limit=action.walltime)
+        self.jobs_by_token[record.token] = job
+        for name in names:
+            self.failed[action.name].pop(name, None) if token else None
+        return job
+
+    async def jobs(self) -> JobsView:
+        self.calls.append("jobs")
+        await asyncio.sleep(0)
+        views = []
+        for job in reversed(self.jobs_by_token.values()):
+            if job.state.active:
+                elapsed = int(self.now - job.started) if job.started else None
+            else:
+                elapsed = int(job.ended - job.started) if job.started else 0
+            reason = "waits for a slot" if job.state is JobState.PENDING else ""
+            views.append(JobView(job.record, job.state, reason, elapsed, job.limit))
+        return JobsView(self.generation, self.now, tuple(views), self.queue_error)
+
+    async def cancel(self, tokens: Sequence[str]) -> tuple[CancelResult, ...]:
+        self.calls.append("cancel")
+        await asyncio.sleep(0)
+        results = []
+        for token in tokens:
+            job = self.jobs_by_token[token]
+            if not job.state.active:
+                results.append(CancelResult(job.record.job_id, "it has ended already"))
+                continue
+            job.state, job.ended = JobState.CANCELLED, self.now
+            job.record = replace(
+                job.record, step=Step.ENDED, ended_at=self.now, end_reason="cancelled"
+            )
+            for name in job.record.directories:
+                self.failed[job.record.action][name] = "cancelled"
+            results.append(CancelResult(job.record.job_id))
+        self.tell("jobs")
+        return tuple(results)
+
+    async def log_tail(self, token: str, lines: int) -> LogTail:
+        await asyncio.sleep(0)
+        job = self.jobs_by_token[token]
+        path = job.record.log_path
+        if not job.started:
+            return LogTail(path, 0, (), "the log does not exist yet: the job has not started")
+        text = tuple(job.log[-lines:])
+        return LogTail(path, sum(len(one) + 1 for one in job.log), text)
+
+    async def changes(self) -> AsyncIterator[str]:
+        queue: asyncio.Queue[str] = asyncio.Queue()
+        self._listeners.append(queue)
+        try:
+            while not self._closed:
+                if not self.live:
+                    yield await queue.get()
+                    continue
+                try:
+                    async with asyncio.timeout(1.0):
+                        yield await queue.get()
+                except TimeoutError:
+                    self.advance(5)
+        finally:
+            self._listeners.remove(queue)
+
+    async def close(self) -> None:
+        self._closed = True
+
+
+def _directories(count: int) -> list[tuple[str, dict[str, float]]]:
+    found = []
+    for at in range(count):
+        temperature, rest = divmod(at, 40)
+        density, seed = divmod(rest, 5)
+        value = {
+            "T": round(0.7 + temperature / 10, 2),
+            "rho": round(0.1 + density / 10, 2),
+            "seed": seed + 1,
+        }
+        name = f"T{value['T']:.1f}-rho{value['rho']:.1f}-s{seed + 1}"
+        found.append((name, value))
+    return found
+
+
+def main() -> int:
+    import time
+
+    from rowtui.tui.app import run_dashboard
+
+    engine = SampleEngine(live=True)
+    engine.now = time.time()
+    return run_dashboard(engine)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,396 @@
+"""The dashboard: wires views, session, feed and themes together, and carries out commands.
+
+It owns the session. Views read the session and call the app's verbs; whatever waits runs in a
+worker that ends by showing the current view again. `run_dashboard` is the way in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import App
+from textual.screen import Screen
+
+from rowtui.core.engine import Engine
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import plural, visible
+from rowtui.tui.actions import BY_ID, TO_COME, VIEWS, bindings_for, checked_keymap
+from rowtui.tui.feed import Feed
+from rowtui.tui.palette_commands import RegistryProvider
+from rowtui.tui.render.plan import Sending
+from rowtui.tui.screens.groups import GroupsView
+from rowtui.tui.screens.log import LogView
+from rowtui.tui.screens.queue import QueueView
+from rowtui.tui.screens.status import StatusView
+from rowtui.tui.screens.submit import SubmitView
+from rowtui.tui.screens.view import View
+from rowtui.tui.session import Session, describe
+from rowtui.tui.themes import DEFAULT_THEME, load_themes, variable_defaults
+
+HANGUP_CODE = 129
+"""Exit code when the terminal went away: 128 + SIGHUP, as shells have it."""
+
+
+class RowtuiApp(App[int]):
+    """One project on one screen."""
+
+    TITLE = "rowtui"
+    CSS_PATH = "app.tcss"
+    BINDINGS = bindings_for("app")
+    COMMANDS = {RegistryProvider}
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
+        "status": StatusView,
+        "groups": GroupsView,
+        "submit": SubmitView,
+        "queue": QueueView,
+        "log": LogView,
+    }
+    DEFAULT_MODE = "status"
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-normal"), (160, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (15, "-short"), (30, "-tall"), (45, "-high")]
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        read_only: bool = False,
+        theme: str | None = None,
+        clock: Callable[[], float] = time.time,
+        config: Path | None = None,
+    ) -> None:
+        self._loaded = load_themes(config / "themes" if config else None)
+        super().__init__()
+        self.session = Session(engine, read_only=read_only, clock=clock)
+        self._wrong = list(self._loaded.wrong)
+        for one in self._loaded.themes:
+            self.register_theme(one)
+        self.theme = self._chosen_theme(theme)
+        self._config = config
+        self._feed = Feed(self.session, self._session_changed, self.report)
+        self._last_failure: tuple[str, str] | None = None
+
+    def _chosen_theme(self, name: str | None) -> str:
+        if name is None or name in self.available_themes:
+            return name or DEFAULT_THEME
+        ours = ", ".join(theme.name for theme in self._loaded.themes)
+        self._wrong.append(f"there is no theme {name!r}; possible are {ours}")
+        return DEFAULT_THEME
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """A value for every variable of ours, whatever the theme leaves out."""
+        return variable_defaults(self.current_theme)
+
+    # Life
+
+    def on_mount(self) -> None:
+        """Start following the project after the first paint."""
+        with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGHUP, self._hang_up)
+        self._load_keys()
+        if self._wrong:
+            self.notify("\n".join(self._wrong), severity="warning", markup=False)
+            for text in self._wrong:
+                self.session.note("settings", text, "warning")
+        self.set_interval(1.0, self._tick)
+        self.call_after_refresh(self._start_feed)
+
+    def _start_feed(self) -> None:
+        self.run_worker(self._feed.run(), group="feed", exit_on_error=False)
+
+    def _load_keys(self) -> None:
+        path = self._config / "keys.toml" if self._config else None
+        if path is None or not path.is_file():
+            return
+        import tomli
+
+        try:
+            wanted = tomli.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            self._wrong.append(f"keys.toml: {error}")
+            return
+        keymap, wrong = checked_keymap(wanted)
+        self._wrong += [f"keys.toml: {text}" for text in wrong]
+        self.set_keymap(keymap)
+
+    def _hang_up(self) -> None:
+        if self.session.sending is not None and self.session.sending.phase == "sending":
+            self.session.sending.phase = "stopping"
+        self.exit(HANGUP_CODE, return_code=HANGUP_CODE)
+
+    def _tick(self) -> None:
+        if isinstance(self.screen, View):
+            self.screen.show_header()
+
+    # What happened
+
+    @property
+    def view(self) -> View | None:
+        """The view on the screen, also below a page that is open."""
+        base = self.screen_stack[0] if self.screen_stack else None
+        return base if isinstance(base, View) else None
+
+    @property
+    def view_name(self) -> str:
+        """The name of the view on the screen."""
+        return self.view.MODE if self.view else "status"
+
+    def _session_changed(self, what: str) -> None:
+        if what == "snapshot" and self.session.broken is None:
+            self._last_failure = None
+        if self.view is not None:
+            self.view.show()
+
+    def report(self, what: str, error: Exception) -> None:
+        """An error for people: a toast (once) and a line of activity; never a traceback."""
+        message, hint = describe(error)
+        text = f"{what}: {message}"
+        if (what, message) != self._last_failure:
+            self._last_failure = (what, message)
+            self.session.note("error", text + (f"\n{hint}" if hint else ""), "failed")
+            shown = "\n".join(visible(part) for part in [*text.splitlines()[:6], hint] if part)
+            self.notify(shown, title="Error", severity="error", timeout=10, markup=False)
+        if self.view is not None:
+            self.view.show_bottom()
+
+    # Commands
+
+    async def action_command(self, command_id: str) -> None:
+        """Carry out a command of the registry, or say why not."""
+        command = BY_ID[command_id]
+        if reason := command.enabled(self.session):
+            label = command.label.rstrip("…")
+            self.notify(f"{label}: {reason}", severity="warning", markup=False)
+            return
+        if command_id.startswith("go."):
+            self.go(command_id.removeprefix("go."))
+            return
+        target = self if command.scope == "app" else self.view
+        result = getattr(target, command.method)()
+        if inspect.isawaitable(result):
+            await result
+
+    def go(self, view: str) -> None:
+        """Show a view."""
+        if view in TO_COME:
+            number, what = TO_COME[view]
+            self.notify(f"{number} {view.capitalize()} comes with {what}.", markup=False)
+        elif view in VIEWS:
+            self.switch_mode(view)
+
+    def command_refresh(self) -> None:
+        """Read the project again."""
+        self._feed.refresh_now()
+
+    def command_reread(self) -> None:
+        """Read the project again, every directory of it."""
+        self.session.note("you", "reading every directory again")
+        self._feed.refresh_now(full=True)
+        self._session_changed("activity")
+
+    def command_pause(self) -> None:
+        """Stop following changes, or go on."""
+        self.session.paused = not self.session.paused
+        self.session.note("you", "paused" if self.session.paused else "following changes again")
+        if not self.session.paused:
+            self._feed.refresh_now()
+        self._session_changed("paused")
+
+    def command_activity(self) -> None:
+        """What happened."""
+        from rowtui.tui.screens.activity import ActivityScreen
+
+        self.push_screen(ActivityScreen(self.session))
+
+    def command_help(self) -> None:
+        """What can be done here."""
+        from rowtui.tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen(self.session, self.view_name, VIEWS[self.view_name][1]))
+
+    def command_theme(self) -> None:
+        """The next theme."""
+        names = [theme.name for theme in self._loaded.themes]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        self.notify(f"Theme {self.theme}", timeout=2, markup=False)
+
+    def command_copy(self) -> None:
+        """Copy what is selected, through the terminal."""
+        text = self.view.copyable() if self.view else ""
+        if not text:
+            self.notify("There is nothing to copy here.", severity="warning", markup=False)
+            return
+        self.copy_to_clipboard(text)
+        self.notify(f"Copied {visible(text)}", timeout=2, markup=False)
+
+    def command_back(self) -> None:
+        """One step back, to the status in the end."""
+        if self.view is not None and not self.view.back():
+            previous = {"groups": "status", "submit": "groups", "queue": "status", "log": "queue"}
+            self.go(previous.get(self.view_name, "status"))
+
+    def command_quit(self) -> None:
+        """Leave, unless jobs are being sent."""
+        if self.session.sending is not None and self.session.sending.running:
+            self.notify(
+                "Jobs are being sent. Press 5 and x to stop, then q.",
+                severity="warning",
+                markup=False,
+            )
+            return
+        self.exit(0)
+
+    async def action_quit(self) -> None:
+        """Textual's own way to leave."""
+        self.command_quit()
+
+    # Verbs
+
+    def prepare_plan(
+        self,
+        action_index: int | None,
+        groups: Sequence[int] | None,
+        firsts: set[str] | None = None,
+    ) -> None:
+        """Ask for a plan and show it. `firsts`: the groups that the person had in mind."""
+        self.session.planning = True
+        self.session.note("you", "preparing a plan")
+        self._session_changed("planning")
+        self.run_worker(
+            self._plan(action_index, groups, firsts),
+            group="plan", exclusive=True, exit_on_error=False,
+        )  # fmt: skip
+
+    async def _plan(
+        self, action_index: int | None, groups: Sequence[int] | None, firsts: set[str] | None
+    ) -> None:
+        try:
+            plan = await self.session.engine.plan(action_index, groups, None)
+        except Exception as error:
+            self.report("no plan", error)
+            return
+        finally:
+            self.session.planning = False
+        planned = {job.directories[0] for job in plan.jobs if job.directories}
+        if firsts is not None and not planned <= firsts:
+            text = "The project changed meanwhile: these are not the groups that were marked."
+            self.session.note("project", text, "warning")
+            self.notify(text, severity="warning", markup=False)
+            self._feed.refresh_now()
+            self._session_changed("planning")
+            return
+        self.session.sending = Sending(plan)
+        self.session.note("submit", f"planned {plural(len(plan.jobs), 'job')}, up to {plan.cost}")
+        self.go("submit")
+        self._session_changed("plan")
+
+    def send_plan(self) -> None:
+        """Carry out the plan that was confirmed."""
+        sending = self.session.sending
+        if sending is None or sending.phase != "review" or self.session.read_only:
+            return
+        sending.phase = "sending"
+        self.session.note("you", f"confirmed {plural(len(sending.plan.jobs), 'job')}")
+        self.run_worker(self._send(sending), group="send", exit_on_error=False)
+        self._session_changed("sending")
+
+    async def _send(self, sending: Sending) -> None:
+        steps = self.session.engine.submit(sending.plan)
+        try:
+            async for step in steps:
+                sending.done = step.done
+                if step.token:
+                    sending.outcomes[step.token] = (step.message, step.error)
+                style = "failed" if step.error else ""
+                self.session.note("submit", step.error or step.message, style)
+                self._session_changed("sending")
+                if sending.phase == "stopping":
+                    break
+        except Exception as error:
+            sending.phase = "broken"
+            sending.error = describe(error)[0]
+            self.report("sending stopped", error)
+        else:
+            left = len(sending.plan.jobs) - len(sending.outcomes)
+            sending.phase = "stopped" if sending.phase == "stopping" and left else "done"
+        finally:
+            close = getattr(steps, "aclose", None)
+            if close is not None:
+                await close()
+        self._tell_result(sending)
+        self._feed.refresh_now()
+        self._session_changed("sent")
+
+    def _tell_result(self, sending: Sending) -> None:
+        accepted = len(sending.outcomes) - sending.refused
+        total = plural(len(sending.plan.jobs), "job")
+        text = f"{accepted:,} of {total} accepted by {sending.plan.cluster}"
+        whole = accepted == len(sending.plan.jobs)
+        self.session.note("submit", text, "completed" if whole else "warning")
+        self.notify(text, severity="information" if whole else "warning", markup=False)
+        stack = self._screen_stacks.get("groups", [])
+        if accepted and stack and isinstance(stack[0], GroupsView):
+            stack[0].forget_marks()
+
+    def cancel_jobs(self, tokens: Sequence[str]) -> None:
+        """Cancel these jobs, after the person said yes."""
+        if not self.session.read_only:
+            self.session.note("you", f"cancel {plural(len(tokens), 'job')}")
+            self.run_worker(self._cancel(tokens), group="cancel", exit_on_error=False)
+
+    async def _cancel(self, tokens: Sequence[str]) -> None:
+        try:
+            results = await self.session.engine.cancel(tokens)
+        except Exception as error:
+            self.report("nothing could be cancelled", error)
+            return
+        refused = [result for result in results if result.error]
+        for result in refused:
+            self.session.note("jobs", f"job {result.job_id} not cancelled: {result.error}", "failed")
+        done = len(results) - len(refused)
+        text = f"{plural(done, 'job')} cancelled"
+        if refused:
+            text += f", {len(refused):,} not: {refused[0].error}"
+        self.session.note("jobs", text, "warning" if refused else "")
+        self.notify(text, severity="warning" if refused else "information", markup=False)
+        self._feed.refresh_now()
+        self._session_changed("cancelled")
+
+
+def run_dashboard(
+    engine: Engine, *, read_only: bool = False, theme: str | None = None, mouse: bool = True
+) -> int:
+    """Show the dashboard until the person leaves; closes the engine. The exit code.
+
+    Raises: RowtuiError where there is no terminal that could show it.
+    """
+    if os.environ.get("TERM", "") in ("dumb", "") or not (
+        sys.stdin.isatty() and sys.stdout.isatty()
+    ):
+        raise RowtuiError(
+            "the dashboard needs a terminal",
+            "`rowtui show status` prints the same as text",
+        )
+    import platformdirs
+
+    config = Path(platformdirs.user_config_dir("rowtui"))
+    app = RowtuiApp(engine, read_only=read_only, theme=theme, config=config)
+
+    async def main() -> int:
+        try:
+            await app.run_async(mouse=mouse)
+        finally:
+            await engine.close()
+        return app.return_code or 0
+
+    return asyncio.run(main())

@@ -1,0 +1,175 @@
+"""Keeps the session's data true: follows the engine's changes, refreshes, polls the jobs.
+
+Bursts of changes become one refresh; a slow full look is taken now and then because a change on
+a network file system may come without any event. Source: tui study §4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.engine import JobsView, Snapshot
+from rowtui.tui.render.status import changed_counts
+from rowtui.tui.session import Session
+
+GAP_SECONDS = 0.25
+"""Between two refreshes: four a second is more than anybody reads."""
+
+RECONCILE_SECONDS = 60.0
+"""A refresh without any news."""
+
+JOBS_SECONDS = {"slurm": 30.0}
+"""Between two looks at the queue of a scheduler that many people share."""
+
+OWN_JOBS_SECONDS = 2.0
+"""Between two looks at a queue that is ours alone."""
+
+RETRY_SECONDS = 5.0
+"""Before the changes are followed again after that broke."""
+
+
+class Feed:
+    """Two loops: one listens, one refreshes. `changed` is told what there is to show again."""
+
+    def __init__(
+        self,
+        session: Session,
+        changed: Callable[[str], None],
+        failed: Callable[[str, Exception], None],
+    ) -> None:
+        self._session = session
+        self._changed = changed
+        self._failed = failed
+        self._wake = asyncio.Event()
+        self._full = False
+        self._jobs_at = float("-inf")
+        self._jobs_wanted = True
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._listen())
+            group.create_task(self._refresh_on_demand())
+            group.create_task(self._poll_jobs())
+
+    def refresh_now(self, *, full: bool = False) -> None:
+        """Refresh as soon as possible, also while paused."""
+        self._full = self._full or full
+        self._jobs_wanted = True
+        self._wake.set()
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                async for word in self._session.engine.changes():
+                    self._jobs_wanted = self._jobs_wanted or word == "jobs"
+                    if not self._session.paused:
+                        self._wake.set()
+                return  # the engine was closed
+            except Exception as error:
+                self._failed("changes cannot be followed", error)
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def _refresh_on_demand(self) -> None:
+        self._wake.set()
+        while True:
+            try:
+                async with asyncio.timeout(RECONCILE_SECONDS):
+                    await self._wake.wait()
+            except TimeoutError:
+                if self._session.paused:
+                    continue
+            self._wake.clear()
+            await self._refresh()
+            if self._jobs_wanted:
+                await self._ask_for_jobs()
+            await asyncio.sleep(GAP_SECONDS)
+
+    async def _refresh(self) -> None:
+        full, self._full = self._full, False
+        try:
+            snapshot = await self._session.engine.refresh(full=full)
+        except Exception as error:
+            self._session.broken = error
+            self._failed("the project cannot be read", error)
+            self._changed("snapshot")
+            return
+        self._take(snapshot)
+
+    def _take(self, snapshot: Snapshot) -> None:
+        session = self._session
+        old, session.snapshot = session.snapshot, snapshot
+        session.changed = changed_counts(old, snapshot)
+        session.broken = None
+        if old is None:
+            session.note("project", f"opened on {snapshot.cluster}: {snapshot.cluster_because}")
+        for text, style in _news(old, snapshot):
+            session.note("project", text, style)
+        if old is not None and old.generation != snapshot.generation:
+            self._jobs_wanted = True
+        self._changed("snapshot")
+
+    async def _poll_jobs(self) -> None:
+        while True:
+            session = self._session
+            scheduler = session.snapshot.scheduler if session.snapshot else ""
+            await asyncio.sleep(JOBS_SECONDS.get(scheduler, OWN_JOBS_SECONDS))
+            active = session.jobs is not None and any(
+                job.state.active or job.state is JobState.UNKNOWN for job in session.jobs.jobs
+            )
+            if active and not session.paused:
+                await self._ask_for_jobs()
+
+    async def _ask_for_jobs(self) -> None:
+        session = self._session
+        self._jobs_wanted = False
+        try:
+            view = await session.engine.jobs()
+        except Exception as error:
+            self._failed("the jobs cannot be listed", error)
+            return
+        old, session.jobs = session.jobs, view
+        for text, style in _ended(old, view):
+            session.note("jobs", text, style)
+        self._changed("jobs")
+
+
+def _news(old: Snapshot | None, new: Snapshot) -> list[tuple[str, str]]:
+    """Sentences for what is another number now."""
+    if old is None:
+        return []
+    before = {(action.index, action.name): action for action in old.actions}
+    told = []
+    for action in new.actions:
+        was = before.get((action.index, action.name))
+        if was is None:
+            told.append((f"{action.name}: a new action", ""))
+            continue
+        if (more := action.completed - was.completed) > 0:
+            told.append((f"{action.name}: {more:,} more completed", "completed"))
+        elif more < 0:
+            told.append((f"{action.name}: {-more:,} no longer completed", "warning"))
+        if (more := action.failed - was.failed) > 0:
+            told.append((f"{action.name}: {more:,} more failed", "failed"))
+    if (more := new.directories - old.directories) > 0:
+        told.append((f"{more:,} more directories in the workspace", ""))
+    elif more < 0:
+        told.append((f"{-more:,} directories less in the workspace", "warning"))
+    return told
+
+
+def _ended(old: JobsView | None, new: JobsView) -> list[tuple[str, str]]:
+    """Sentences for the jobs that have ended since the last look."""
+    if old is None:
+        return []
+    before = {job.record.token: job.state for job in old.jobs}
+    told = []
+    for job in new.jobs:
+        was = before.get(job.record.token)
+        if was is not None and was.active and not job.state.active:
+            word = job.record.end_reason or job.state.value
+            style = "failed" if job.state.bad else "completed"
+            told.append((f"job {job.record.job_id} ({job.record.action}) ended: {word}", style))
+    return told

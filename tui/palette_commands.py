@@ -1,0 +1,50 @@
+"""`ctrl+p`: every command of the registry, searchable, with the reason where it cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from rowtui.tui.actions import Command, commands_here
+
+if TYPE_CHECKING:
+    from rowtui.tui.app import RowtuiApp
+
+
+class RegistryProvider(Provider):
+    """The commands that work in the view below the palette."""
+
+    @property
+    def _dashboard(self) -> RowtuiApp:
+        from rowtui.tui.app import RowtuiApp
+
+        assert isinstance(self.app, RowtuiApp)
+        return self.app
+
+    def _commands(self) -> Iterable[tuple[Command, str, str]]:
+        for command in commands_here(self._dashboard.view_name):
+            if command.id == "app.back":
+                continue
+            reason = command.enabled(self._dashboard.session)
+            about = f"not now: {reason}" if reason else f"{command.description}"
+            yield command, f"{command.label}  ({command.shown_keys})", about
+
+    async def discover(self) -> Hits:
+        """All of them, before anything is typed."""
+        for command, title, about in self._commands():
+            yield DiscoveryHit(title, partial(self._run, command.id), help=about)
+
+    async def search(self, query: str) -> Hits:
+        """Those that match what was typed, by label or by description."""
+        matcher = self.matcher(query)
+        for command, title, about in self._commands():
+            score = max(matcher.match(title), matcher.match(command.description) * 0.9)
+            if score > 0:
+                shown = matcher.highlight(title)
+                yield Hit(score, shown, partial(self._run, command.id), text=title, help=about)
+
+    async def _run(self, command: str) -> None:
+        await self._dashboard.action_command(command)

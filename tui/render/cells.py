@@ -1,0 +1,158 @@
+"""Styled text as plain values: spans, lines, and cells that are drawn at a width.
+
+A style is a name (`completed`, `dim`, ...), never a colour: `tui/themes.py` has the colours. Text
+is made visible when a span is built, so nothing from outside can steer the terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from rich.cells import cell_len, set_cell_size
+from rowtui.core.text import count, si, visible
+
+
+class Span(NamedTuple):
+    """A piece of text in one style. `style` may have several names, separated by spaces."""
+
+    text: str
+    style: str = ""
+
+
+Line = tuple[Span, ...]
+
+
+@runtime_checkable
+class Fitted(Protocol):
+    """A cell that decides what to show when it knows its width."""
+
+    def at(self, width: int) -> Line:
+        """The cell in at most `width` columns."""
+        ...
+
+
+Cell = Line | Fitted
+
+
+def line(*parts: str | tuple[str, str]) -> Line:
+    """A line of text; each part is a string or (string, style name)."""
+    return tuple(
+        Span(visible(part)) if isinstance(part, str) else Span(visible(part[0]), part[1])
+        for part in parts
+    )
+
+
+def width_of(spans: Iterable[Span]) -> int:
+    """How many columns of a terminal the spans take."""
+    return sum(cell_len(span.text) for span in spans)
+
+
+def plain(spans: Iterable[Span]) -> str:
+    """The text alone."""
+    return "".join(span.text for span in spans)
+
+
+def cut(spans: Line, width: int) -> Line:
+    """The line in at most `width` columns; an ellipsis says that something was cut."""
+    if width <= 0:
+        return ()
+    if width_of(spans) <= width:
+        return spans
+    kept: list[Span] = []
+    left = width - 1
+    for span in spans:
+        size = cell_len(span.text)
+        if size <= left:
+            kept.append(span)
+            left -= size
+            continue
+        if left > 0:
+            kept.append(Span(set_cell_size(span.text, left), span.style))
+        kept.append(Span("…", span.style))
+        break
+    return tuple(kept)
+
+
+def fit(cell: Cell, width: int, align: str = "left") -> Line:
+    """The cell in exactly `width` columns."""
+    spans = cut(cell.at(width) if isinstance(cell, Fitted) else cell, width)
+    room = width - width_of(spans)
+    if room <= 0:
+        return spans
+    blank = Span(" " * room)
+    return (blank, *spans) if align == "right" else (*spans, blank)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A count: with thousands commas where they fit, else with an SI suffix."""
+
+    value: int
+    style: str = ""
+
+    def at(self, width: int) -> Line:
+        """`12,800`, else `13K`."""
+        exact = count(self.value)
+        return (Span(exact if len(exact) <= width else si(self.value), self.style),)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The first of several texts that fits; the last one is cut."""
+
+    texts: tuple[Line, ...]
+
+    def at(self, width: int) -> Line:
+        """The first text that is not wider."""
+        for text in self.texts:
+            if width_of(text) <= width:
+                return text
+        return self.texts[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Progress: `done` and `moving` of `total` as blocks, and the percentage done.
+
+    The parts differ in their glyph as well as in their colour.
+    """
+
+    done: int
+    moving: int
+    total: int
+
+    def at(self, width: int) -> Line:
+        """`████▒▒░░░░  40%`; a bar is never full, or empty, unless it is so exactly."""
+        percent = percentage(self.done, self.total)
+        room = width - len(percent)
+        if room < 3:
+            return (Span(percent[-width:]),)
+        full = portion(self.done, self.total, room)
+        half = portion(self.done + self.moving, self.total, room) - full
+        return (
+            Span("█" * full, "completed"),
+            Span("▒" * half, "submitted"),
+            Span("░" * (room - full - half), "faint"),
+            Span(percent),
+        )
+
+
+def percentage(part: int, total: int) -> str:
+    """Five columns: ` 100%`; 100 and 0 only where nothing is missing, or nothing is there."""
+    if not total:
+        return "    –"
+    whole = 100 * part // total
+    if part and not whole:
+        return "  <1%"
+    return f" {whole:3d}%"
+
+
+def portion(part: int, total: int, room: int) -> int:
+    """How many of `room` blocks stand for `part` of `total`."""
+    if not total or not part:
+        return 0
+    if part >= total:
+        return room
+    return min(room - 1, max(1, round(room * part / total)))

@@ -1,0 +1,134 @@
+"""The lines around every view: header, tabs, message and key hints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rowtui.core.engine import Snapshot
+from rowtui.core.text import plural, si
+from rowtui.tui.render.cells import Line, cut, line, width_of
+from rowtui.tui.render.numbers import age
+
+STALE_AFTER = 150.0
+"""Seconds after which data counts as stale: twice the full refresh, and a little."""
+
+
+class Freshness(NamedTuple):
+    """How old the data is and whether it can still be trusted. `word` is "" when it can."""
+
+    seconds: float
+    word: str = ""
+
+
+def header(
+    width: int,
+    project: str,
+    snapshot: Snapshot | None,
+    fresh: Freshness,
+    read_only: bool = False,
+) -> Line:
+    """Project, directories, cluster and age on the left; what is out of the ordinary on the right."""
+    right: list[tuple[str, str]] = []
+    if fresh.word:
+        right.append((f" {fresh.word} ", "badge"))
+    if read_only:
+        right.append((" READ ONLY ", "badge"))
+    tail = line(*right)
+    start: list[str | tuple[str, str]] = [(" rowtui ", "title"), ("▸ ", "dim"), (project, "title")]
+    if snapshot is None:
+        return _ends(line(*start, ("   reading the project", "dim")), tail, width)
+    many = plural(snapshot.directories, "directory", "directories")
+    few = f"{si(snapshot.directories)} dirs"
+    old = age(fresh.seconds)
+    told = "now" if old == "now" else f"{old} ago"
+    forms = [
+        line(*start, f"   {many}", ("  on ", "dim"), snapshot.cluster, (f"  · {told}", "dim")),
+        line(*start, f"  {few}", ("  on ", "dim"), snapshot.cluster, (f" · {old}", "dim")),
+        line(*start, f"  {few}", (f" · {old}", "dim")),
+        line(*start),
+    ]
+    room = width - width_of(tail) - 1
+    for form in forms:
+        if width_of(form) <= room:
+            return _ends(form, tail, width)
+    return _ends(cut(forms[-1], room), tail, width)
+
+
+def _ends(left: Line, right: Line, width: int) -> Line:
+    room = max(0, width - width_of(left) - width_of(right))
+    return (*left, *line(" " * room), *right)
+
+
+class Tab(NamedTuple):
+    """One view in the line of tabs."""
+
+    number: int
+    title: str
+    mode: str
+
+
+class Pressable(NamedTuple):
+    """A part of a line that can be clicked: columns `start` to `end` (exclusive)."""
+
+    start: int
+    end: int
+    command: str
+
+
+def tabs(width: int, views: Sequence[Tab], current: str) -> tuple[Line, tuple[Pressable, ...]]:
+    """` [1 Status] 2 Groups ...`, with shorter titles where the line is too narrow."""
+    right = (("ctrl+p", "key"), (" commands  ", "dim"), ("?", "key"), (" help ", "dim"))
+    for length, tail in ((99, right), (99, right[2:]), (99, ()), (2, ()), (0, ())):
+        spans: list[tuple[str, str]] = []
+        areas = []
+        at = 0
+        for tab in views:
+            here = tab.mode == current
+            title = tab.title if here and length else tab.title[:length]
+            text = f" {tab.number} {title}".rstrip() + " "
+            text = f" [{text.strip()}] " if here else f" {text} " if length == 99 else text
+            spans.append((text, "tab" if here else "dim"))
+            areas.append(Pressable(at, at + len(text), f"go.{tab.mode}"))
+            at += len(text)
+        if at + width_of(line(*tail)) <= width or (not tail and not length):
+            return _ends(line(*spans), line(*tail), width), tuple(areas)
+    raise AssertionError("the last form is taken at any width")
+
+
+class Hint(NamedTuple):
+    """One key in the bottom line. `enabled` False: shown dim."""
+
+    key: str
+    label: str
+    command: str
+    enabled: bool = True
+
+
+MOST_HINTS = 8
+"""More hints are not read; the rest is one `?` away."""
+
+
+def hints(width: int, keys: Sequence[Hint]) -> tuple[Line, tuple[Pressable, ...]]:
+    """The keys that matter here, in order of importance, as many as fit."""
+    spans: list[tuple[str, str]] = [(" ", "")]
+    areas = []
+    at = 1
+    last = keys[-1:]  # quit, say: always there
+    rest = width - (width_of(_hint(last[0])) if last else 0)
+    for hint in [*keys[: MOST_HINTS - 1][: len(keys) - 1], *last]:
+        text = _hint(hint)
+        size = width_of(text)
+        if at + size > (width if hint in last else rest):
+            continue
+        areas.append(Pressable(at, at + size, hint.command))
+        spans += [(span.text, span.style) for span in text]
+        at += size
+    return line(*spans), tuple(areas)
+
+
+def _hint(hint: Hint) -> Line:
+    return line(
+        (hint.key, "key" if hint.enabled else "faint"),
+        (f" {hint.label}  ", "" if hint.enabled else "faint"),
+    )

@@ -1,0 +1,75 @@
+"""Which columns of a table are shown at a width, and how wide each one is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+GAP = 2
+"""Blank columns between two columns of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `priority` 0 is never dropped; the highest number goes first.
+
+    `minimum` columns are needed, `ideal` are enough (0: the minimum); what is left over goes to
+    the columns with `grow`, in proportion. `short` replaces a title that does not fit.
+    """
+
+    id: str
+    title: str
+    minimum: int
+    ideal: int = 0
+    align: str = "left"
+    priority: int = 0
+    grow: int = 0
+    short: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A column that is shown, and its width."""
+
+    column: Column
+    width: int
+
+    @property
+    def title(self) -> str:
+        """The title, or its short form where the title does not fit."""
+        fits = len(self.column.title) <= self.width
+        return self.column.title if fits else self.column.short or self.column.title
+
+
+def place(columns: Sequence[Column], width: int) -> tuple[Placed, ...]:
+    """The columns that fit into `width`, in order, with their widths."""
+    kept = list(columns)
+    while len(kept) > 1 and _needed(kept) > width:
+        last = max(kept, key=lambda column: column.priority)
+        if last.priority == 0:
+            break
+        kept.remove(last)
+    if not kept:
+        return ()
+    widths = {column.id: column.minimum for column in kept}
+    spare = width - _needed(kept)
+    for column in sorted(kept, key=lambda column: column.priority):
+        more = min(max(0, spare), max(0, column.ideal - column.minimum))
+        widths[column.id] += more
+        spare -= more
+    growing = [column for column in kept if column.grow]
+    weights = sum(column.grow for column in growing)
+    left = max(0, spare)
+    for column in growing:
+        more = min(left, -(-max(0, spare) * column.grow // weights))
+        widths[column.id] += more
+        left -= more
+    if spare < 0:  # even what is never dropped is too wide: the widest give way
+        for _ in range(-spare):
+            widest = max(widths, key=lambda name: widths[name])
+            widths[widest] = max(1, widths[widest] - 1)
+    return tuple(Placed(column, widths[column.id]) for column in kept)
+
+
+def _needed(columns: Sequence[Column]) -> int:
+    return sum(column.minimum for column in columns) + GAP * (len(columns) - 1)

@@ -1,0 +1,48 @@
+"""Every state as glyph, word and colour, in that order of importance."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.grouping.model import Status
+from rowtui.tui.render.cells import Line, line
+
+
+class Mark(NamedTuple):
+    """How a state looks. `style` is the name of a style."""
+
+    glyph: str
+    word: str
+    style: str
+
+    @property
+    def spans(self) -> Line:
+        """`✓ completed`."""
+        return line((f"{self.glyph} {self.word}", self.style))
+
+
+STATUS_MARKS = {
+    Status.COMPLETED: Mark("✓", "completed", "completed"),
+    Status.SUBMITTED: Mark("▶", "submitted", "submitted"),
+    Status.FAILED: Mark("✗", "failed", "failed"),
+    Status.ELIGIBLE: Mark("○", "eligible", "eligible"),
+    Status.WAITING: Mark("·", "waiting", "waiting"),
+}
+
+JOB_MARKS = {
+    JobState.HELD: Mark("·", "held", "waiting"),
+    JobState.PENDING: Mark("·", "pending", "waiting"),
+    JobState.RUNNING: Mark("▶", "running", "submitted"),
+    JobState.SUSPENDED: Mark("▲", "suspended", "warning"),
+    JobState.COMPLETING: Mark("▶", "completing", "submitted"),
+    JobState.COMPLETED: Mark("✓", "completed", "completed"),
+    JobState.FAILED: Mark("✗", "failed", "failed"),
+    JobState.TIMEOUT: Mark("✗", "timeout", "failed"),
+    JobState.CANCELLED: Mark("✗", "cancelled", "failed"),
+    JobState.OUT_OF_MEMORY: Mark("✗", "out of memory", "failed"),
+    JobState.NODE_FAIL: Mark("✗", "node failed", "failed"),
+    JobState.UNKNOWN: Mark("▲", "unknown", "warning"),
+}
+
+WARNING = Mark("▲", "warning", "warning")

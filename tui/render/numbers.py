@@ -1,0 +1,57 @@
+"""Durations, ages and costs as short text for people."""
+
+from __future__ import annotations
+
+from rowtui.core.text import Cost, si
+
+
+def duration(seconds: int | None) -> str:
+    """`0:45`, `12:05`, `3:12:44`, `2d 03:04`; empty for None."""
+    if seconds is None:
+        return ""
+    minutes, second = divmod(max(0, int(seconds)), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    if days:
+        return f"{days}d {hour:02d}:{minute:02d}"
+    if hours:
+        return f"{hours}:{minute:02d}:{second:02d}"
+    return f"{minute}:{second:02d}"
+
+
+def age(seconds: float) -> str:
+    """`now`, `15 s`, `3 min`, `2 h`, `5 d`: coarse, so that it seldom changes on the screen."""
+    whole = int(seconds)
+    if whole < 5:
+        return "now"
+    if whole < 60:
+        return f"{whole - whole % 5} s"
+    if whole < 3600:
+        return f"{whole // 60} min"
+    if whole < 48 * 3600:
+        return f"{whole // 3600} h"
+    return f"{whole // 86400} d"
+
+
+def short_cost(cost: Cost) -> str:
+    """`461K CPU-h`, `12 GPU-h`, both with `+`; `–` for nothing."""
+    parts = []
+    if cost.cpu_hours > 0:
+        parts.append(f"{_amount(cost.cpu_hours)} CPU-h")
+    if cost.gpu_hours > 0:
+        parts.append(f"{_amount(cost.gpu_hours)} GPU-h")
+    return " + ".join(parts) or "–"
+
+
+def _amount(hours: float) -> str:
+    """Small amounts keep a digit, so that a job of some minutes does not look free."""
+    if hours < 0.05:
+        return "<0.1"
+    return f"{hours:.1f}" if hours < 9.95 else si(hours)
+
+
+def clock_time(at: float) -> str:
+    """Local time of day, `04:51:12`."""
+    import time
+
+    return time.strftime("%H:%M:%S", time.localtime(at))

@@ -1,0 +1,184 @@
+"""A plan as rows, as a page of costs and checks, and its scripts with colours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rowtui.core.submission.model import Plan, PlannedJob
+from rowtui.core.text import plural
+from rowtui.tui.render.cells import Cell, Choice, Line, Number, Span, line
+from rowtui.tui.render.columns import Column
+from rowtui.tui.render.numbers import duration, short_cost
+from rowtui.core.text import visible
+
+
+@dataclass(slots=True)
+class Sending:
+    """How far a confirmed plan has got. `outcomes` has (message, error) for each token.
+
+    `phase` is "review", "sending", "stopping", "stopped", "done" or "broken".
+    """
+
+    plan: Plan
+    phase: str = "review"
+    done: int = 0
+    outcomes: dict[str, tuple[str, str]] = field(default_factory=dict)
+    error: str = ""
+
+    @property
+    def refused(self) -> int:
+        """How many jobs were answered with an error."""
+        return sum(1 for _, error in self.outcomes.values() if error)
+
+    @property
+    def running(self) -> bool:
+        """Jobs are being sent now."""
+        return self.phase in ("sending", "stopping")
+
+
+def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[Column, ...]:
+    """The columns of the list of planned jobs; `sent` adds what became of each."""
+    names = max((len(job.action) for job in jobs), default=6)
+    columns = [
+        Column("number", "#", max(2, len(f"{len(jobs):,}")), align="right"),
+        Column("action", "Action", 8, min(max(names, 8), 30)),
+        Column("size", "Dirs", 4, 6, "right"),
+    ]
+    if sent:
+        columns.append(Column("outcome", "Result", 12, 22, grow=3))
+    columns += [
+        Column("destination", "Destination", 8, 18, priority=2, grow=1, short="To"),
+        Column("cpus", "CPUs", 4, 6, "right", 3),
+    ]
+    if any(job.gpus for job in jobs):
+        columns.append(Column("gpus", "GPUs", 4, 6, "right", 4))
+    columns += [
+        Column("walltime", "Walltime", 8, 9, "right", 4),
+        Column("cost", "Cost", 8, 11, "right", 1),
+        Column("first", "First directory", 8, 15, priority=6, grow=1, short="First"),
+    ]
+    if any(job.warnings for job in jobs):
+        columns.append(Column("warnings", "▲", 2, align="right"))
+    return tuple(columns)
+
+
+def plan_cells(number: int, job: PlannedJob, outcomes: Mapping[str, tuple[str, str]]) -> dict[str, Cell]:
+    """One row of the list of planned jobs. `number` counts from 1."""
+    message, error = outcomes.get(job.token, ("", ""))
+    if error:
+        outcome = line(("✗ " + error, "failed"))
+    elif message:
+        outcome = line(("✓ " + message, "completed"))
+    else:
+        outcome = line(("· not sent", "waiting"))
+    cost = short_cost(job.cost)
+    return {
+        "number": line((f"{number:,}", "dim")),
+        "action": line(job.action),
+        "size": Number(len(job.directories)),
+        "outcome": outcome,
+        "destination": line(str(job.destination)),
+        "cpus": Number(job.cpus),
+        "gpus": Number(job.gpus),
+        "walltime": line(duration(job.walltime_seconds)),
+        "cost": Choice((line(cost), line(cost.split(" ")[0]))),
+        "first": line((job.directories[0] if job.directories else "", "dim")),
+        "warnings": line(("▲", "warning") if job.warnings else ""),
+    }
+
+
+def cost_and_checks(plan: Plan, job: PlannedJob | None) -> list[Line]:
+    """What the plan costs, its warnings, what it leaves out, and why the job goes where it goes."""
+    directories = sum(len(one.directories) for one in plan.jobs)
+    lines = [
+        line(("costs up to ", "dim"), (str(plan.cost), "title")),
+        line(
+            ("sends       ", "dim"),
+            f"{plural(len(plan.jobs), 'job')}, {plural(directories, 'directory', 'directories')}",
+        ),
+        line(("to          ", "dim"), f"{plan.cluster} ({plan.scheduler})"),
+    ]
+    lines += [line(("▲ ", "warning"), (text, "warning")) for text in plan.warnings]
+    lines += [line(("– ", "dim"), f"left out: {text}") for text in plan.skipped]
+    if job is not None:
+        number = plan.jobs.index(job) + 1
+        lines += [line(("▲ ", "warning"), f"job {number}: {text}") for text in job.warnings]
+        lines += [line(("· ", "dim"), (text, "dim")) for text in job.reasons]
+    return lines
+
+
+def checks_in_short(plan: Plan) -> Line:
+    """The same in one line, for low terminals."""
+    warnings = len(plan.warnings) + sum(len(job.warnings) for job in plan.jobs)
+    parts: list[str | tuple[str, str]] = ["up to ", (str(plan.cost), "title")]
+    if warnings:
+        parts.append((f"  ▲ {plural(warnings, 'warning')}", "warning"))
+    if plan.skipped:
+        parts.append((f"  – {plural(len(plan.skipped), 'group')} left out", "dim"))
+    return line(*parts)
+
+
+def confirm_word(plan: Plan) -> str:
+    """What has to be typed to send the plan: the number of jobs; `yes` for a single one."""
+    return "yes" if len(plan.jobs) == 1 else str(len(plan.jobs))
+
+
+def confirms(plan: Plan, typed: str) -> bool:
+    """Whether what was typed is the explicit yes for this plan."""
+    word = typed.strip().lower().replace(",", "")
+    return bool(plan.jobs) and (word == confirm_word(plan) or (len(plan.jobs) == 1 and word == "y"))
+
+
+def sending_line(sending: Sending) -> Line:
+    """How far it is, in one line."""
+    total = len(sending.plan.jobs)
+    accepted = len(sending.outcomes) - sending.refused
+    refused = [(f"  ✗ {sending.refused:,} refused", "failed")] if sending.refused else []
+    left = total - len(sending.outcomes)
+    if sending.phase == "sending":
+        return line(
+            ("▶ ", "submitted"), f"sending: {sending.done:,} of {total:,}",
+            (f"  ✓ {accepted:,} accepted", "completed"), *refused,
+        )
+    if sending.phase == "stopping":
+        return line(("▲ ", "warning"), f"stopping after this job: {sending.done:,} of {total:,}")
+    if sending.phase == "broken":
+        return line(
+            ("✗ ", "failed"), (sending.error, "failed"),
+            f"  {accepted:,} of {total:,} were accepted.",
+        )
+    mark = ("✓ ", "completed") if accepted == total else ("▲ ", "warning")
+    parts: list[str | tuple[str, str]] = [mark, f"{accepted:,} of {plural(total, 'job')} accepted"]
+    parts += refused
+    if left:
+        word = "stopped" if sending.phase == "stopped" else "not sent"
+        parts.append((f"  · {left:,} not sent" + (" (stopped)" if word == "stopped" else ""), "dim"))
+    return line(*parts)
+
+
+_TOKENS = re.compile(
+    r"(?P<comment>(?:^|(?<=\s))#.*$)"
+    r"|(?P<string>'[^']*'|\"(?:\\.|[^\"\\])*\")"
+    r"|(?P<variable>\$\{?[\w@#?*!-]+(?:\[[^\]]*\])?\}?)"
+    r"|(?P<keyword>\b(?:if|then|else|elif|fi|for|in|do|done|while|case|esac|function|local|export"
+    r"|return|exit|trap|set|cd|test)\b)"
+)
+
+
+def script_line(text: str) -> Line:
+    """One line of a shell script with colours; a scheduler's directive stands out."""
+    shown = visible(text.expandtabs(4))
+    if shown.startswith(("#SBATCH", "#!", "#PBS", "#FLUX")):
+        return (Span(shown, "directive"),)
+    spans: list[Span] = []
+    end = 0
+    for match in _TOKENS.finditer(shown):
+        if match.start() > end:
+            spans.append(Span(shown[end : match.start()]))
+        spans.append(Span(match.group(), match.lastgroup or ""))
+        end = match.end()
+    if end < len(shown):
+        spans.append(Span(shown[end:]))
+    return tuple(spans)

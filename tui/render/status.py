@@ -1,0 +1,222 @@
+"""The status of a project as lines: the table of actions, the chosen action, what needs a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from rowtui.core.engine import ActionSummary, JobsView, Snapshot
+from rowtui.core.errors import InvalidFileError, Problem
+from rowtui.core.text import plural
+from rowtui.tui.render.cells import Bar, Cell, Choice, Line, Number, line
+from rowtui.tui.render.columns import Column
+from rowtui.tui.render.marks import JOB_MARKS
+from rowtui.tui.render.numbers import short_cost
+
+COUNTS = ("completed", "submitted", "eligible", "waiting", "failed")
+
+
+def action_columns(actions: Sequence[ActionSummary]) -> tuple[Column, ...]:
+    """The columns of the status table; the first is as wide as the longest name needs."""
+    longest = max((len(action.name) for action in actions), default=6)
+    widest = {
+        name: max((len(f"{getattr(action, name):,}") for action in actions), default=1)
+        for name in COUNTS
+    }
+
+    def counting(name: str, short: str, priority: int) -> Column:
+        ideal = max(widest[name], len(name))
+        return Column(name, name.capitalize(), 5, ideal, "right", priority, short=short)
+
+    return (
+        Column("action", "Action", min(12, max(6, longest)), min(40, max(6, longest))),
+        counting("completed", "Done", 0),
+        counting("submitted", "Subm", 0),
+        counting("eligible", "Elig", 0),
+        counting("waiting", "Wait", 2),
+        counting("failed", "Fail", 1),
+        Column("cost", "Remaining", 6, 12, "right", 3, short="Left"),
+        Column("progress", "Progress", 10, 20, priority=1, grow=1),
+    )
+
+
+def action_cells(action: ActionSummary) -> dict[str, Cell]:
+    """One row of the status table."""
+    name = line((action.name, "warning" if action.problem else ""))
+    if action.problem:
+        name = line(("▲ ", "warning"), (action.name, "warning"))
+    cells: dict[str, Cell] = {"action": name}
+    for count in COUNTS:
+        value = getattr(action, count)
+        cells[count] = Number(value, count if value else "faint")
+    cost = short_cost(action.remaining_cost)
+    cells["cost"] = Choice((line(cost), line(cost.split(" ")[0])))
+    cells["progress"] = Bar(action.completed, action.submitted, action.total)
+    return cells
+
+
+def changed_counts(old: Snapshot | None, new: Snapshot) -> frozenset[tuple[int, str]]:
+    """The cells of the status table whose number is another one now: (action index, column)."""
+    if old is None:
+        return frozenset()
+    before = {(action.index, action.name): action for action in old.actions}
+    found = set()
+    for action in new.actions:
+        was = before.get((action.index, action.name))
+        if was is not None:
+            found |= {
+                (action.index, count)
+                for count in COUNTS
+                if getattr(was, count) != getattr(action, count)
+            }
+    return frozenset(found)
+
+
+def action_detail(action: ActionSummary) -> list[Line]:
+    """What workflow.toml says of an action, and where it stands; the most useful lines first."""
+    lines = []
+    if action.problem:
+        lines.append(line(("▲ ", "warning"), (action.problem, "warning")))
+    lines.append(_field("status", *_standing(action)))
+    lines.append(_field("command", first_line(action.command)))
+    lines.append(_field("groups", action.grouping or "all directories in one group"))
+    lines.append(_field("resources", action.resources or "1 process"))
+    lines.append(_field("remaining", str(action.remaining_cost) or "nothing"))
+    lines.append(_field("products", ", ".join(action.products) or "none: it never completes"))
+    lines.append(_field("after", ", ".join(action.previous_actions) or "nothing"))
+    return lines
+
+
+def first_line(text: str) -> str:
+    """The first line of a command that may have several; `…` says that there are more."""
+    lines = text.strip().splitlines()
+    return (lines[0] + (" …" if len(lines) > 1 else "")) if lines else ""
+
+
+def _standing(action: ActionSummary) -> list[tuple[str, str]]:
+    if not action.total:
+        return [("includes no directory", "dim")]
+    parts = [(f"✓ {action.completed:,} completed", "completed")]
+    if action.submitted:
+        parts.append((f"▶ {action.submitted:,} submitted", "submitted"))
+    if action.eligible:
+        parts.append((f"○ {action.eligible:,} eligible", "eligible"))
+    if action.failed:
+        parts.append((f"✗ {action.failed:,} of them failed", "failed"))
+    if action.waiting:
+        parts.append((f"· {action.waiting:,} waiting", "waiting"))
+    spaced: list[tuple[str, str]] = []
+    for part in parts:
+        spaced += [("  ", ""), part] if spaced else [part]
+    return spaced
+
+
+def _field(name: str, *parts: str | tuple[str, str]) -> Line:
+    return line((f"{name:<10} ", "dim"), *parts)
+
+
+class Need(NamedTuple):
+    """One thing that waits for a person. `hint` is the key that leads there."""
+
+    glyph: str
+    text: str
+    style: str
+    hint: str = ""
+
+    @property
+    def spans(self) -> Line:
+        """`✗ 12 directories of analyze failed  x`."""
+        tail = [("  " + self.hint, "key")] if self.hint else []
+        return line((self.glyph + " ", self.style), self.text, *tail)
+
+
+def needs(
+    snapshot: Snapshot | None, broken: Exception | None = None, jobs: JobsView | None = None
+) -> list[Need]:
+    """What needs a person, the worst first: errors, failures, warnings, then what is ready."""
+    found = list(_broken(broken))
+    if snapshot is None:
+        return found
+    found += [_problem(one) for one in snapshot.problems if one.severity == "error"]
+    found += [
+        Need("▲", f"{action.name}: {first_line(action.problem)}", "warning")
+        for action in snapshot.actions
+        if action.problem
+    ]
+    found += [
+        Need("✗", f"{plural(action.failed, 'directory', 'directories')} of {action.name} failed",
+             "failed", "x")
+        for action in snapshot.actions
+        if action.failed
+    ]
+    if jobs is not None and jobs.error:
+        found.append(Need("▲", f"{snapshot.cluster}: {jobs.error}", "warning", "6"))
+    if snapshot.bad_count:
+        found.append(
+            Need("▲", plural(snapshot.bad_count, "bad directory", "bad directories") + " set aside",
+                 "warning")
+        )
+        found += [Need(" ", f"{name}: {reason}", "dim") for name, reason in snapshot.bad[:3]]
+    found += [_problem(one) for one in snapshot.problems if one.severity != "error"]
+    found += [Need("▲", notice, "warning") for notice in snapshot.notices]
+    found += [
+        Need("○", f"{plural(action.eligible - action.failed, 'directory', 'directories')}"
+             f" of {action.name} eligible", "eligible", "s")
+        for action in snapshot.actions
+        if action.eligible > action.failed
+    ]
+    return found
+
+
+def _broken(error: Exception | None) -> list[Need]:
+    if error is None:
+        return []
+    if isinstance(error, InvalidFileError):
+        return [_problem(problem) for problem in error.problems]
+    hint = getattr(error, "hint", "")
+    text = getattr(error, "message", "") or str(error) or type(error).__name__
+    return [Need("✗", text, "failed")] + ([Need(" ", hint, "dim")] if hint else [])
+
+
+def _problem(problem: Problem) -> Need:
+    place = problem.file.rsplit("/", 1)[-1]
+    if problem.line:
+        place += f":{problem.line}:{problem.column}"
+    text = f"{place}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
+    if problem.severity == "error":
+        return Need("✗", text, "failed")
+    return Need("▲", text, "warning")
+
+
+def nothing_needed(snapshot: Snapshot) -> Line:
+    """The one calm line for a project that needs nobody."""
+    if not snapshot.actions:
+        return line(("workflow.toml has no action yet. Add an [[action]] and it appears.", "dim"))
+    if not snapshot.directories:
+        return line(("The workspace has no directories yet. They appear when made.", "dim"))
+    if all(action.completed == action.total for action in snapshot.actions):
+        return line(("✓ ", "completed"), "Everything is completed.")
+    if any(action.submitted for action in snapshot.actions):
+        return line(("▶ ", "submitted"), "Nothing now: jobs are with the scheduler.")
+    return line(("Nothing now.", "dim"))
+
+
+def job_counts(view: JobsView | None) -> list[Line]:
+    """How many jobs are in each state, one line each; the active ones first."""
+    if view is None:
+        return [line(("not asked yet", "dim"))]
+    if not view.jobs:
+        return [line(("no jobs yet", "dim"))]
+    counts: dict[str, int] = {}
+    for job in view.jobs:
+        counts[job.state.value] = counts.get(job.state.value, 0) + 1
+    return [
+        line((f"{mark.glyph} {counts[state.value]:>6,} {mark.word}", mark.style))
+        for state, mark in JOB_MARKS.items()
+        if state.value in counts
+    ]
+
+
+def columns_used(cells: Mapping[str, Cell], columns: Sequence[Column]) -> bool:
+    """Whether a row has a cell for every column (the tests ask)."""
+    return all(column.id in cells for column in columns)

@@ -1,0 +1,55 @@
+"""The question before something is stopped or taken away. The default is no."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from rowtui.tui.render.cells import line
+from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.palette import as_content
+
+MOST_LINES = 8
+"""Lines of what it concerns; the rest is counted."""
+
+
+class ConfirmScreen(ModalScreen[bool]):
+    """True after the very word: `yes` for one thing, the number for several."""
+
+    BINDINGS = [Binding("escape", "no", "no", id="confirm.no", tooltip="do nothing")]
+
+    def __init__(self, question: str, lines: Sequence[str], count: int) -> None:
+        super().__init__()
+        self._question = question
+        self._lines = lines
+        self.word = "yes" if count == 1 else str(count)
+
+    def compose(self) -> ComposeResult:
+        """What it concerns, and where to type."""
+        shown = [line(text) for text in self._lines[:MOST_LINES]]
+        if len(self._lines) > MOST_LINES:
+            shown.append(line((f"and {len(self._lines) - MOST_LINES:,} more", "dim")))
+        shown.append(line(""))
+        shown.append(
+            line("Type ", (self.word, "key"), " and press ", ("Enter", "key"), ".  ",
+                 ("Esc", "key"), " does nothing.")
+        )
+        with Vertical(id="dialog") as dialog:
+            set_titles(dialog, self._question)
+            yield Static(as_content(shown), markup=False)
+            yield Input(id="answer", compact=True)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Only the very word is a yes."""
+        event.stop()
+        typed = event.value.strip().lower().replace(",", "")
+        self.dismiss(typed == self.word or (self.word == "yes" and typed == "y"))
+
+    def action_no(self) -> None:
+        """No."""
+        self.dismiss(False)

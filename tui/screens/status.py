@@ -1,0 +1,153 @@
+"""View 1: all actions, the chosen one in detail, and what needs a person."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from rowtui.core.engine import ActionSummary
+from rowtui.core.grouping.model import Status
+from rowtui.core.text import plural
+from rowtui.tui.actions import bindings_for
+from rowtui.tui.render.cells import line
+from rowtui.tui.render.numbers import clock_time
+from rowtui.tui.render.status import (
+    action_cells,
+    action_columns,
+    action_detail,
+    job_counts,
+    needs,
+    nothing_needed,
+)
+from rowtui.tui.screens.view import View, set_titles
+from rowtui.tui.session import FILTERS
+from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.rows import ListRows
+from rowtui.tui.widgets.virtual_table import VirtualTable
+
+
+class StatusView(View):
+    """Answers "what needs me" first."""
+
+    MODE = "status"
+    BINDINGS = bindings_for("status")
+    AUTO_FOCUS: ClassVar[str | None] = "#actions"
+
+    def body(self) -> ComposeResult:
+        """Actions and detail on the left, what needs a person on the right (or below)."""
+        with Vertical(id="left"):
+            yield VirtualTable(id="actions")
+            yield Panel("Action", id="detail")
+            yield Panel("Activity", id="activity")
+        with Vertical(id="right"):
+            yield Panel("Needs you", id="needs")
+            yield Panel("Jobs", id="jobs")
+
+    def show_body(self) -> None:
+        """Everything from the latest snapshot."""
+        session = self.session
+        snapshot = session.snapshot
+        actions = snapshot.actions if snapshot else ()
+        table = self.query_one("#actions", VirtualTable)
+        if snapshot is not None:
+            table.empty = line(("workflow.toml has no action yet.", "dim"))
+        elif session.broken is not None:
+            table.empty = line(("The project could not be read: see below.", "failed"))
+        else:
+            table.empty = line(("Reading the project…", "dim"))
+        table.show(
+            ListRows(actions, _key, lambda _, action: action_cells(action)),
+            action_columns(actions),
+            stale=session.stale,
+        )
+        if session.changed:
+            by_index = {action.index: _key(action) for action in actions}
+            table.flash((by_index[index], count) for index, count in session.changed)
+            session.changed = frozenset()
+        set_titles(table, "Workflow", plural(len(actions), "action") if snapshot else "")
+        self._show_detail()
+        self._show_needs()
+        jobs = self.query_one("#jobs", Panel)
+        jobs.show(job_counts(session.jobs), stale=session.stale)
+        set_titles(jobs, "Jobs", "6 queue")
+        activity = self.query_one("#activity", Panel)
+        room = max(1, activity.size.height)
+        latest = list(session.activity)[-room:][::-1]
+        activity.show(
+            line((clock_time(entry.at) + "  ", "dim"), (f"{entry.source:<8} ", "dim"),
+                 (entry.text, entry.style))
+            for entry in latest
+        )
+        set_titles(activity, "Activity", "@ all of it")
+
+    def _show_detail(self) -> None:
+        action = self.session.action
+        detail = self.query_one("#detail", Panel)
+        if action is None:
+            detail.show([])
+            set_titles(detail, "Action")
+            return
+        detail.show(action_detail(action), stale=self.session.stale)
+        set_titles(detail, action.name, "Enter groups")
+
+    def _show_needs(self) -> None:
+        session = self.session
+        found = needs(session.snapshot, session.broken, session.jobs)
+        panel = self.query_one("#needs", Panel)
+        if found:
+            panel.show(need.spans for need in found)
+        elif session.snapshot is not None:
+            panel.show([nothing_needed(session.snapshot)])
+        else:
+            panel.show([])
+        set_titles(panel, "Needs you")
+
+    def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
+        """Another action is the chosen one."""
+        snapshot = self.session.snapshot
+        if snapshot is not None and event.index < len(snapshot.actions):
+            self.session.action_index = snapshot.actions[event.index].index
+            self._show_detail()
+            self.show_bottom()
+
+    async def on_virtual_table_row_pressed(self) -> None:
+        """A second click opens."""
+        await self.dashboard.action_command("status.open")
+
+    def copyable(self) -> str:
+        """The name of the chosen action."""
+        return self.session.action.name if self.session.action else ""
+
+    def command_open(self) -> None:
+        """The groups of the chosen action."""
+        action = self.session.action
+        if action is not None:
+            word = "eligible" if action.eligible or not action.total else "all"
+            self.session.filter = next(one for one in FILTERS if one.word == word)
+        self.dashboard.go("groups")
+
+    def command_failed(self) -> None:
+        """The failed directories: of this action, or else of the first that has any."""
+        snapshot, action = self.session.snapshot, self.session.action
+        if snapshot and action and not action.failed:
+            action = next((one for one in snapshot.actions if one.failed), action)
+        if action is not None:
+            self.session.action_index = action.index
+        self.session.filter = next(one for one in FILTERS if one.statuses == (Status.FAILED,))
+        self.dashboard.go("groups")
+
+    def command_submit(self) -> None:
+        """Plan all eligible groups of the chosen action."""
+        if self.session.action is not None:
+            self.dashboard.prepare_plan(self.session.action.index, None)
+
+    def command_submit_all(self) -> None:
+        """Plan all eligible groups of all actions."""
+        self.dashboard.prepare_plan(None, None)
+
+
+def _key(action: ActionSummary) -> tuple[str, int]:
+    """Several elements may share a name."""
+    return (action.name, action.index)

@@ -1,0 +1,131 @@
+"""What all views share: the lines around them, and being shown again when something changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+
+from rowtui.tui.actions import KEY_NAMES, VIEWS, hints_here
+from rowtui.tui.render.cells import Line, line
+from rowtui.tui.render.chrome import Hint, Tab, header, hints, tabs
+from rowtui.tui.render.numbers import clock_time
+from rowtui.tui.session import Session
+from rowtui.tui.widgets.chrome import OneLine
+
+if TYPE_CHECKING:
+    from rowtui.tui.app import RowtuiApp
+
+TABS = tuple(Tab(number, title, mode) for mode, (number, title) in VIEWS.items())
+
+
+class View(Screen[None]):
+    """One of the numbered views. `MODE` is its name; subclasses give `body` and `show_body`."""
+
+    MODE: ClassVar[str]
+
+    @property
+    def dashboard(self) -> RowtuiApp:
+        """The app, with its own type."""
+        from rowtui.tui.app import RowtuiApp
+
+        assert isinstance(self.app, RowtuiApp)
+        return self.app
+
+    @property
+    def session(self) -> Session:
+        """The state behind all views."""
+        return self.dashboard.session
+
+    def compose(self) -> ComposeResult:
+        """The body between the lines at the top and at the bottom."""
+        yield OneLine(id="header")
+        yield OneLine(id="tabs")
+        with Container(id="body"):
+            yield from self.body()
+        yield OneLine(id="message")
+        yield OneLine(id="keys")
+
+    def body(self) -> ComposeResult:
+        """The widgets of this view."""
+        raise NotImplementedError
+
+    def show_body(self) -> None:
+        """Bring the widgets of this view up to date with the session."""
+        raise NotImplementedError
+
+    def copyable(self) -> str:
+        """What `y` copies here; "" for nothing."""
+        return ""
+
+    def back(self) -> bool:
+        """One step back inside this view; False if there is none."""
+        return False
+
+    def on_screen_resume(self) -> None:
+        """Something may have changed while another view was shown."""
+        self.show()
+
+    def on_resize(self) -> None:
+        """The lines depend on the width."""
+        self.call_after_refresh(self.show)
+
+    def show(self) -> None:
+        """Bring everything up to date with the session."""
+        if not self.is_mounted or not self.query("#keys"):
+            return
+        self.show_header()
+        self.show_body()
+        self.show_bottom()
+
+    def show_header(self) -> None:
+        """The line at the top; its age changes by itself."""
+        session = self.session
+        width = self.size.width
+        self.query_one("#header", OneLine).show(
+            header(width, session.project, session.snapshot, session.freshness, session.read_only)
+        )
+        spans, areas = tabs(width, TABS, self.MODE)
+        self.query_one("#tabs", OneLine).show(spans, areas)
+
+    def show_bottom(self) -> None:
+        """The last thing that happened, and the keys."""
+        self.query_one("#message", OneLine).show(self.message())
+        keys = []
+        for command in hints_here(self.MODE):
+            key = command.keys.split(",")[0]
+            keys.append(
+                Hint(
+                    KEY_NAMES.get(key, key),
+                    command.label,
+                    command.id,
+                    not command.enabled(self.session),
+                )
+            )
+        spans, areas = hints(self.size.width, keys)
+        self.query_one("#keys", OneLine).show(spans, areas)
+
+    def message(self) -> Line:
+        """The line above the keys: the latest activity."""
+        if not self.session.activity:
+            return ()
+        latest = self.session.activity[-1]
+        return line(
+            (f" {clock_time(latest.at)}  ", "dim"),
+            (latest.text.replace("\n", " "), latest.style),
+        )
+
+
+def set_titles(widget: Widget, title: str, subtitle: str = "") -> None:
+    """The texts in a widget's frame; never read as markup."""
+    from rowtui.core.text import visible
+
+    for name, text in (("border_title", title), ("border_subtitle", subtitle)):
+        shown = visible(text)
+        if getattr(widget, f"_shown_{name}", None) != shown:
+            setattr(widget, f"_shown_{name}", shown)
+            setattr(widget, name, Content(shown) if shown else None)

@@ -1,0 +1,124 @@
+"""What the dashboard knows at one moment: the engine's last answers and the person's choices.
+
+One owner: the app. Views read it and ask the app to change it; nothing here draws or waits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import NamedTuple
+
+from rowtui.core.engine import ActionSummary, Engine, JobsView, JobView, Snapshot
+from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping.model import Status
+from rowtui.tui.render.chrome import STALE_AFTER, Freshness
+from rowtui.tui.render.plan import Sending
+
+MOST_ACTIVITY = 1000
+"""Lines of activity that are kept."""
+
+
+class Activity(NamedTuple):
+    """One thing that happened. `source`: you, project, jobs, submit, error."""
+
+    at: float
+    source: str
+    text: str
+    style: str = ""
+
+
+class Filter(NamedTuple):
+    """Which directories the groups are formed from."""
+
+    word: str
+    statuses: tuple[Status, ...]
+
+
+FILTERS = (
+    Filter("eligible", (Status.ELIGIBLE,)),
+    Filter("all", tuple(Status)),
+    Filter("failed", (Status.FAILED,)),
+    Filter("submitted", (Status.SUBMITTED,)),
+    Filter("waiting", (Status.WAITING,)),
+    Filter("completed", (Status.COMPLETED,)),
+)
+
+
+@dataclass
+class Session:
+    """The state behind all views. `clock` gives epoch seconds."""
+
+    engine: Engine
+    read_only: bool = False
+    clock: Callable[[], float] = time.time
+    snapshot: Snapshot | None = None
+    changed: frozenset[tuple[int, str]] = frozenset()
+    broken: Exception | None = None
+    jobs: JobsView | None = None
+    paused: bool = False
+    action_index: int | None = None
+    filter: Filter = FILTERS[0]
+    marked_groups: int = 0
+    sending: Sending | None = None
+    planning: bool = False
+    job_token: str = ""
+    marked_jobs: int = 0
+    activity: deque[Activity] = field(default_factory=lambda: deque(maxlen=MOST_ACTIVITY))
+
+    def note(self, source: str, text: str, style: str = "") -> None:
+        """Write a line of activity."""
+        self.activity.append(Activity(self.clock(), source, text, style))
+
+    @property
+    def project(self) -> str:
+        """The project's folder name."""
+        return PurePath(self.snapshot.root).name if self.snapshot else "project"
+
+    @property
+    def action(self) -> ActionSummary | None:
+        """The action that the person chose; the first one until they choose."""
+        if self.snapshot is None or not self.snapshot.actions:
+            return None
+        for action in self.snapshot.actions:
+            if action.index == self.action_index:
+                return action
+        return self.snapshot.actions[0]
+
+    @property
+    def job(self) -> JobView | None:
+        """The job that the person chose, the newest until they choose."""
+        if self.jobs is None or not self.jobs.jobs:
+            return None
+        for job in self.jobs.jobs:
+            if job.record.token == self.job_token:
+                return job
+        return self.jobs.jobs[0]
+
+    @property
+    def freshness(self) -> Freshness:
+        """How old the snapshot is, and the word for why it may be out of date."""
+        if self.snapshot is None:
+            return Freshness(0.0, "✗ NOT LOADED" if self.broken else "")
+        seconds = max(0.0, self.clock() - self.snapshot.at)
+        if self.broken is not None:
+            return Freshness(seconds, "▲ STALE")
+        if self.paused:
+            return Freshness(seconds, "PAUSED")
+        return Freshness(seconds, "▲ STALE" if seconds > STALE_AFTER else "")
+
+    @property
+    def stale(self) -> bool:
+        """The numbers on the screen may be out of date: draw them dim."""
+        return self.freshness.word.endswith("STALE")
+
+
+def describe(error: BaseException) -> tuple[str, str]:
+    """An error as (what is wrong, what to do), for people: no traceback, no class of ours."""
+    if isinstance(error, RowtuiError):
+        return error.message, error.hint
+    text = str(error) or "no more is known"
+    return f"{type(error).__name__}: {text}", ""

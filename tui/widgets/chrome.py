@@ -1,0 +1,90 @@
+"""The lines around every view, as widgets: header, tabs, message, key hints; and a titled panel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual import events
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Static
+
+
+from rowtui.tui.render.cells import Line, cut, fit
+from rowtui.tui.render.chrome import Pressable
+from rowtui.tui.widgets.palette import Palette, as_content
+
+
+class OneLine(Widget):
+    """One line of the screen; parts of it may be pressed with the mouse."""
+
+    DEFAULT_CSS = """
+    OneLine { height: 1; width: 100%; }
+    """
+    ALLOW_SELECT = False
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._spans: Line = ()
+        self._areas: tuple[Pressable, ...] = ()
+        self._palette: Palette | None = None
+
+    def show(self, spans: Line, areas: Iterable[Pressable] = ()) -> None:
+        """Show this; repaint only if it is another text."""
+        self._areas = tuple(areas)
+        if spans != self._spans:
+            self._spans = spans
+            self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Another theme: other colours."""
+        super().notify_style_update()
+        self._palette = None
+
+    def render_line(self, y: int) -> Strip:
+        """The line."""
+        if self._palette is None:
+            self._palette = Palette(self.app)
+        return self._palette.strip(fit(self._spans, self.size.width), self.rich_style)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Carry out the command that was pressed."""
+        for area in self._areas:
+            if area.start <= event.x < area.end:
+                await self.app.run_action(f"command('{area.command}')")
+                return
+
+
+class Panel(Static):
+    """A frame with a title and lines of text, cut at its width or wrapped."""
+
+    DEFAULT_CSS = """
+    Panel { width: 1fr; height: auto; }
+    """
+
+    def __init__(self, title: str, *, id: str, wrap: bool = False) -> None:
+        super().__init__("", id=id, markup=False)
+        self.border_title = title
+        self._wrap = wrap
+        self._lines: list[Line] = []
+        self._shown: tuple[object, ...] = ()
+        self._stale = False
+
+    def show(self, lines: Iterable[Line], *, stale: bool = False) -> None:
+        """Show these lines."""
+        self._lines = list(lines)
+        self._stale = stale
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Cut the lines at the new width."""
+        self._draw()
+
+    def _draw(self) -> None:
+        width = self.size.width
+        whole = self._wrap or not width
+        cut_lines = self._lines if whole else [cut(spans, width) for spans in self._lines]
+        shown = (tuple(cut_lines), self._stale)
+        if shown != self._shown:
+            self._shown = shown
+            self.update(as_content(cut_lines, stale=self._stale))

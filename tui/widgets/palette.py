@@ -1,0 +1,58 @@
+"""Style names of `render/` as Rich styles in the colours of the current theme."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import App
+from textual.color import Color
+from textual.content import Content
+from textual.strip import Strip
+
+from rowtui.tui.render.cells import Line, Span
+from rowtui.tui.themes import STYLES
+
+
+class Palette:
+    """Resolved styles of one theme; make a new one when the theme changes."""
+
+    def __init__(self, app: App[object]) -> None:
+        self._variables = app.theme_variables
+        self._styles: dict[str, Style] = {"": Style.null()}
+
+    def __getitem__(self, name: str) -> Style:
+        """The style of a name; an unknown name is no style at all."""
+        style = self._styles.get(name)
+        if style is None:
+            style = self._styles[name] = self._resolve(STYLES.get(name, ""))
+        return style
+
+    def _resolve(self, words: str) -> Style:
+        style = Style.null()
+        ground = False
+        for word in words.split():
+            if word == "on":
+                ground = True
+            elif word.startswith("$"):
+                colour = Color.parse(self._variables[word[1:]]).rich_color
+                style += Style(bgcolor=colour) if ground else Style(color=colour)
+            else:
+                style += Style.parse(word)
+        return style
+
+    def strip(self, spans: Iterable[Span], base: Style) -> Strip:
+        """The spans as one line of the screen."""
+        return Strip([Segment(span.text, base + self[span.style]) for span in spans])
+
+
+def as_content(lines: Iterable[Line], *, stale: bool = False) -> Content:
+    """Lines for a Static; its colours follow the theme by themselves."""
+    parts: list[str | tuple[str, str]] = []
+    for number, spans in enumerate(lines):
+        if number:
+            parts.append("\n")
+        for span in spans:
+            parts.append((span.text, STYLES.get("dim" if stale else span.style, "")))
+    return Content.assemble(*parts)

@@ -1,0 +1,121 @@
+"""A text of many lines (a script, a log, the activity): drawn line by line, scrolled both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+
+from rowtui.tui.actions import bindings_for
+from rowtui.tui.render.cells import Line, Span, plain, width_of
+from rowtui.tui.widgets.palette import Palette
+
+SIDEWAYS = 8
+"""Columns of one step to the side."""
+
+
+class TextLines(ScrollView, can_focus=True):
+    """Lines of text; `colour` turns one into spans only when it is drawn."""
+
+    BINDINGS = bindings_for("list")
+    DEFAULT_CSS = """
+    TextLines {
+        overflow: auto auto;
+        scrollbar-size: 1 1;
+    }
+    """
+
+    def __init__(self, colour: Callable[[str], Line], *, id: str) -> None:
+        super().__init__(id=id)
+        self._colour = colour
+        self.lines: Sequence[str] = ()
+        self.empty: Line = ()
+        self._palette: Palette | None = None
+        self._widest = 0
+
+    def show(self, lines: Sequence[str], *, follow: bool = False) -> None:
+        """Show these lines; with `follow` the last one stays in sight."""
+        if lines != self.lines:
+            self.lines = lines
+            # An upper bound is enough for the scroll bar, and cheap for long texts.
+            self._widest = max((len(text) + text.count("\t") * 7 for text in lines), default=0)
+            self.virtual_size = Size(self._widest, len(lines))
+            self.refresh()
+        if follow:
+            self.scroll_to(y=max(0, len(lines)), animate=False)
+
+    def notify_style_update(self) -> None:
+        """Another theme: other colours."""
+        super().notify_style_update()
+        self._palette = None
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text, as it is shown."""
+        return selection.extract("\n".join(plain(self._colour(text)) for text in self.lines)), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Draw the selection."""
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        if self._palette is None:
+            self._palette = Palette(self.app)
+        left, top = self.scroll_offset
+        width = self.size.width
+        base = self.rich_style
+        index = top + y
+        if index >= len(self.lines):
+            if index == 0 and self.empty:
+                strip = self._palette.strip((Span(" "), *self.empty), base)
+                return strip.crop(0, width).adjust_cell_length(width, base)
+            return Strip.blank(width, base)
+        spans = self._colour(self.lines[index])
+        strip = self._palette.strip(spans, base)
+        selection = self.text_selection
+        if selection is not None and (span := selection.get_span(index)) is not None:
+            start, end = span
+            end = width_of(spans) if end == -1 else end
+            chosen = self.screen.get_component_rich_style("screen--selection")
+            before, inside, after = strip.crop(0, start), strip.crop(start, end), strip.crop(end)
+            strip = Strip.join([before, inside.apply_style(chosen), after])
+        return strip.crop_extend(left, left + width, base).apply_offsets(left, index)
+
+    def action_line_down(self) -> None:
+        """One line down."""
+        self.scroll_relative(y=1, animate=False)
+
+    def action_line_up(self) -> None:
+        """One line up."""
+        self.scroll_relative(y=-1, animate=False)
+
+    def action_half_down(self) -> None:
+        """Half a page down."""
+        self.scroll_relative(y=max(1, self.size.height // 2), animate=False)
+
+    def action_half_up(self) -> None:
+        """Half a page up."""
+        self.scroll_relative(y=-max(1, self.size.height // 2), animate=False)
+
+    def action_page_down(self) -> None:
+        """A page down."""
+        self.scroll_relative(y=max(1, self.size.height - 1), animate=False)
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self.scroll_relative(y=-max(1, self.size.height - 1), animate=False)
+
+    def action_first(self) -> None:
+        """To the first line."""
+        self.scroll_to(y=0, animate=False)
+
+    def action_last(self) -> None:
+        """To the last line."""
+        self.scroll_to(y=len(self.lines), animate=False)
+
+    def sideways(self, steps: int) -> None:
+        """Scroll to the side."""
+        self.scroll_relative(x=steps * SIDEWAYS, animate=False)

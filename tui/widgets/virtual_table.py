@@ -1,0 +1,428 @@
+"""The one table of the dashboard: as fast with a million rows as with ten.
+
+It draws single lines on demand (Textual's Line API) from a `RowSource`, keeps the drawn lines,
+and after a refresh repaints only the lines that look different. Its cost depends on the height of
+the screen and not on the number of rows. Source: tui study §2.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.cache import LRUCache
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from rowtui.tui.actions import bindings_for
+from rowtui.tui.render.cells import Cell, Line, Span, fit, line
+from rowtui.tui.render.columns import GAP, Column, Placed, place
+from rowtui.tui.widgets.palette import Palette
+from rowtui.tui.widgets.rows import ListRows, Marks, RowSource
+
+FLASH_SECONDS = 1.5
+"""How long a changed number stands out: one look."""
+
+KEPT_STRIPS = 600
+"""Drawn lines that are kept: some screens up and down."""
+
+_NO_ROWS: RowSource = ListRows[None]([], lambda item: None, lambda index, item: {})
+
+
+class VirtualTable(ScrollView, can_focus=True):
+    """A table over a `RowSource`. The cursor is on a row; marks and cursor are kept by key."""
+
+    ALLOW_SELECT = False
+    BINDINGS = bindings_for("list")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "table--heading",
+        "table--cursor",
+        "table--idle-cursor",
+        "table--changed",
+    }
+    DEFAULT_CSS = """
+    VirtualTable {
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        & > .table--heading { color: $text-heading; text-style: bold; }
+        & > .table--cursor { background: $cursor-background; text-style: bold; }
+        & > .table--idle-cursor { background: $cursor-idle-background; }
+        & > .table--changed { background: $changed-background; }
+    }
+    """
+
+    cursor = reactive(0, repaint=False)
+
+    class CursorMoved(Message):
+        """The cursor is on another row now. Only the last one of a burst matters."""
+
+        def __init__(self, table: VirtualTable, index: int, key: Hashable | None) -> None:
+            super().__init__()
+            self.table = table
+            self.index = index
+            self.key = key
+
+        @property
+        def control(self) -> VirtualTable:
+            """The table."""
+            return self.table
+
+        def can_replace(self, message: Message) -> bool:
+            """A newer position makes the older one pointless."""
+            return isinstance(message, VirtualTable.CursorMoved) and message.table is self.table
+
+    class RowPressed(Message):
+        """The row under the cursor was clicked again: open it."""
+
+        def __init__(self, table: VirtualTable) -> None:
+            super().__init__()
+            self.table = table
+
+        @property
+        def control(self) -> VirtualTable:
+            """The table."""
+            return self.table
+
+    class HeadingPressed(Message):
+        """A column's heading was clicked: sort by it."""
+
+        def __init__(self, table: VirtualTable, column: str) -> None:
+            super().__init__()
+            self.table = table
+            self.column = column
+
+        @property
+        def control(self) -> VirtualTable:
+            """The table."""
+            return self.table
+
+    def __init__(self, *, id: str, can_mark: bool = False) -> None:
+        super().__init__(id=id)
+        self.can_mark = can_mark
+        self.marks = Marks()
+        self.source: RowSource = _NO_ROWS
+        self.columns: Sequence[Column] = ()
+        self.empty: Line = ()
+        self.sort: tuple[str, bool] | None = None  # (column id, reversed)
+        self.stale = False
+        self._placed: tuple[Placed, ...] = ()
+        self._strips: LRUCache[int, tuple[object, Strip]] = LRUCache(KEPT_STRIPS)
+        self._palette: Palette | None = None
+        self._cursor_key: Hashable | None = None
+        self._flashing: frozenset[tuple[Hashable, str]] = frozenset()
+        self.painted_lines = 0  # lines drawn anew so far; the tests and bench count with it
+
+    # What is shown
+
+    def show(
+        self,
+        source: RowSource,
+        columns: Sequence[Column],
+        *,
+        stale: bool = False,
+        sort: tuple[str, bool] | None = None,
+    ) -> None:
+        """Show these rows. The cursor stays on its row, and that row stays where it is."""
+        columns = tuple(columns)
+        look = (columns, stale, sort)
+        if look != (self.columns, self.stale, self.sort):
+            self.columns, self.stale, self.sort = look
+            self._place_columns()
+            self._forget_strips()
+            self.refresh()
+        self.source = source
+        self.rows_changed()
+
+    def show_nothing(self) -> None:
+        """No rows at all; `empty` says why."""
+        self.start_over()
+        self.show(_NO_ROWS, self.columns)
+
+    def rows_changed(self) -> None:
+        """The source may have other rows now: follow the cursor's row, repaint what differs."""
+        count = self.source.row_count
+        was = self.cursor
+        now = None if self._cursor_key is None else self.source.index_of(self._cursor_key)
+        if now is None:
+            now = max(0, min(was, count - 1))
+        known = self.source.key(now) if count else None
+        size = Size(self.size.width, count + 1)
+        if size != self.virtual_size:
+            self.virtual_size = size
+            self.refresh()
+        if now != was:
+            self.set_reactive(VirtualTable.cursor, now)
+            self.scroll_to(y=max(0, self.scroll_offset.y + now - was), animate=False)
+        if known != self._cursor_key and (known is not None or not count):
+            self._cursor_key = known
+            self.post_message(self.CursorMoved(self, now, known))
+        self._want_visible()
+        self._repaint_different()
+
+    def flash(self, cells: Iterable[tuple[Hashable, str]]) -> None:
+        """Let these cells (row key, column id) stand out for a moment."""
+        self._set_flashing(frozenset(cells))
+        if self._flashing:
+            self.set_timer(FLASH_SECONDS, lambda: self._set_flashing(frozenset()))
+
+    def _set_flashing(self, cells: frozenset[tuple[Hashable, str]]) -> None:
+        self._flashing = cells
+        self._repaint_different()
+
+    @property
+    def cursor_key(self) -> Hashable | None:
+        """The key of the row under the cursor."""
+        return self._cursor_key
+
+    def move_to_key(self, key: Hashable) -> None:
+        """Put the cursor on the row with that key, if it is there."""
+        index = self.source.index_of(key)
+        if index is not None and index != self.cursor:
+            self._move(index)
+
+    def start_over(self) -> None:
+        """Other rows altogether come now: forget cursor and marks."""
+        self.marks.set_all(False)
+        self._cursor_key = None
+        self.set_reactive(VirtualTable.cursor, 0)
+        self.scroll_to(y=0, animate=False)
+        self._forget_strips()
+        self.refresh()
+
+    def toggle_mark(self) -> None:
+        """Mark the row under the cursor and step down, as in a file manager."""
+        if self._cursor_key is None:
+            return
+        self.marks.toggle(self._cursor_key, self.cursor)
+        self._repaint_row(self.cursor)
+        self.action_line_down()
+
+    def marks_changed(self) -> None:
+        """Marks were set from outside."""
+        self._repaint_different()
+
+    # Moving
+
+    def action_line_down(self) -> None:
+        """One row down."""
+        self._move(self.cursor + 1)
+
+    def action_line_up(self) -> None:
+        """One row up."""
+        self._move(self.cursor - 1)
+
+    def action_half_down(self) -> None:
+        """Half a page down."""
+        self._move(self.cursor + max(1, self._visible_rows // 2))
+
+    def action_half_up(self) -> None:
+        """Half a page up."""
+        self._move(self.cursor - max(1, self._visible_rows // 2))
+
+    def action_page_down(self) -> None:
+        """A page down."""
+        self._move(self.cursor + max(1, self._visible_rows))
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self._move(self.cursor - max(1, self._visible_rows))
+
+    def action_first(self) -> None:
+        """To the first row."""
+        self._move(0)
+
+    def action_last(self) -> None:
+        """To the last row."""
+        self._move(self.source.row_count - 1)
+
+    def _move(self, index: int) -> None:
+        index = max(0, min(index, self.source.row_count - 1))
+        if index == self.cursor or not self.source.row_count:
+            return
+        old = self.cursor
+        self.set_reactive(VirtualTable.cursor, index)
+        self._repaint_row(old)
+        self._repaint_row(index)
+        self._scroll_to_cursor()
+        self._want_visible()
+        self._cursor_key = self.source.key(index)
+        self.post_message(self.CursorMoved(self, index, self._cursor_key))
+
+    @property
+    def _visible_rows(self) -> int:
+        return max(1, self.size.height - 1)
+
+    @property
+    def _top(self) -> int:
+        return int(self.scroll_offset.y)
+
+    def _scroll_to_cursor(self) -> None:
+        top = self._top
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False)
+        elif self.cursor >= top + self._visible_rows:
+            self.scroll_to(y=self.cursor - self._visible_rows + 1, animate=False)
+
+    def _want_visible(self) -> None:
+        top = self._top
+        self.source.want(top, top + self._visible_rows)
+
+    # Events
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other rows are on the screen: their pages are needed."""
+        super().watch_scroll_y(old_value, new_value)
+        self._want_visible()
+
+    def on_resize(self) -> None:
+        """Another width may have room for other columns."""
+        self._place_columns()
+        self._forget_strips()
+        self.virtual_size = Size(self.size.width, self.source.row_count + 1)
+        if self.source.row_count:
+            self._scroll_to_cursor()
+        self._want_visible()
+
+    def on_focus(self) -> None:
+        """The cursor looks different with the focus."""
+        self._repaint_row(self.cursor)
+
+    def on_blur(self) -> None:
+        """The cursor looks different without the focus."""
+        self._repaint_row(self.cursor)
+
+    async def on_click(self, event: events.Click) -> None:
+        """A click moves the cursor; a click on the cursor opens; one on a heading sorts."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        if offset.y == 0:
+            column = self._column_at(offset.x)
+            if column is not None:
+                self.post_message(self.HeadingPressed(self, column))
+            return
+        index = self._top + offset.y - 1
+        if index >= self.source.row_count:
+            return
+        if index == self.cursor and event.chain == 2:
+            self.post_message(self.RowPressed(self))
+        else:
+            self._move(index)
+
+    def _column_at(self, x: int) -> str | None:
+        at = self._gutter
+        for placed in self._placed:
+            if at <= x < at + placed.width + GAP:
+                return placed.column.id
+            at += placed.width + GAP
+        return None
+
+    def notify_style_update(self) -> None:
+        """Another theme: every drawn line has the wrong colours."""
+        super().notify_style_update()
+        self._palette = None
+        self._forget_strips()
+
+    # Drawing
+
+    @property
+    def _gutter(self) -> int:
+        return 3 if self.can_mark else 2
+
+    def _place_columns(self) -> None:
+        self._placed = place(self.columns, max(1, self.size.width - self._gutter - 1))
+
+    def _forget_strips(self) -> None:
+        self._strips.clear()
+
+    def _repaint_row(self, index: int) -> None:
+        y = index - self._top + 1
+        if 1 <= y < self.size.height:
+            self.refresh(Region(0, y, self.size.width, 1))
+
+    def _repaint_different(self) -> None:
+        top = self._top
+        for index in range(top, min(top + self._visible_rows, self.source.row_count)):
+            kept = self._strips.get(index)
+            if kept is None or kept[0] != self._look(index):
+                self._repaint_row(index)
+
+    def _look(self, index: int) -> tuple[object, ...]:
+        """All that decides how a row is drawn."""
+        key = self.source.key(index)
+        return (
+            self.source.row(index),
+            index == self.cursor,
+            self.has_focus,
+            self.can_mark and key is not None and key in self.marks,
+            tuple(column for row, column in self._flashing if row == key),
+        )
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        if self._palette is None:
+            self._palette = Palette(self.app)
+        width = self.size.width
+        base = self.rich_style
+        if y == 0:
+            return self._heading(base).adjust_cell_length(width, base)
+        index = y - 1 + self._top
+        if index >= self.source.row_count:
+            if index == 0 and self.empty:
+                spans = fit((Span("  "), *self.empty), width)
+                return self._palette.strip(spans, base)
+            return Strip.blank(width, base)
+        look = self._look(index)
+        kept = self._strips.get(index)
+        if kept is not None and kept[0] == look:
+            return kept[1]
+        strip = self._draw(index, look, base).adjust_cell_length(width, base)
+        self.painted_lines += 1
+        self._strips[index] = (look, strip)
+        return strip
+
+    def _heading(self, base: Style) -> Strip:
+        style = base + self.get_component_rich_style("table--heading", partial=True)
+        segments = [Segment(" " * self._gutter, base)]
+        for placed in self._placed:
+            title = placed.title
+            if self.sort and self.sort[0] == placed.column.id:
+                title = f"{title[: max(1, placed.width - 2)]} {'▲' if self.sort[1] else '▼'}"
+            text = fit(line(title), placed.width, placed.column.align)
+            segments += [Segment(span.text, style) for span in text]
+            segments.append(Segment(" " * GAP, base))
+        return Strip(segments)
+
+    def _draw(self, index: int, look: tuple[object, ...], base: Style) -> Strip:
+        cells, here, focus, marked, flashing = look
+        assert self._palette is not None
+        palette = self._palette
+        if here:
+            name = "table--cursor" if focus else "table--idle-cursor"
+            base += self.get_component_rich_style(name, partial=True)
+        segments = [Segment("›" if here else " ", base + palette["key"])]
+        if self.can_mark:
+            segments.append(Segment("●" if marked else " ", base + palette["eligible"]))
+        segments.append(Segment(" ", base))
+        changed = base + self.get_component_rich_style("table--changed", partial=True)
+        for placed in self._placed:
+            if not isinstance(cells, Mapping):  # its page is on the way
+                segments.append(Segment("·" + " " * (placed.width - 1 + GAP), base + palette["faint"]))
+                continue
+            cell: Cell = cells.get(placed.column.id, ())
+            flash = isinstance(flashing, tuple) and placed.column.id in flashing
+            style = changed if flash else base
+            for span in fit(cell, placed.width, placed.column.align):
+                segments.append(
+                    Segment(span.text, style + palette["dim" if self.stale else span.style])
+                )
+            segments.append(Segment(" " * GAP, base))
+        strip = Strip(segments)
+        return strip.crop(0, self.size.width).adjust_cell_length(self.size.width, base)
