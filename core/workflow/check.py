@@ -201,7 +201,8 @@ class _Check:
         waiting: dict[str, str] = {}
         for item in self.inherited:
             for name in item.action.previous_actions:
-                waiting.setdefault(name, item.action.name)
+                if name != item.action.name:
+                    waiting.setdefault(name, item.action.name)
         told = set()
         for item in self.inherited:
             name = item.action.name
