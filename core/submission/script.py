@@ -1,0 +1,251 @@
+"""The script of one job: what Row would run, and how it reports without any program of ours.
+
+Takes a job request, where it goes and what its directories are called; gives bash text.
+The header, the `directories` array and the exports are Row's, in Row's order; what differs after
+that and why is in docs/differences-from-row.md, "Job scripts".
+
+A script defines, before the fixed part (`shell.py`): `rowtui_token`; `rowtui_job`, who runs it;
+`rowtui_head`, the beginning of a staged file (one action, its name) and `rowtui_action` as formats
+for printf; `rowtui_products`, `rowtui_workspace`, `rowtui_directories`; `rowtui_not_utf8`, an
+array with an entry at the index of each name that is not UTF-8.
+Exit codes: 1 setup or a `{directories}` command failed, 2 a `{directory}` command failed, 3 the
+report failed, 128 + n stopped by signal n (138: the warning before the time limit).
+
+Source: Row A5.3, B2, and what Row 1.1 prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rowtui.core.clusters.model import Cluster, Partition
+from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping.model import JobRequest
+from rowtui.core.submission.fill import Filled, fill_command, refuse_arithmetic, value_variable
+from rowtui.core.submission.header import options_for, slurm_header
+from rowtui.core.submission.quote import QuotingError, quote
+from rowtui.core.submission.shell import PRELUDE
+from rowtui.core.text import visible
+from rowtui.core.values import MISSING, compact, resolve
+from rowtui.core.workflow.model import Action
+from rowtui.core.workflow.template import Command, Kind
+
+# Where each scheduler tells a job its id. A script that is run by hand has none.
+_JOB_ID = {"slurm": "SLURM_JOB_ID", "local": "ROWTUI_JOB_ID"}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What all jobs of one action on one cluster share: the command, filled, and its prefix.
+
+    `workspace_path` is as written in workflow.toml.
+    """
+
+    command: Command
+    workspace_path: str
+    prefix: str = ""
+
+    @property
+    def pointers(self) -> tuple[str, ...]:
+        """The JSON pointers whose values the scripts hold."""
+        return self.command.pointers
+
+    def filled(self) -> Filled:
+        """The command as shell text. Raises: RowtuiError."""
+        return fill_command(self.command, self.workspace_path, self.prefix)
+
+
+def job_script(
+    recipe: Recipe,
+    request: JobRequest,
+    *,
+    names: Sequence[str],
+    values: Sequence[Any],
+    cluster: Cluster,
+    partition: Partition | None,
+    token: str,
+) -> str:
+    """The script for one job.
+
+    `names` are in the order of processing, in `os.fsdecode` form; `values` are their JSON values
+    in the same order (they may be empty when the command has no pointers).
+    Raises: RowtuiError for a name or value that cannot be given to the command.
+    """
+    filled = recipe.filled()
+    texts = [_texts(pointer, names, values) for pointer in filled.values]
+    _refuse_arithmetic(filled, names, texts)
+    parts = ["#!/bin/bash"]
+    if cluster.scheduler == "slurm":
+        parts += slurm_header(request, names, cluster, partition)
+    parts += ["", _array("directories", names), ""]
+    parts += _exports(request, cluster, recipe.workspace_path)
+    parts += ["", *_identity(token, cluster.scheduler)]
+    parts += _products(request.action, names, recipe.workspace_path)
+    for at, (pointer, column) in enumerate(zip(filled.values, texts, strict=True)):
+        parts.append(_array(_values(at), column, f" # {{{visible(pointer)}}}"))
+    parts += ["", PRELUDE.strip("\n"), ""]
+    setup = options_for(request.action, cluster.name).setup
+    if setup:
+        parts += _setup(setup)
+    each = recipe.command.kind is Kind.DIRECTORY
+    parts += _for_each(filled) if each else _for_all(filled)
+    return "\n".join(parts) + "\n"
+
+
+def _array(name: str, texts: Sequence[str], note: str = "") -> str:
+    return "\n".join([f"{name}=({note}", *map(quote, texts), ")"])
+
+
+def _exports(request: JobRequest, cluster: Cluster, workspace_path: str) -> list[str]:
+    resources = request.action.resources
+    minutes = request.walltime_seconds // 60
+    lines = [
+        f"export ACTION_WORKSPACE_PATH={quote(workspace_path)}",
+        f"export ACTION_CLUSTER={quote(cluster.name)}",
+        f"export ACTION_NAME={quote(request.action.name)}",
+        f"export ACTION_PROCESSES={request.processes}",
+        f"export ACTION_WALLTIME_IN_MINUTES={minutes}",
+    ]
+    if resources.processes.per_directory:
+        lines.append(f"export ACTION_PROCESSES_PER_DIRECTORY={resources.processes.value}")
+    if resources.threads_per_process is not None:
+        lines.append(f"export ACTION_THREADS_PER_PROCESS={resources.threads_per_process}")
+    if resources.gpus_per_process is not None:
+        lines.append(f"export ACTION_GPUS_PER_PROCESS={resources.gpus_per_process}")
+    return lines
+
+
+def _identity(token: str, scheduler: str) -> list[str]:
+    job_id = _JOB_ID.get(scheduler)
+    by_hand = "$$.$RANDOM"
+    who = f"${{{job_id}:-{by_hand}}}" if job_id else by_hand
+    return [f"rowtui_token={quote(token)}", f"rowtui_job={quote(scheduler)}:{who}"]
+
+
+def _products(action: Action, names: Sequence[str], workspace_path: str) -> list[str]:
+    name = action.name.encode()
+    products = action.products if all(map(_can_exist, action.products)) else ()
+    folder = "" if workspace_path.startswith("/") else "$PWD/"
+    return [
+        f"rowtui_head='\\x01{_escaped(_leb128(len(name)) + name)}'",
+        f"rowtui_action='{_escaped(name)}'",
+        f"rowtui_products=({' '.join(map(quote, products))})",
+        f"rowtui_workspace={folder}{quote(workspace_path)}",
+        'rowtui_directories=("${directories[@]}")',
+        f"rowtui_not_utf8=({' '.join(f'[{at}]=1' for at in _not_utf8(names))})",
+    ]
+
+
+def _values(index: int) -> str:
+    return value_variable(index).replace("value", "values")
+
+
+def _can_exist(product: str) -> bool:
+    # The rule of workspace/completion.py: these never match, so the action is never complete.
+    return bool(product) and not product.endswith(("/", "/.")) and "\0" not in product
+
+
+def _leb128(number: int) -> bytes:
+    data = bytearray()
+    while number > 127:
+        data.append(number & 127 | 128)
+        number >>= 7
+    data.append(number)
+    return bytes(data)
+
+
+def _escaped(data: bytes) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in data)
+
+
+def _not_utf8(names: Sequence[str]) -> list[int]:
+    return [at for at, name in enumerate(names) if not name.isascii() and not _is_utf8(name)]
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _texts(pointer: str, names: Sequence[str], values: Sequence[Any]) -> list[str]:
+    texts = []
+    for name, value in zip(names, values, strict=True):
+        found = resolve(value, pointer)
+        if found is MISSING:
+            raise RowtuiError(
+                f"the value of directory {visible(name)} has no {visible(pointer)}, "
+                "which the command needs"
+            )
+        text = found if isinstance(found, str) else compact(found)
+        try:
+            quote(text)
+        except QuotingError as error:
+            raise RowtuiError(f"directory {visible(name)}: {error.message}") from error
+        texts.append(text)
+    return texts
+
+
+def _refuse_arithmetic(
+    filled: Filled, names: Sequence[str], texts: Sequence[Sequence[str]]
+) -> None:
+    for part in filled.arithmetic:
+        column = names if part.kind is not Kind.VALUE else texts[filled.values.index(part.text)]
+        for name, text in zip(names, column, strict=True):
+            complaint = refuse_arithmetic(part, text)
+            if complaint:
+                raise RowtuiError(f"directory {visible(name)}: {complaint}")
+
+
+def _setup(setup: str) -> list[str]:
+    return [
+        "{ :",
+        setup,
+        "} </dev/null",
+        'test $? -eq 0 || { echo >&2 "rowtui: the setup failed."; exit 1; }',
+        "rowtui_traps",
+        "",
+    ]
+
+
+# Each command has a process group of its own (set -m), so that all of it can be told to stop, and
+# runs in the background, so that signals are taken while it runs.
+def _run(filled: Filled, indent: str) -> list[str]:
+    return [f"{indent}set -m", f"{indent}(", filled.text, f"{indent}) </dev/null &"]
+
+
+def _for_each(filled: Filled) -> list[str]:
+    assignments = [
+        f"    {value_variable(at)}=${{{_values(at)}[rowtui_index]}}"
+        for at in range(len(filled.values))
+    ]
+    return [
+        'for rowtui_index in "${!directories[@]}"',
+        "do",
+        "    directory=${directories[rowtui_index]}",
+        *assignments,
+        *_run(filled, "    "),
+        "    set +m",
+        "    rowtui_wait || {",
+        "        printf >&2 'rowtui: the command failed in directory %q (exit code %s).\\n' \\",
+        '            "$directory" "$rowtui_code"',
+        "        exit 2",
+        "    }",
+        "done",
+        "rowtui_index=''",
+    ]
+
+
+def _for_all(filled: Filled) -> list[str]:
+    return [
+        *_run(filled, ""),
+        "set +m",
+        "rowtui_wait || {",
+        '    echo >&2 "rowtui: the command failed (exit code $rowtui_code)."',
+        "    exit 1",
+        "}",
+    ]

@@ -1,0 +1,189 @@
+"""The fixed part of every job script: the fence, the report of completion, and the signals.
+
+Plain bash (4.2 or later) and coreutils, because nothing else is sure to be on a compute node.
+Before it, a script defines what `script.py` documents; what it needs of the environment it
+sets again itself, because a user's setup may have changed anything.
+
+- The fence `.row/rowtui/fence/<token>` is a link to `<scheduler>:<job id>`: whoever makes it may
+  run. A second job with the same token, or one that was abandoned, ends at once without running.
+- The report is Row's staged file `.row/completed/<32 hex>.postcard` (postcard: counts and byte
+  lengths as LEB128), and `<32 hex>.names` (action, then names, each ended by NUL) for names that
+  are not UTF-8, which Row's format cannot hold.
+- `.row/rowtui/ended/<token>` says how the job ended, one item on a line: exit code; `exit`,
+  `time limit` or `signal NAME`; the job; epoch seconds; the command's own exit code, or empty;
+  the index of the directory that it failed in, or empty.
+
+Source: slurm_rig 6.4 (fence), Row A3.2 and A5.3, A5.5 (what is reported, and when).
+"""
+
+from __future__ import annotations
+
+# How long a command that was asked to stop may take. The script needs time to report before the
+# scheduler kills it: the local one does so after 5 seconds, Slurm after 30 (KillWait).
+STOP_SECONDS = 3
+
+PRELUDE = r"""
+rowtui_root=$PWD rowtui_path=$PATH rowtui_reason=exit rowtui_pid='' rowtui_code='' rowtui_index=''
+
+# Whatever the setup changed (options, words, locale, search path): back to what is known.
+rowtui_calm() {
+    set +eufC
+    shopt -u nullglob failglob
+    IFS=$' \t\n' LC_ALL=C PATH=$rowtui_path
+}
+
+rowtui_begin() {
+    local there
+    if ! [ -e workflow.toml ]; then
+        printf >&2 'rowtui: %q is not the folder of the project: nothing was run.\n' "$PWD"
+        exit 3
+    fi
+    mkdir -p .row/rowtui/fence .row/rowtui/ended .row/completed
+    if ! ln -sT "$rowtui_job" ".row/rowtui/fence/$rowtui_token" 2>/dev/null; then
+        there=$(readlink ".row/rowtui/fence/$rowtui_token")
+        if [ -z "$there" ]; then
+            echo >&2 "rowtui: cannot write in .row/rowtui/fence: nothing was run."
+            exit 3
+        elif [ "$there" != "$rowtui_job" ]; then
+            echo >&2 "rowtui: nothing was run: this job was already run or given up ($there)."
+            exit 0
+        fi
+    fi
+    rm -f ".row/rowtui/ended/$rowtui_token"
+    : & wait "$!"
+    rowtui_last=$!
+    rowtui_traps
+}
+
+rowtui_traps() {
+    trap rowtui_end EXIT
+    trap 'rowtui_stop "time limit" 10' USR1
+    trap 'rowtui_stop "signal TERM" 15' TERM
+    trap 'rowtui_stop "signal INT" 2' INT
+    trap 'rowtui_stop "signal HUP" 1' HUP
+}
+
+# Wait for the command that was just started; its exit code.
+rowtui_wait() {
+    rowtui_pid=$! rowtui_code=0
+    wait "$rowtui_pid" || rowtui_code=$?
+    # A signal that the setup traps also ends `wait`.
+    while [ "$rowtui_code" -gt 128 ] && kill -0 "$rowtui_pid" 2>/dev/null; do
+        rowtui_code=0
+        wait "$rowtui_pid" || rowtui_code=$?
+    done
+    rowtui_last=$rowtui_pid
+    rowtui_pid=''
+    return "$rowtui_code"
+}
+
+# Stop the running command (it has a process group of its own), then end: the trap on EXIT reports.
+rowtui_stop() {
+    local tick
+    trap '' USR1 TERM INT HUP
+    rowtui_calm
+    rowtui_reason=$1
+    if [ -z "$rowtui_pid" ] && [ "$!" != "$rowtui_last" ]; then
+        rowtui_pid=$!
+    fi
+    if [ -n "$rowtui_pid" ]; then
+        kill -TERM -- "-$rowtui_pid" 2>/dev/null
+        kill -CONT -- "-$rowtui_pid" 2>/dev/null
+        for ((tick = 0; tick < ROWTUI_STOP_TICKS; tick++)); do
+            kill -0 -- "-$rowtui_pid" 2>/dev/null || break
+            sleep 0.1
+        done
+        kill -KILL -- "-$rowtui_pid" 2>/dev/null
+    fi
+    echo >&2 "rowtui: stopped: $rowtui_reason."
+    exit $((128 + $2))
+}
+
+# A new name for a staged file, in rowtui_staged.
+rowtui_stage() {
+    local id='' i
+    read -r id 2>/dev/null </proc/sys/kernel/random/uuid
+    id=${id//-/}
+    if [ "${#id}" -ne 32 ]; then
+        printf -v id '%08x' "$$"
+        for ((i = 0; i < 6; i++)); do printf -v id '%s%04x' "$id" "$RANDOM"; done
+    fi
+    rowtui_staged=$rowtui_root/.row/completed/$id
+}
+
+# A length as LEB128, as a format for printf, in rowtui_leb.
+rowtui_leb128() {
+    local rest=$1 byte
+    rowtui_leb=''
+    while [ "$rest" -gt 127 ]; do
+        printf -v byte '\\x%02x' $((rest & 127 | 128))
+        rowtui_leb+=$byte
+        rest=$((rest >> 7))
+    done
+    printf -v byte '\\x%02x' "$rest"
+    rowtui_leb+=$byte
+}
+
+rowtui_write_postcard() {
+    local name
+    printf "$rowtui_head" || return
+    rowtui_leb128 "$#"
+    printf "$rowtui_leb" || return
+    for name; do
+        rowtui_leb128 "${#name}"
+        printf "$rowtui_leb%s" "$name" || return
+    done
+}
+
+# Move what was written to its final name once it is on the disk.
+rowtui_publish() {
+    sync "$rowtui_staged.tmp" && mv -f "$rowtui_staged.tmp" "$rowtui_staged.$1"
+}
+
+# Write down which directories have all products. No process for each directory: 10,000 take
+# a second, not a minute.
+rowtui_report() {
+    local i path product rowtui_staged rowtui_leb status=0
+    local -a text=() bytes=()
+    [ "${#rowtui_products[@]}" -gt 0 ] || return 0
+    for i in "${!rowtui_directories[@]}"; do
+        path=$rowtui_workspace/${rowtui_directories[i]}
+        for product in "${rowtui_products[@]}"; do
+            [ -e "$path/$product" ] || [ -L "$path/$product" ] || continue 2
+        done
+        if [ -z "${rowtui_not_utf8[i]-}" ]; then
+            text+=("${rowtui_directories[i]}")
+        else
+            bytes+=("${rowtui_directories[i]}")
+        fi
+    done
+    if [ "${#text[@]}" -gt 0 ]; then
+        rowtui_stage
+        rowtui_write_postcard "${text[@]}" >"$rowtui_staged.tmp" && rowtui_publish postcard ||
+            status=1
+    fi
+    if [ "${#bytes[@]}" -gt 0 ]; then
+        rowtui_stage
+        { printf "$rowtui_action\\0" && printf '%s\0' "${bytes[@]}"; } >"$rowtui_staged.tmp" &&
+            rowtui_publish names || status=1
+    fi
+    return "$status"
+}
+
+rowtui_end() {
+    local status=$? ended=$rowtui_root/.row/rowtui/ended/$rowtui_token
+    trap - EXIT
+    trap '' USR1 TERM INT HUP
+    rowtui_calm
+    if ! rowtui_report; then
+        echo >&2 "rowtui: cannot write in .row/completed which directories are complete."
+        status=3
+    fi
+    printf '%s\n%s\n%s\n%(%s)T\n%s\n%s\n' "$status" "$rowtui_reason" "$rowtui_job" -1 \
+        "$rowtui_code" "$rowtui_index" >"$ended.tmp" &&
+        sync "$ended.tmp" && mv -f "$ended.tmp" "$ended"
+    exit "$status"
+}
+
+rowtui_begin
+""".replace("ROWTUI_STOP_TICKS", str(STOP_SECONDS * 10))
