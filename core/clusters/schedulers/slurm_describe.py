@@ -1,0 +1,157 @@
+"""A Slurm cluster that nobody described, described from what it says of itself.
+
+Decides the partitions, their limits and their order (the default first) for a login node that
+is in no configuration file. Takes a function that runs a command; gives a `Cluster` with
+`source="sinfo"`, or None where there is no Slurm. Called at start-up: three quick commands,
+no event loop. Source: sinfo's and scontrol's manual pages, texts of Slurm 22.05.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from rowtui.core.clusters.commands import CommandResult, Trouble, run_briefly
+from rowtui.core.clusters.model import Cluster, Identify, Partition
+from rowtui.core.clusters.schedulers.slurm_parse import seconds_of
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+Run = Callable[[Sequence[str]], CommandResult]
+
+_UNCONFIGURED = "Could not establish a configuration source"
+
+
+class NodeKind(NamedTuple):
+    """Nodes of one partition that are alike: how many, and what each has."""
+
+    nodes: int
+    cpus: int
+    gpus: int
+
+
+def describe_slurm(run: Run = run_briefly) -> Cluster | None:
+    """The Slurm cluster that this machine is a login node of; None if it is of none.
+
+    None also where sbatch is installed but was never told of a cluster: see `why_no_slurm`.
+    Raises: RowtuiError if there is a cluster and it does not answer, so that nobody takes its
+    login node for a machine to compute on.
+    """
+    configuration = run(["scontrol", "show", "config"])
+    if _absence(configuration):
+        return None
+    words = dict(_CONFIGURED.findall(_answer(configuration)))
+    name = words.get("ClusterName", "slurm")
+    shown = _answer(run(["scontrol", "-o", "show", "partition"]))
+    nodes = read_nodes(_answer(run(["sinfo", "-h", "-e", "-o", "%R|%D|%c|%G"])))
+    facts = [_facts(line) for line in shown.splitlines() if line.startswith("PartitionName=")]
+    facts.sort(key=lambda fact: fact.get("Default") != "YES")  # stable: else in their own order
+    return Cluster(
+        name=name,
+        identify=Identify(always=True),
+        scheduler="slurm",
+        partitions=tuple(
+            read_partition(fact, nodes.get(fact["PartitionName"], ())) for fact in facts
+        ),
+        source="sinfo",
+    )
+
+
+def why_no_slurm(run: Run = run_briefly) -> str:
+    """A sentence on why `describe_slurm` gives None, for people who expected a cluster."""
+    return _absence(run(["scontrol", "show", "config"]))
+
+
+def _absence(result: CommandResult) -> str:
+    if result.trouble is Trouble.NOT_STARTED or result.exit_status == 127:
+        return "Slurm's commands (sbatch, scontrol) are not on PATH"
+    if _UNCONFIGURED.encode() in result.stderr:
+        return "Slurm's commands are installed, but no slurm.conf tells them of a cluster"
+    return ""
+
+
+def _answer(result: CommandResult) -> str:
+    if result.exit_status != 0:
+        raise RowtuiError(
+            "this is a login node of a Slurm cluster that does not answer: "
+            + visible(result.complaint),
+            "Try again later, or name a cluster with --cluster (`--cluster local` runs jobs here).",
+        )
+    return result.stdout.decode(errors="replace")
+
+
+_CONFIGURED = re.compile(r"^(ClusterName)\s*=\s*(\S+)", re.MULTILINE)
+
+
+def _facts(line: str) -> dict[str, str]:
+    """`Key=value Key=value` of `scontrol -o`. Values of partitions hold no blanks."""
+    return dict(part.split("=", 1) for part in line.split() if "=" in part)
+
+
+def read_nodes(sinfo: str) -> dict[str, tuple[NodeKind, ...]]:
+    """Partition -> its kinds of nodes, from lines of `partition|nodes|cpus|gres`."""
+    found: dict[str, list[NodeKind]] = {}
+    for line in sinfo.splitlines():
+        match line.split("|", 3):
+            case [name, nodes, cpus, gres] if nodes.isdigit() and cpus.rstrip("+").isdigit():
+                kind = NodeKind(int(nodes), int(cpus.rstrip("+")), gpus_of(gres))
+                if kind.nodes and kind.cpus:
+                    found.setdefault(name, []).append(kind)
+    return {name: tuple(kinds) for name, kinds in found.items()}
+
+
+def gpus_of(gres: str) -> int:
+    """How many GPUs a node has, from `gpu:a100:4(S:0-1),gpu:v100:2,tmpdisk:100`."""
+    total = 0
+    for item in re.sub(r"\([^)]*\)", "", gres).split(","):
+        kind, *rest = item.split(":")
+        if kind == "gpu" and rest and (match := re.fullmatch(r"(\d+)([kKmM]?)", rest[-1])):
+            total += int(match.group(1)) * {"": 1, "k": 1024, "m": 1 << 20}[match.group(2).lower()]
+    return total
+
+
+def read_partition(fact: dict[str, str], kinds: Sequence[NodeKind]) -> Partition:
+    """One partition's limits. Memory is left to the site's defaults.
+
+    Where nodes differ, `cpus_per_node` and `gpus_per_node` are those of the smallest: enough
+    nodes are asked for whichever they turn out to be.
+    """
+    most = _number(fact.get("MaxCPUsPerNode", ""))
+    capped = [kind._replace(cpus=min(kind.cpus, most or kind.cpus)) for kind in kinds]
+    nodes = _number(fact.get("MaxNodes", ""))
+    with_gpus = [kind for kind in capped if kind.gpus]
+    return Partition(
+        name=fact["PartitionName"],
+        maximum_cpus_per_job=_largest([(kind.cpus, kind.nodes) for kind in capped], nodes),
+        cpus_per_node=min((kind.cpus for kind in capped), default=None),
+        # A job without GPUs would block them; it may go where only some nodes have any.
+        minimum_gpus_per_job=1 if with_gpus and len(with_gpus) == len(capped) else None,
+        maximum_gpus_per_job=_largest([(kind.gpus, kind.nodes) for kind in capped], nodes),
+        gpus_per_node=min((kind.gpus for kind in with_gpus), default=None),
+        prevent_auto_select=not _open_to_us(fact) or not kinds,
+        maximum_walltime_seconds=seconds_of(fact.get("MaxTime", "")),
+    )
+
+
+def _largest(kinds: list[tuple[int, int]], nodes: int | None) -> int | None:
+    """What the `nodes` best nodes have together (all of them: None). None if there is no node."""
+    if not kinds:
+        return None
+    left = sum(count for _, count in kinds) if nodes is None else nodes
+    total = 0
+    for each, count in sorted(kinds, reverse=True):
+        total += each * min(left, count)
+        left -= min(left, count)
+    return total
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdigit() and int(text) > 0 else None
+
+
+def _open_to_us(fact: dict[str, str]) -> bool:
+    if fact.get("RootOnly") == "YES" and os.geteuid() != 0:
+        return False
+    return fact.get("State", "UP") == "UP" and fact.get("ReqResv", "NO") == "NO"

@@ -1,0 +1,357 @@
+"""SlurmScheduler against a real Slurm: what it answers is what the cluster did."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from rowtui.core.clusters.commands import CommandResult, LocalTransport
+from rowtui.core.clusters.schedulers.base import (
+    Accepted,
+    Job,
+    JobSpec,
+    JobState,
+    OutcomeUnknown,
+    Rejected,
+)
+from rowtui.core.clusters.schedulers.slurm import SlurmScheduler, time_limit_signal_option
+
+from tests.rig.slurm import SlurmCluster
+
+pytestmark = pytest.mark.slurm
+
+
+@pytest.fixture
+def scheduler(slurm: SlurmCluster) -> SlurmScheduler:
+    return SlurmScheduler("alpha", LocalTransport({"SLURM_CONF": str(slurm.conf)}))
+
+
+@pytest.fixture(scope="module")
+def warned(slurm: SlurmCluster) -> int:
+    """A job of one minute that asks for the signal. It runs beside all other tests here."""
+    slurm.clean()
+    script = "trap 'echo signalled after $SECONDS' USR1; sleep 300 & wait $!; echo went on; kill $!"
+    return slurm.submit(script, f"--time=1 {time_limit_signal_option(60)}")
+
+
+def spec(slurm: SlurmCluster, body: str, header: str = "", **changes: object) -> JobSpec:
+    lines = "".join(f"#SBATCH {line}\n" for line in header.splitlines())
+    values: dict[str, object] = {
+        "token": secrets.token_hex(8),
+        "name": "test",
+        "script": f"#!/bin/bash\n#SBATCH --output={slurm.work}/%j.out\n{lines}\n{body}\n",
+        "workdir": slurm.work,
+        "log_path": f"{slurm.work}/%j.out",
+    }
+    return JobSpec(**(values | changes))  # type: ignore[arg-type]
+
+
+async def accepted(scheduler: SlurmScheduler, job: JobSpec) -> int:
+    answer = await scheduler.submit(job)
+    assert isinstance(answer, Accepted), answer
+    return answer.job_id
+
+
+async def job_in(scheduler: SlurmScheduler, job_id: int, *states: JobState) -> Job:
+    """Poll until the job is in one of these states."""
+    async with asyncio.timeout(30):
+        while True:
+            snapshot = await scheduler.queue([job_id])
+            assert not snapshot.error
+            if snapshot.jobs and snapshot.jobs[0].state in states:
+                return snapshot.jobs[0]
+            await asyncio.sleep(0.05)
+
+
+async def found_in_time(scheduler: SlurmScheduler, token: str) -> tuple[Job, ...]:
+    """A frozen controller takes in requests a moment after it goes on."""
+    async with asyncio.timeout(20):
+        while not (jobs := await scheduler.find(token)):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    return jobs
+
+
+@pytest.mark.usefixtures("warned")
+async def test_a_job_runs_in_its_folder_and_its_end_carries_token_name_and_exit_code(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    header = "--job-name=a|b\n--partition=cpu\n--time=5"
+    good = spec(slurm, "pwd", header)
+    bad = spec(slurm, "exit 3", header)
+    killed = spec(slurm, "kill -SEGV $$", header)
+    ids = [await accepted(scheduler, job) for job in (good, bad, killed)]
+
+    done = await job_in(scheduler, ids[0], JobState.COMPLETED)
+    failed = await job_in(scheduler, ids[1], JobState.FAILED)
+    crashed = await job_in(scheduler, ids[2], JobState.FAILED)
+
+    assert (done.token, done.name, done.partition) == (good.token, "a|b", "cpu")
+    assert (done.exit_code, done.limit, done.reason) == (0, 300, "")
+    assert (slurm.work / f"{ids[0]}.out").read_text() == f"{slurm.work}\n"
+    assert (failed.exit_code, failed.exit_signal) == (3, None)
+    assert failed.reason == "NonZeroExitCode"
+    assert (crashed.exit_code, crashed.exit_signal) == (None, 11)
+
+
+async def test_a_token_finds_its_job_while_it_waits_and_after_it_was_cancelled(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    held = spec(slurm, "true", "--hold\n--comment=the_users")
+    job_id = await accepted(scheduler, held)
+
+    waiting = await scheduler.find(held.token)
+    assert waiting is not None
+    assert [(job.id, job.state, job.reason) for job in waiting] == [
+        (job_id, JobState.HELD, "JobHeldUser")
+    ]
+    assert [result.error for result in await scheduler.cancel([job_id])] == [""]
+    cancelled = await found_in_time(scheduler, held.token)
+    assert [(job.id, job.state) for job in cancelled] == [(job_id, JobState.CANCELLED)]
+    assert await scheduler.find("a-token-that-nobody-has") == ()
+
+
+async def test_a_running_job_that_is_cancelled_ends_as_cancelled(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    job_id = await accepted(scheduler, spec(slurm, "sleep 300"))
+    running = await job_in(scheduler, job_id, JobState.RUNNING)
+    assert running.nodes
+    await scheduler.cancel([job_id])
+    await job_in(scheduler, job_id, JobState.CANCELLED)
+
+
+async def test_cancelling_jobs_that_never_were_or_have_ended_is_no_error(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    ended = await accepted(scheduler, spec(slurm, "true"))
+    await job_in(scheduler, ended, JobState.COMPLETED)
+    results = await scheduler.cancel([ended, 999_999])
+    assert [(result.job_id, result.error) for result in results] == [(ended, ""), (999_999, "")]
+
+
+async def test_ids_that_slurm_does_not_know_are_missing_and_all_jobs_come_without_ids(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    job_id = await accepted(scheduler, spec(slurm, "true", "--hold"))
+    some = await scheduler.queue([job_id, 999_999])
+    every = await scheduler.queue()
+    nothing = await scheduler.queue([])
+    assert [job.id for job in some.jobs] == [job_id]
+    assert job_id in {job.id for job in every.jobs}
+    assert (nothing.jobs, nothing.error) == ((), "")
+    await scheduler.cancel([job_id])
+
+
+async def test_a_job_after_another_starts_only_when_that_one_has_ended_well(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    fails = await accepted(scheduler, spec(slurm, "exit 1", "--hold"))
+    follows = await accepted(scheduler, spec(slurm, "true", after=(fails,)))
+    waiting = await scheduler.queue([follows])
+    assert waiting.jobs[0].reason == "Dependency"
+    slurm.run(f"scontrol release {fails}")
+    never = await job_in(scheduler, follows, JobState.CANCELLED)
+    assert never.elapsed == 0
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("--partition=nosuch", "invalid partition specified: nosuch; Invalid partition name"),
+        ("--partition=closed", "Required partition not available (inactive or drain)"),
+        ("--partition=shared\n--time=600", "Requested time limit is invalid"),
+        ("--partition=cpu\n--gres=gpu:1", "Requested node configuration is not available"),
+        ("--partition=highmem\n--mem=1950G", "Memory required by task is not available"),
+        ("--gres=tpu:1", "Invalid generic resource (gres) specification"),
+        ("--time=banana", "Invalid --time specification"),
+        ("--nosuch=3", "unrecognized option '--nosuch=3'"),
+        ("--nodes=5", "Node count specification invalid"),
+        ("--constraint=nosuch", "Invalid feature specification"),
+    ],
+)
+async def test_what_slurm_refuses_is_rejected_in_its_own_words(
+    slurm: SlurmCluster, scheduler: SlurmScheduler, header: str, words: str
+) -> None:
+    job = spec(slurm, "true", header)
+    answer = await scheduler.submit(job)
+    assert isinstance(answer, Rejected)
+    assert answer.reason.startswith(words)
+    # Some refused jobs stay on the books for a while, as failed before they began.
+    remembered = await scheduler.find(job.token)
+    assert remembered is not None
+    assert [job.reason for job in remembered] in ([], ["BadConstraints"])
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("echo no shebang\n", "This does not look like a batch script."),
+        ("#!/bin/sh\r\ntrue\r\n", "Batch script contains DOS line breaks"),
+        ("", "Batch script is empty!"),
+    ],
+)
+async def test_a_script_that_is_none_is_rejected(
+    slurm: SlurmCluster, scheduler: SlurmScheduler, script: str, words: str
+) -> None:
+    answer = await scheduler.submit(spec(slurm, "", script=script))
+    assert isinstance(answer, Rejected)
+    assert answer.reason.startswith(words)
+
+
+async def test_a_working_folder_that_is_gone_and_a_missing_sbatch_are_rejected(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    gone = await scheduler.submit(spec(slurm, "true", workdir=slurm.work / "gone"))
+    nowhere = SlurmScheduler("alpha", LocalTransport({"PATH": "/nonexistent"}))
+    missing = await nowhere.submit(spec(slurm, "true"))
+    assert isinstance(gone, Rejected)
+    assert isinstance(missing, Rejected)
+    assert (await nowhere.queue()).error == "squeue could not be started: No such file or directory"
+    assert await nowhere.find("token") is None
+
+
+async def test_variables_of_the_caller_bend_neither_submission_nor_poll(
+    slurm: SlurmCluster, scheduler: SlurmScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SBATCH_PARTITION", "gpu")
+    monkeypatch.setenv("SQUEUE_FORMAT", "%i")
+    monkeypatch.setenv("SQUEUE_STATES", "RUNNING")
+    monkeypatch.setenv("SLURM_TIME_FORMAT", "relative")
+    job_id = await accepted(scheduler, spec(slurm, "true", "--hold"))
+    snapshot = await scheduler.queue([job_id])
+    assert snapshot.jobs[0].partition == "cpu"
+    await scheduler.cancel([job_id])
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_an_account_from_the_environment_counts_only_if_the_script_names_none(
+    slurm: SlurmCluster, scheduler: SlurmScheduler, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    monkeypatch.setenv("SBATCH_ACCOUNT", "environment")
+    job = spec(slurm, "true", "--hold\n--account=script" if named else "--hold")
+    job_id = await accepted(scheduler, job)
+    account = slurm.run(f"squeue -h -j {job_id} -o %a").stdout.strip()
+    assert account == ("script" if named else "environment")
+    await scheduler.cancel([job_id])
+
+
+async def test_names_with_newlines_and_separators_are_read_back_whole(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    name = "line one\n17|RUNNING|0:00|\x1b[31m\udcff'\""
+    slurm_argv = ["sbatch", "--parsable", "--hold", f"--job-name={name}", "--wrap=true"]
+    done = subprocess.run(  # noqa: ASYNC221
+        [os.fsencode(part) for part in slurm_argv],
+        env=slurm.env,
+        cwd=slurm.work,
+        capture_output=True,
+        check=True,
+    )
+    job_id = int(done.stdout)
+    snapshot = await scheduler.queue([job_id])
+    assert snapshot.jobs[0].name == name
+    await scheduler.cancel([job_id])
+
+
+async def test_tasks_of_an_array_are_jobs_of_their_own(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    first = slurm.submit("sleep 300", "--array=0-20%2 --comment=rowtui:array-token")
+    slurm.wait_for(first, "PENDING\nRUNNING\nRUNNING", "RUNNING\nRUNNING\nPENDING")
+    jobs = await scheduler.find("array-token")
+    assert jobs is not None
+    states = [job.state for job in jobs]
+    assert states.count(JobState.RUNNING) == 2
+    assert states.count(JobState.PENDING) == 1  # the rest of the array, in one line
+    await scheduler.cancel([first])
+
+
+@pytest.fixture
+def frozen(slurm: SlurmCluster) -> Iterator[SlurmCluster]:
+    slurm.stop_controller()
+    yield slurm
+    slurm.continue_controller()
+
+
+async def test_a_submission_to_a_frozen_controller_is_unknown_and_found_when_it_goes_on(
+    frozen: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    job = spec(frozen, "true", "--hold")
+    answer, found, snapshot, cancelled = await asyncio.gather(
+        scheduler.submit(job), scheduler.find(job.token), scheduler.queue(), scheduler.cancel([999_999])
+    )
+    assert answer == OutcomeUnknown("Socket timed out on send/recv operation")
+    assert found is None
+    assert snapshot.error == "slurm_load_jobs error: Socket timed out on send/recv operation"
+    assert "it may still be cancelled" in cancelled[0].error
+
+    frozen.continue_controller()
+    assert [job.state for job in await found_in_time(scheduler, job.token)] == [JobState.HELD]
+
+
+async def test_an_sbatch_that_takes_too_long_is_unknown_and_its_job_is_found_later(
+    frozen: SlurmCluster,
+) -> None:
+    transport = LocalTransport({"SLURM_CONF": str(frozen.conf)})
+    hasty = SlurmScheduler("alpha", transport, submit_timeout=0.5, query_timeout=0.5)
+    job = spec(frozen, "true", "--hold")
+    answer = await hasty.submit(job)
+    assert isinstance(answer, OutcomeUnknown)
+    assert "no answer within" in answer.reason
+    assert "no answer within" in (await hasty.queue()).error
+
+    frozen.continue_controller()
+    patient = SlurmScheduler("alpha", transport)
+    assert len(await found_in_time(patient, job.token)) == 1
+
+
+async def test_foreign_jobs_can_not_be_cancelled_and_that_is_said_for_each(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    if os.geteuid() != 0:
+        pytest.fail("only root can act as another user")
+    job_id = await accepted(scheduler, spec(slurm, "true", "--hold"))
+
+    class AsNobody(LocalTransport):
+        async def run(self, argv, **options) -> CommandResult:  # type: ignore[no-untyped-def]
+            prefix = ["setpriv", "--reuid=65534", "--clear-groups"]
+            return await super().run([*prefix, *argv], **options)
+
+    nobody = SlurmScheduler("alpha", AsNobody({"SLURM_CONF": str(slurm.conf)}))
+    results = await nobody.cancel([job_id, 999_999])
+    assert [result.error for result in results] == ["Access/permission denied", ""]
+    await scheduler.cancel([job_id])
+
+
+async def test_the_signal_before_the_time_limit_reaches_a_script_that_waits(
+    slurm: SlurmCluster, warned: int
+) -> None:
+    log = slurm.work / f"{warned}.out"
+    async with asyncio.timeout(70):
+        while slurm.state(warned) not in ("COMPLETED", "FAILED", "TIMEOUT"):  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+    words = log.read_text().split()
+    assert words[:2] == ["signalled", "after"]
+    assert int(words[2]) < 60
+    assert words[3:] == ["went", "on"]
+
+
+async def test_a_dead_controller_is_an_error_never_an_empty_queue(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    job = spec(slurm, "true", "--hold")
+    slurm.kill_controller()
+    try:
+        snapshot = await scheduler.queue()
+        answer = await scheduler.submit(job)
+        found = await scheduler.find(job.token)
+    finally:
+        slurm.clean()
+    assert "Unable to contact slurm controller" in snapshot.error
+    assert isinstance(answer, OutcomeUnknown)
+    assert found is None
+    assert await scheduler.find(job.token) == ()
