@@ -199,7 +199,7 @@ class Reader:
                 return None, stamp, f"{self._shown} is not a regular file"
             if stamp[1] > self._limit:
                 return None, stamp, self._too_large(stamp[1])
-            text = os.read(fd, stamp[1] + 1)
+            text = os.read(fd, max(stamp[1] + 1, 512))
             if len(text) != stamp[1]:  # it grew or shrank just now, or reads are cut short
                 text = self._read_on(fd, text)
         except OSError as error:

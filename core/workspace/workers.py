@@ -206,6 +206,7 @@ class _Children:
         import subprocess
 
         place = work.prepare.__module__, work.prepare.__qualname__
+        path = marshal.dumps([folder for folder in sys.path if folder])  # "" is the current folder
         job = marshal.dumps((place, work.arguments, list(work.names), work.threads))
         started = []
         for _ in range(processes):
@@ -226,7 +227,7 @@ class _Children:
         for process in started:
             assert process.stdin is not None
             with contextlib.suppress(BrokenPipeError), process.stdin:
-                process.stdin.write(job)
+                process.stdin.write(path + job)
 
     def results(self) -> Iterator[tuple[int, Any]]:
         """Yield (chunk number, result) until every process has closed its pipe."""
@@ -314,7 +315,11 @@ def _other_threads() -> bool:
 
 # --- in the worker process ------------------------------------------------------------------
 
-_SPAWNED = "from rowtui.core.workspace.workers import serve_spawned; serve_spawned()"
+# The import path comes first, so that we are found where the parent found us.
+_SPAWNED = (
+    "import marshal, sys; sys.path[:] = marshal.load(sys.stdin.buffer); "
+    "from rowtui.core.workspace.workers import serve_spawned; serve_spawned()"
+)
 
 
 def serve_spawned() -> None:
