@@ -132,7 +132,7 @@ class _Signals:
 
 
 def _script_file(script: str) -> int:
-    """The script in a nameless file in memory, which nobody can change and nothing leaves behind."""
+    """The script in a nameless file in memory, which nobody can change or leave behind."""
     fd = os.memfd_create("rowtui-script", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         view = memoryview(script.encode("utf-8", "surrogateescape"))
@@ -160,12 +160,6 @@ def _in_foreground() -> bool:
 
 
 def _how_it_ended(code: int, seen: Sequence[signal.Signals]) -> str:
-    if seen and code == 0:
+    if code == 0:
         return f"interrupted by {seen[0].name}"
-    if code < 0:
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = f"signal {-code}"
-        return f"killed by {name}"
-    return f"exit code {code}"
+    return f"terminated by signal {-code}" if code < 0 else f"exited with code {code}"

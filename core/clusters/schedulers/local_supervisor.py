@@ -35,7 +35,7 @@ from rowtui.core.clusters.schedulers.local_queue import Claim, End, LocalQueue, 
 from rowtui.core.clusters.schedulers.local_wake import CANCELLED, open_bell, take_lock
 from rowtui.core.errors import RowtuiError
 
-_IDLE_SECONDS = 3.0  # long enough for the next submission of a person, or of a loop
+_IDLE_SECONDS = 2.0  # long enough for the next submission of a person, or of a loop
 _RESCAN_SECONDS = 60.0  # whatever happens, look at the files that often
 _POLL_SECONDS = 0.2  # between looks at processes on kernels without pidfds
 _RETRY_SECONDS = 5.0  # before a job whose keeper could not claim it (full disk) is tried again
