@@ -10,7 +10,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import compress, islice, pairwise
+from operator import ne
 from typing import Any
 
 from rowtui.core.errors import RowtuiError
@@ -95,7 +96,7 @@ def _starts(count: int, keys: Sequence[int] | None, maximum_size: int | None) ->
         return []
     segments = [0]
     if keys is not None:
-        segments += [i for i, (a, b) in enumerate(pairwise(keys), start=1) if a != b]
+        segments += compress(range(1, count), map(ne, keys, islice(keys, 1, None)))
     if maximum_size is None:
         return segments
     return [

@@ -74,11 +74,10 @@ def _answer(condition: Condition, directories: Directories) -> _Answers:
     column = directories.column(condition.pointer)
     verdicts = verdicts_by_code(column, condition.operator, condition.operand)
     if len(column.codes) >= NUMPY_FROM:
-        from rowtui.core.grouping.wide import look_up
+        from rowtui.core.grouping.wide import sets_of
 
-        by_position = look_up(verdicts, column.codes)
-    else:
-        by_position = bytes(map(verdicts.__getitem__, column.codes))
+        return _Answers(*sets_of(verdicts, column.codes, _TRUE))
+    by_position = bytes(map(verdicts.__getitem__, column.codes))
     return _Answers(
         true=_as_set(by_position, _IS_TRUE) if _TRUE in verdicts else 0,
         unknown=_as_set(by_position, _IS_UNKNOWN) if max(verdicts) > _TRUE else 0,

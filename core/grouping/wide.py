@@ -24,9 +24,15 @@ def _array(numbers: Sequence[int]) -> Any:
     return np.asarray(numbers)
 
 
-def look_up(verdicts: bytes, codes: Sequence[int]) -> bytes:
-    """`verdicts[code]` for each code."""
-    return bytes(np.frombuffer(verdicts, dtype=np.uint8)[_array(codes)])
+def sets_of(verdicts: bytes, codes: Sequence[int], wanted: int) -> tuple[int, int]:
+    """The positions whose code has the verdict `wanted`, and those that have a higher one."""
+    by_code = np.frombuffer(verdicts, dtype=np.uint8)
+    packed = _array(codes)
+    return _as_set((by_code == wanted)[packed]), _as_set((by_code > wanted)[packed])
+
+
+def _as_set(flags: Any) -> int:
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 
 def members_of(members: int) -> Any:

@@ -25,7 +25,7 @@ from rowtui.core.values import (
     resolve,
 )
 
-# From here on sorting with numpy wins over dict and sorted() by more than its import costs.
+# So many distinct numbers are sorted faster by numpy, the time of its import included.
 NUMPY_FROM: Final = 200_000
 # Below this an integer and the double of the same value compare alike with every number.
 _EXACT_BELOW: Final = 1 << 53
@@ -116,14 +116,14 @@ def rank_values(pointer: str, found: Sequence[Any], *, numpy_from: int = NUMPY_F
     kinds = {_SCALARS.get(kind) for kind in types}
     if len(kinds) > 1 or None in kinds:
         return _rank_by_key(pointer, found)
-    if len(found) >= numpy_from and every and types in ({float}, {int}):
-        column = _rank_numbers(pointer, found, types)
-        if column is not None:
-            return column
     # Equal scalars of one kind are equal to Python too, so a set finds the distinct ones.
     # (Strings are not given to numpy: its fixed-width strings lose trailing NULs.)
     present: set[Any] = set(found)
     present.discard(MISSING)
+    if len(present) >= numpy_from and every and types in ({float}, {int}):
+        column = _rank_numbers(pointer, found, types)
+        if column is not None:
+            return column
     distinct: list[Any] = [None] if kinds == {Kind.NULL} else sorted(present)
     if kinds == {Kind.NUMBER} and not _are_plain(distinct, types):
         return _rank_by_key(pointer, found)
@@ -151,21 +151,22 @@ def _are_plain(ordered: Sequence[float], types: set[type]) -> bool:
 
 
 def _rank_by_key(pointer: str, found: Sequence[Any]) -> RankColumn:
-    """Any mixture of values. One sort key for each directory."""
+    """Any mixture of values. One sort key for each value that is written differently."""
+    written = [
+        (kind, value if kind in _SCALARS or kind is Missing else repr(value))
+        for kind, value in zip(map(type, found), found, strict=True)
+    ]
+    different = dict(zip(written, found, strict=True))
+    keys = {one: total_key(value) for one, value in different.items() if value is not MISSING}
     first: dict[Key, Any] = {}
-    keys: list[Key | None] = []
-    for value in found:
-        if value is MISSING:
-            keys.append(None)
-            continue
-        key = total_key(value)
-        first.setdefault(key, value)
-        keys.append(key)
+    for one, key in keys.items():
+        first.setdefault(key, different[one])
     order = sorted(first)
     distinct = [first[key] for key in order]
-    ranks: dict[Key | None, int] = {key: rank for rank, key in enumerate(order)}
-    ranks[None] = len(distinct)
-    codes = array(_typecode(len(distinct)), map(ranks.__getitem__, keys))
+    ranks = {key: rank for rank, key in enumerate(order)}
+    codes_of: dict[Any, int] = {one: ranks[key] for one, key in keys.items()}
+    codes_of[Missing, MISSING] = len(distinct)
+    codes = array(_typecode(len(distinct)), map(codes_of.__getitem__, written))
     return RankColumn(pointer, codes, distinct, mixed=_needs_exact(distinct))
 
 
