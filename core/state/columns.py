@@ -57,19 +57,22 @@ class RankColumn:
         return len(self.distinct)
 
     def to_bytes(self) -> bytes:
-        """Magic, a header line and a line of distinct values (both JSON), little-endian codes."""
+        """Magic, a header line (JSON), the distinct values, the codes; little-endian.
+
+        The distinct values are packed if all are doubles ("d") or all 64-bit integers ("q"),
+        else a JSON array, so that reading a million of them takes no longer than copying them.
+        """
         codes = self.codes if isinstance(self.codes, array) else _narrow(self.codes, self.missing)
+        form, distinct = _packed(self.distinct)
         header = {
             "pointer": self.pointer,
             "mixed": self.mixed,
             "code": codes.itemsize,
             "count": len(codes),
+            "form": form,
+            "size": len(distinct),
         }
-        if sys.byteorder == "big":
-            codes = codes[:]
-            codes.byteswap()
-        lines = (json.dumps(header), json.dumps(list(self.distinct), separators=(",", ":")))
-        return _MAGIC + "".join(f"{line}\n" for line in lines).encode() + codes.tobytes()
+        return b"".join((_MAGIC, json.dumps(header).encode(), b"\n", distinct, _little(codes)))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> RankColumn:
@@ -77,27 +80,57 @@ class RankColumn:
 
         Raises: ValueError if it is not one, or is cut short.
         """
-        if not data.startswith(_MAGIC):
+        end = data.find(b"\n", len(_MAGIC))
+        if not data.startswith(_MAGIC) or end < 0:
             raise ValueError("not a column")
-        header_end = data.find(b"\n", len(_MAGIC))
-        distinct_end = data.find(b"\n", header_end + 1)
-        if header_end < 0 or distinct_end < 0:
-            raise ValueError("a column that is cut short")
-        header = json.loads(data[len(_MAGIC) : header_end])
-        distinct = json.loads(data[header_end + 1 : distinct_end])
-        if not isinstance(header, dict) or not isinstance(distinct, list):
+        header = json.loads(data[len(_MAGIC) : end])
+        if not isinstance(header, dict):
             raise ValueError("a column with a strange header")
-        codes = array("H" if header.get("code") == 2 else "I")
-        raw = memoryview(data)[distinct_end + 1 :]
-        count = header.get("count")
-        if not isinstance(count, int) or len(raw) != codes.itemsize * count:
+        count, size = header.get("count"), header.get("size")
+        code = "H" if header.get("code") == 2 else "I"
+        body = memoryview(data)[end + 1 :]
+        if not isinstance(count, int) or not isinstance(size, int) or not 0 <= size <= len(body):
+            raise ValueError("a column with a strange header")
+        if len(body) - size != array(code).itemsize * count:
             raise ValueError("a column that is cut short")
-        codes.frombytes(raw)
-        if sys.byteorder == "big":
-            codes.byteswap()
+        distinct = _unpacked(str(header.get("form")), body[:size])
+        codes = _from_little(code, body[size:])
         if codes and max(codes) > len(distinct):
             raise ValueError("a column with codes that stand for nothing")
         return cls(str(header.get("pointer")), codes, distinct, bool(header.get("mixed")))
+
+
+def _packed(distinct: Sequence[Any]) -> tuple[str, bytes]:
+    types = set(map(type, distinct))
+    if types == {float}:
+        return "d", _little(array("d", distinct))
+    if types == {int} and not any(map(is_double, (min(distinct), max(distinct)))):
+        return "q", _little(array("q", distinct))
+    return "json", json.dumps(list(distinct), separators=(",", ":")).encode()
+
+
+def _unpacked(form: str, raw: memoryview) -> Sequence[Any]:
+    if form in {"d", "q"}:
+        return _from_little(form, raw)
+    distinct = json.loads(bytes(raw))
+    if not isinstance(distinct, list):
+        raise ValueError("a column whose distinct values are not an array")
+    return distinct
+
+
+def _little(numbers: array[Any]) -> bytes:
+    if sys.byteorder == "big":
+        numbers = numbers[:]
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def _from_little(typecode: str, raw: memoryview) -> array[Any]:
+    numbers: array[Any] = array(typecode)
+    numbers.frombytes(raw)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
 
 
 def build_column(pointer: str, values: Iterable[Any]) -> RankColumn:

@@ -129,6 +129,17 @@ def test_a_column_survives_its_bytes(found: list[Any]) -> None:
     assert (again.pointer, again.mixed, again.missing) == ("/p/é\n", column.mixed, column.missing)
 
 
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1)
+    | st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1)
+    | st.lists(st.integers(2**63, 2**64 - 1), min_size=1)
+)
+def test_packed_numbers_are_exact(found: list[Any]) -> None:
+    again = RankColumn.from_bytes(rank_values("/p", found).to_bytes())
+    assert [again.distinct[code] for code in again.codes] == found
+    assert {type(value) for value in again.distinct} == {type(found[0])}
+
+
 @given(found, st.integers(0, 200))
 def test_a_column_that_was_cut_short_is_refused(found: list[Any], cut: int) -> None:
     data = rank_values("/p", [*found, 1]).to_bytes()
@@ -141,12 +152,15 @@ def test_a_column_that_was_cut_short_is_refused(found: list[Any], cut: int) -> N
     [
         b"",
         b"rowtui column 2\n{}\n[]\n",
-        b"rowtui column 1\n[]\n[]\n",
-        b"rowtui column 1\n{}\n{}\n",
-        b"rowtui column 1\n{}\n[]\n",
-        b"rowtui column 1\nx\n[]\n",
-        b'rowtui column 1\n{"code":2,"count":1}\n[]\n\x01\x00',
-        b'rowtui column 1\n{"code":2,"count":"1"}\n[]\n\x00\x00',
+        b"rowtui column 1\n[]\n[]",
+        b"rowtui column 1\n{}\n[]",
+        b"rowtui column 1\nx\n[]",
+        b'rowtui column 1\n{"code":2,"count":0,"form":"json","size":2}\n{}',
+        b'rowtui column 1\n{"code":2,"count":0,"form":"json","size":3}\n[]',
+        b'rowtui column 1\n{"code":2,"count":2,"form":"json","size":-2}\n[]',
+        b'rowtui column 1\n{"code":2,"count":0,"form":"d","size":2}\n[]',
+        b'rowtui column 1\n{"code":2,"count":"1","form":"json","size":2}\n[]\x00\x00',
+        b'rowtui column 1\n{"code":2,"count":1,"form":"json","size":2}\n[]\x01\x00',
     ],
 )
 def test_what_is_not_a_column_is_refused(data: bytes) -> None:
