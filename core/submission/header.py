@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rowtui.core.clusters.model import Cluster, Partition
+from rowtui.core.clusters.schedulers.slurm import time_limit_signal_option
 from rowtui.core.grouping.model import JobRequest
 from rowtui.core.submission.quote import file_name_part, header_value
 from rowtui.core.text import visible
@@ -92,9 +93,7 @@ def slurm_header(
     lines.append(f"--time={-(-request.walltime_seconds // 60)}")
     written = [*cluster.submit_options, *options.custom]
     if not any(option.lstrip().startswith("--signal") for option in written):
-        signal = time_limit_signal(request.walltime_seconds)
-        if signal:
-            lines.append(signal)
+        lines.append(time_limit_signal_option(request.walltime_seconds))
     lines += cluster.submit_options
     if options.account is not None:
         suffix = partition.account_suffix if partition else None
@@ -113,12 +112,3 @@ def _nodes(request: JobRequest, partition: Partition | None) -> int | None:
         return None
     size = partition.gpus_per_node if request.gpus else partition.cpus_per_node
     return -(-(request.gpus or request.cpus) // size) if size else None
-
-
-def time_limit_signal(walltime_seconds: int) -> str:
-    """The option that has Slurm send USR1 to the script before its time limit.
-
-    Slurm sends it up to a minute early, and counts limits in whole minutes.
-    """
-    lead = min(60, -(-walltime_seconds // 60) * 60 // 6)
-    return f"--signal=B:USR1@{lead}"

@@ -38,23 +38,21 @@ _JOB_ID = {"slurm": "SLURM_JOB_ID", "local": "ROWTUI_JOB_ID"}
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What all jobs of one action on one cluster share: the command, filled, and its prefix.
+    """What jobs of one action on one cluster share: the command with its templates filled.
 
-    `workspace_path` is as written in workflow.toml.
+    `each`: it runs once for each directory, else once for all. `workspace_path` is as written in
+    workflow.toml.
     """
 
-    command: Command
+    filled: Filled
+    each: bool
     workspace_path: str
-    prefix: str = ""
 
-    @property
-    def pointers(self) -> tuple[str, ...]:
-        """The JSON pointers whose values the scripts hold."""
-        return self.command.pointers
 
-    def filled(self) -> Filled:
-        """The command as shell text. Raises: RowtuiError."""
-        return fill_command(self.command, self.workspace_path, self.prefix)
+def write_recipe(command: Command, workspace_path: str, prefix: str = "") -> Recipe:
+    """Fill a command; `prefix` is that of the launchers. Raises: RowtuiError."""
+    filled = fill_command(command, workspace_path, prefix)
+    return Recipe(filled, command.kind is Kind.DIRECTORY, workspace_path)
 
 
 def job_script(
@@ -73,7 +71,7 @@ def job_script(
     in the same order (they may be empty when the command has no pointers).
     Raises: RowtuiError for a name or value that cannot be given to the command.
     """
-    filled = recipe.filled()
+    filled = recipe.filled
     texts = [_texts(pointer, names, values) for pointer in filled.values]
     _refuse_arithmetic(filled, names, texts)
     parts = ["#!/bin/bash"]
@@ -89,8 +87,7 @@ def job_script(
     setup = options_for(request.action, cluster.name).setup
     if setup:
         parts += _setup(setup)
-    each = recipe.command.kind is Kind.DIRECTORY
-    parts += _for_each(filled) if each else _for_all(filled)
+    parts += _for_each(filled) if recipe.each else _for_all(filled)
     return "\n".join(parts) + "\n"
 
 

@@ -7,8 +7,8 @@ sets again itself, because a user's setup may have changed anything.
 - The fence `.row/rowtui/fence/<token>` is a link to `<scheduler>:<job id>`: whoever makes it may
   run. A second job with the same token, or one that was abandoned, ends at once without running.
 - The report is Row's staged file `.row/completed/<32 hex>.postcard` (postcard: counts and byte
-  lengths as LEB128), and `<32 hex>.names` (action, then names, each ended by NUL) for names that
-  are not UTF-8, which Row's format cannot hold.
+  lengths as LEB128), and `<32 hex>.names` (action and names, each ended by NUL, then NUL) for
+  names that are not UTF-8, which Row's format cannot hold.
 - `.row/rowtui/ended/<token>` says how the job ended, one item on a line: exit code; `exit`,
   `time limit` or `signal NAME`; the job; epoch seconds; the command's own exit code, or empty;
   the index of the directory that it failed in, or empty.
@@ -135,6 +135,10 @@ rowtui_write_postcard() {
     done
 }
 
+rowtui_write_names() {
+    printf "$rowtui_action\\0" && printf '%s\0' "$@" && printf '\0'
+}
+
 # Move what was written to its final name once it is on the disk.
 rowtui_publish() {
     sync "$rowtui_staged.tmp" && mv -f "$rowtui_staged.tmp" "$rowtui_staged.$1"
@@ -164,8 +168,7 @@ rowtui_report() {
     fi
     if [ "${#bytes[@]}" -gt 0 ]; then
         rowtui_stage
-        { printf "$rowtui_action\\0" && printf '%s\0' "${bytes[@]}"; } >"$rowtui_staged.tmp" &&
-            rowtui_publish names || status=1
+        rowtui_write_names "${bytes[@]}" >"$rowtui_staged.tmp" && rowtui_publish names || status=1
     fi
     return "$status"
 }

@@ -15,7 +15,8 @@ import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.grouping.model import Group, JobRequest
 from rowtui.core.state.postcard import decode_completed
-from rowtui.core.submission.script import Recipe, job_script
+from rowtui.core.state.staging import decode_names
+from rowtui.core.submission.script import job_script, write_recipe
 from rowtui.core.text import Cost
 from rowtui.core.workflow.model import Action, Resources, SubmitOptions
 from rowtui.core.workflow.template import parse_command
@@ -90,7 +91,7 @@ class SmallProject:
             submit_options={cluster.name: options or SubmitOptions(setup=setup)},
         )
         return job_script(
-            Recipe(parse_command(command), workspace_path, prefix),
+            write_recipe(parse_command(command), workspace_path, prefix),
             make_request(action, len(self.names)),
             names=self.names,
             values=values or [None] * len(self.names),
@@ -139,9 +140,8 @@ class SmallProject:
                     found.setdefault(action, set()).update(map(os.fsdecode, names))
             else:
                 assert path.suffix == ".names"
-                action, *names, last = path.read_bytes().split(b"\0")
-                assert last == b""
-                found.setdefault(action.decode(), set()).update(map(os.fsdecode, names))
+                for action, names in decode_names(path.read_bytes()).items():
+                    found.setdefault(action, set()).update(map(os.fsdecode, names))
         return found
 
     def ended(self, token: str = "t-0") -> list[str]:

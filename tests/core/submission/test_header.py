@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition
-from rowtui.core.submission.header import job_name, log_path, slurm_header, time_limit_signal
+from rowtui.core.submission.header import job_name, log_path, slurm_header
 from rowtui.core.workflow.model import Action, Processes, Resources, SubmitOptions, Walltime
 
 from tests.core.submission.conftest import make_request
@@ -124,12 +124,11 @@ def test_the_users_own_signal_is_left_alone() -> None:
     assert [line for line in made if "--signal" in line] == ["#SBATCH --signal=B:USR2@10"]
 
 
-@pytest.mark.parametrize("seconds", [1, 60, 61, 600, 3600, 1 << 20])
-def test_the_warning_leaves_most_of_the_time_for_work(seconds: int) -> None:
-    lead = int(time_limit_signal(seconds).rpartition("@")[2])
+def test_slurm_is_asked_for_a_signal_before_the_limit() -> None:
+    made = header(Action(0, "a", "echo {directory}"), SHARED)
 
-    assert 0 < lead <= 60
-    assert lead * 4 <= max(seconds, 60)
+    at = made.index("#SBATCH --time=180")
+    assert made[at + 1].startswith("#SBATCH --signal=B:USR1@")
 
 
 def test_headers_are_comments_to_bash() -> None:
