@@ -1,0 +1,227 @@
+"""The journal: what became of each job of each plan, written down before and after each step.
+
+One file for each plan, `.row/rowtui/journal/<plan id>.jsonl`: a JSON object on each line, only
+ever appended to and fsynced, so that a process may be killed between any two steps. A line that
+was cut off by a crash is ignored, and the next one begins on a line of its own. Who carries out a
+plan holds a lock on its file; whoever settles it waits until that is free.
+
+Entries: `planned -> sending -> accepted | rejected | unknown`, then `abandoned` or `ended`.
+Source: slurm_rig 6.4, steps 1 and 4.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import read_bounded, sync_folder
+from rowtui.core.submission.model import JobRecord, JournalEntry, Plan, Step
+from rowtui.core.text import visible
+
+VERSION = 1
+LIMIT = 1 << 30
+ENDING = ".jsonl"
+
+
+class Journal:
+    """The journals of one project."""
+
+    def __init__(self, root: Path) -> None:
+        self.folder = root / ".row" / "rowtui" / "journal"
+
+    def append(self, entries: Iterable[JournalEntry]) -> None:
+        """Write entries down; they are on the disk when this returns.
+
+        Raises: RowtuiError if they cannot be: then nothing may be sent.
+        """
+        by_plan: dict[str, list[bytes]] = {}
+        for entry in entries:
+            by_plan.setdefault(entry.plan_id, []).append(_line(entry))
+        for plan_id, lines in by_plan.items():
+            try:
+                self._append(plan_id, b"".join(lines))
+            except OSError as error:
+                raise RowtuiError(
+                    f"cannot write the journal in {visible(str(self.folder))}: "
+                    f"{error.strerror or error}",
+                    "nothing is sent that could not be written down; free some space or mend "
+                    "the permissions, then try again",
+                ) from None
+
+    def entries(self, plan_id: str) -> list[JournalEntry]:
+        """All entries of a plan, oldest first; none if there is no journal of it."""
+        try:
+            data = read_bounded(self.folder / f"{plan_id}{ENDING}", LIMIT)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise RowtuiError(
+                f"cannot read the journal of plan {plan_id}: {error.strerror or error}"
+            ) from None
+        found = (_entry(line, plan_id) for line in data.split(b"\n") if line)
+        return [entry for entry in found if entry is not None]
+
+    def latest(self, plan_id: str) -> dict[str, JournalEntry]:
+        """The latest entry of each token of a plan."""
+        return {entry.token: entry for entry in self.entries(plan_id)}
+
+    def plan_ids(self) -> list[str]:
+        """The plans that have a journal, sorted."""
+        try:
+            names = os.listdir(self.folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return sorted(name.removesuffix(ENDING) for name in names if name.endswith(ENDING))
+
+    @contextlib.contextmanager
+    def hold(self, plan_id: str) -> Iterator[bool]:
+        """Hold a plan's journal for as long as this lasts; False: another process holds it.
+
+        The lock goes with the process that holds it. A file system without locks says True:
+        the fence in the job's script keeps jobs from running twice also then.
+        """
+        try:
+            fd = self._open(plan_id)
+        except OSError:
+            yield True
+            return
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                held = True
+            except BlockingIOError:
+                held = False
+            except OSError:
+                held = True
+            yield held
+        finally:
+            os.close(fd)
+
+    def _open(self, plan_id: str) -> int:
+        path = self.folder / f"{plan_id}{ENDING}"
+        flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
+        try:
+            return os.open(path, flags)
+        except FileNotFoundError:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            fd = os.open(path, flags | os.O_CREAT, 0o666)
+            sync_folder(self.folder)
+            return fd
+
+    def _append(self, plan_id: str, data: bytes) -> None:
+        fd = self._open(plan_id)
+        try:
+            size = os.fstat(fd).st_size
+            if size and os.pread(fd, 1, size - 1) != b"\n":
+                data = b"\n" + data  # somebody was cut off in the middle of a line
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _line(entry: JournalEntry) -> bytes:
+    # ASCII only: lone surrogates (bytes of names that are not UTF-8) survive as \udcff.
+    fields = {
+        "at": round(entry.at, 3),
+        "detail": entry.detail,
+        "job_id": entry.job_id,
+        "step": entry.step.value,
+        "token": entry.token,
+        "v": VERSION,
+    }
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+
+
+def _entry(line: bytes, plan_id: str) -> JournalEntry | None:
+    try:
+        fields = json.loads(line)
+    except ValueError:
+        return None  # cut off by a crash: what it would have said did not happen yet
+    if not isinstance(fields, dict):
+        return None
+    if fields.get("v") != VERSION:
+        raise RowtuiError(
+            f"the journal of plan {plan_id} was written by another version of rowtui",
+            "use that version until its jobs have ended",
+        )
+    try:
+        return _checked(fields, plan_id)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _checked(fields: Mapping[str, Any], plan_id: str) -> JournalEntry:
+    return JournalEntry(
+        token=str(fields["token"]),
+        plan_id=plan_id,
+        step=Step(fields["step"]),
+        at=float(fields["at"]),
+        job_id=int(fields["job_id"]),
+        detail=str(fields["detail"]),
+    )
+
+
+def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
+    """The jobs of a plan as its journal knows them, in the order of the plan.
+
+    `submitted_at` is when it was accepted; `detail` of an `ended` entry is `end_detail`'s.
+    """
+    latest: dict[str, JournalEntry] = {}
+    ids: dict[str, int] = {}
+    times: dict[str, float] = {}
+    for entry in entries:
+        latest[entry.token] = entry
+        if entry.job_id:
+            ids[entry.token] = entry.job_id
+        if entry.step in (Step.ACCEPTED, Step.UNKNOWN) or entry.token not in times:
+            times[entry.token] = entry.at
+    records = []
+    for job in plan.jobs:
+        last = latest.get(job.token)
+        step = last.step if last else Step.PLANNED
+        code, reason = (None, "")
+        if last is not None and step is Step.ENDED:
+            code, reason = read_end_detail(last.detail)
+        elif last is not None and step in (Step.REJECTED, Step.ABANDONED, Step.UNKNOWN):
+            reason = last.detail
+        job_id = ids.get(job.token, 0)
+        records.append(
+            JobRecord(
+                token=job.token,
+                plan_id=plan.id,
+                cluster=job.destination.cluster,
+                partition=job.destination.partition,
+                action=job.action,
+                directories=job.directories,
+                name=job.name,
+                step=step,
+                job_id=job_id,
+                submitted_at=times.get(job.token, 0.0),
+                log_path=job.log_path.replace("%j", str(job_id)) if job_id else job.log_path,
+                user=plan.user,
+                ended_at=last.at if last is not None and step is Step.ENDED else 0.0,
+                exit_code=code,
+                end_reason=reason,
+            )
+        )
+    return records
+
+
+def end_detail(exit_code: int | None, reason: str) -> str:
+    """The detail of an `ended` entry: the exit code, or `-`, and the reason, "" if it went well."""
+    return f"{'-' if exit_code is None else exit_code} {reason}".rstrip()
+
+
+def read_end_detail(detail: str) -> tuple[int | None, str]:
+    """The exit code (None: not known) and the reason of an `ended` entry."""
+    code, _, reason = detail.partition(" ")
+    return (int(code) if code.isdecimal() else None), reason
