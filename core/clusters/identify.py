@@ -1,0 +1,75 @@
+"""Which cluster this is, and why.
+
+Named by the user; else the first that identifies itself (the user's, then the built-in ones);
+else a Slurm cluster described from sinfo; else `local`. Unlike in Row the built-in `none` is only
+taken by name: an unknown login node must never run the jobs itself. Source: Row A7.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rowtui.core.clusters.builtin import LOCAL, NONE
+from rowtui.core.clusters.model import Cluster, Identified
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+
+def identify_cluster(
+    clusters: Sequence[Cluster],
+    environ: Mapping[str, str],
+    name: str | None,
+    describe_slurm: Callable[[], Cluster | None],
+) -> Identified:
+    """Decide which of `clusters` to use; `describe_slurm` is only called if it must be.
+
+    Raises: RowtuiError if there is no cluster called `name`.
+    """
+    if name is not None:
+        return _named(clusters, name)
+    considered: list[str] = []
+    for cluster in clusters:
+        matches, why = _identifies_itself(cluster, environ)
+        if matches:
+            return Identified(cluster, why, tuple(considered))
+        considered.append(f"{visible(cluster.name)}: {why}")
+    described = describe_slurm()
+    if described is not None:
+        return Identified(described, "described from sinfo", tuple(considered))
+    considered.append("slurm: this machine has no Slurm that answers")
+    local = next((cluster for cluster in clusters if cluster.name == LOCAL.name), LOCAL)
+    return Identified(local, "no other cluster was recognised", tuple(considered))
+
+
+def _named(clusters: Sequence[Cluster], name: str) -> Identified:
+    for cluster in clusters:
+        if cluster.name == name:
+            return Identified(cluster, "it was named")
+    import difflib
+
+    names = list(dict.fromkeys(cluster.name for cluster in clusters))
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    shown = ", ".join(f"'{visible(known)}'" for known in near or names)
+    hint = f"did you mean {shown}?" if near else f"the known clusters are {shown}"
+    raise RowtuiError(
+        f"cluster '{visible(name)}' not found",
+        f"{hint} `rowtui show cluster --all` shows all of them",
+    )
+
+
+def _identifies_itself(cluster: Cluster, environ: Mapping[str, str]) -> tuple[bool, str]:
+    identify = cluster.identify
+    if identify.by_environment is not None:
+        variable, wanted = identify.by_environment
+        found = environ.get(variable)
+        if found is None:
+            return False, f"{visible(variable)} is not set"
+        if found != wanted:
+            text = f"{visible(variable)} is '{visible(found)}', not '{visible(wanted)}'"
+            return False, text
+        return True, f"{visible(variable)} is '{visible(wanted)}'"
+    if not identify.always:
+        return False, "only taken by name"
+    if cluster is NONE or (cluster.name == NONE.name and cluster.source == NONE.source):
+        return False, "only taken by name: it would run the jobs here and now"
+    return True, f"`always = true` in {cluster.source}"

@@ -1,0 +1,265 @@
+"""clusters.toml and launchers.toml: the user's descriptions, before the built-in ones.
+
+Takes the environment (where the files are); gives clusters in the order of preference and the
+merged launchers. Nothing is merged between clusters of one name: the first is found first.
+Source: Row A7.1, A7.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.clusters.builtin import CLUSTERS, LAUNCHERS
+from rowtui.core.clusters.model import Cluster, Identify, Launcher, Launchers, Partition
+from rowtui.core.errors import InvalidFileError, Problem, RowtuiError
+from rowtui.core.files import read_bounded
+from rowtui.core.text import visible
+from rowtui.core.workflow.toml_file import TomlFile, TomlTable
+
+LARGEST_FILE = 16 << 20  # bytes
+
+_CLUSTER = ("name", "identify", "scheduler", "partition", "slurm_gpus_per_task", "submit_options")
+_LATER = ("ssh", "node_type", "poll")  # ours, in our own file: read elsewhere
+_COUNTS = (
+    "maximum_cpus_per_job",
+    "memory_per_cpu_mb",
+    "minimum_gpus_per_job",
+    "maximum_gpus_per_job",
+    "memory_per_gpu_mb",
+)
+_DIVISORS = (
+    "require_cpus_multiple_of",
+    "warn_cpus_not_multiple_of",
+    "cpus_per_node",
+    "require_gpus_multiple_of",
+    "warn_gpus_not_multiple_of",
+    "gpus_per_node",
+)
+_TEXTS = ("memory_per_cpu", "memory_per_gpu", "account_suffix")
+_PARTITION = ("name", *_COUNTS, *_DIVISORS, *_TEXTS, "prevent_auto_select")
+_LAUNCHER = ("executable", "gpus_per_process", "processes", "threads_per_process")
+
+
+class ClusterFile(NamedTuple):
+    """All clusters, the user's first, and what is wrong in the user's files.
+
+    A cluster with an error is left out; the others are usable.
+    """
+
+    clusters: tuple[Cluster, ...]
+    problems: tuple[Problem, ...] = ()
+
+    def named(self, name: str) -> Cluster | None:
+        """The first cluster with that name."""
+        return next((cluster for cluster in self.clusters if cluster.name == name), None)
+
+
+def row_config_folder(environ: Mapping[str, str]) -> Path | None:
+    """Where Row's own configuration is: below ROW_HOME, else below HOME."""
+    home = environ.get("ROW_HOME") or environ.get("HOME")
+    return Path(home) / ".config" / "row" if home else None
+
+
+def own_config_folder(environ: Mapping[str, str]) -> Path | None:
+    """Where rowtui's own configuration is: XDG_CONFIG_HOME, else ~/.config."""
+    folder = environ.get("XDG_CONFIG_HOME", "")
+    if folder.startswith("/"):  # the standard says: ignore relative ones
+        return Path(folder) / "rowtui"
+    home = environ.get("HOME")
+    return Path(home) / ".config" / "rowtui" if home else None
+
+
+def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
+    """The user's clusters (Row's file, then rowtui's), then the built-in ones. Never raises."""
+    clusters: list[Cluster] = []
+    problems: list[Problem] = []
+    for folder, own in ((row_config_folder(environ), False), (own_config_folder(environ), True)):
+        if folder is None:
+            continue
+        try:
+            file = _open(folder / "clusters.toml")
+        except InvalidFileError as error:
+            problems += error.problems
+            continue
+        if file is not None:
+            clusters += _clusters(file, own)
+            problems += file.problems
+    return ClusterFile((*clusters, *CLUSTERS), tuple(problems))
+
+
+def load_launchers(environ: Mapping[str, str]) -> Launchers:
+    """The built-in launchers with the user's in place of those of the same name and cluster.
+
+    Raises: InvalidFileError with every problem of launchers.toml.
+    """
+    merged = {name: dict(by_cluster) for name, by_cluster in LAUNCHERS.items()}
+    folder = row_config_folder(environ)
+    file = None if folder is None else _open(folder / "launchers.toml")
+    if file is not None:
+        for name, by_cluster in _launchers(file).items():
+            entry = merged.setdefault(name, {})
+            entry.update(by_cluster)
+            if "none" in by_cluster and "local" not in by_cluster:
+                entry["local"] = by_cluster["none"]  # the same machine
+            if "default" not in entry:
+                hint = f"add [{visible(name)}.default]"
+                file.problem((name,), f"the launcher '{visible(name)}' has no `default`", hint)
+        file.raise_if_errors()
+    return Launchers(merged)
+
+
+def _open(path: Path) -> TomlFile | None:
+    shown = visible(str(path))
+    try:
+        return TomlFile(read_bounded(path, LARGEST_FILE), shown)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        problem = Problem(shown, 0, 0, f"cannot be read: {error.strerror}")
+        raise InvalidFileError((problem,)) from None
+    except InvalidFileError:
+        raise
+    except RowtuiError as error:  # not a regular file, too large
+        raise InvalidFileError((Problem(shown, 0, 0, error.message),)) from None
+
+
+def _clusters(file: TomlFile, own: bool) -> list[Cluster]:
+    file.top.only(("cluster",))
+    found = []
+    for table in file.top.tables("cluster") or ():
+        before = _errors(file)
+        cluster = _cluster(table, own)
+        if cluster is not None and _errors(file) == before:
+            found.append(cluster)
+    return found
+
+
+def _errors(file: TomlFile) -> int:
+    return sum(problem.severity == "error" for problem in file.problems)
+
+
+def _cluster(table: TomlTable, own: bool) -> Cluster | None:
+    if own:
+        for key in table:
+            if key not in _CLUSTER and key not in _LATER:
+                table.problem(key, f"unknown key `{visible(key)}` is ignored", "", "warning")
+    else:
+        table.only(_CLUSTER)
+    for key in ("name", "identify", "scheduler", "partition"):
+        if key not in table:
+            table.problem((), f"the cluster is missing `{key}`")
+    name = _line(table, "name")
+    identify = _identify(table)
+    scheduler = _scheduler(table, own)
+    partitions = [_partition(element, own) for element in table.tables("partition") or ()]
+    options = table.strings("submit_options") or ()
+    if any(_has_control(option) for option in options):
+        table.problem("submit_options", "`submit_options` has control characters")
+    gpus = _line(table, "slurm_gpus_per_task")
+    if name is None or identify is None or scheduler is None:
+        return None
+    good = tuple(partition for partition in partitions if partition is not None)
+    gpus = "--gpus-per-task=" if gpus is None else gpus
+    return Cluster(name, identify, scheduler, good, options, gpus, table.file.file)
+
+
+def _scheduler(table: TomlTable, own: bool) -> str | None:
+    if not own and table.values.get("scheduler") == "local":
+        hint = "Row does not know it: describe the cluster in ~/.config/rowtui/clusters.toml"
+        table.problem("scheduler", "`scheduler` cannot be 'local' in Row's file", hint)
+        return None
+    return table.choice("scheduler", ("bash", "slurm", "local") if own else ("bash", "slurm"))
+
+
+def _identify(cluster: TomlTable) -> Identify | None:
+    table = cluster.table("identify")
+    key = table.exactly_one(("by_environment", "always")) if table is not None else None
+    if table is None or key is None:
+        return None
+    if key == "always":
+        always = table.boolean(key)
+        return None if always is None else Identify(always=always)
+    pair = table.strings(key)
+    if pair is None:
+        return None
+    if len(pair) != 2:
+        table.problem(key, f"`{key}` must have 2 strings, a variable and its value")
+        return None
+    return Identify((pair[0], pair[1]))
+
+
+def _partition(table: TomlTable, own: bool) -> Partition | None:
+    if own:
+        for key in table:
+            if key not in _PARTITION and key not in _LATER:
+                table.problem(key, f"unknown key `{visible(key)}` is ignored", "", "warning")
+    else:
+        table.only(_PARTITION)
+    if "name" not in table:
+        table.problem((), "the partition is missing `name`")
+    name = _line(table, "name")
+    counts = {key: table.integer(key) for key in _COUNTS}
+    divisors = {key: table.integer(key, at_least=1) for key in _DIVISORS}
+    texts = {key: _line(table, key) for key in _TEXTS}
+    manual = table.boolean("prevent_auto_select") or False
+    if name is None:
+        return None
+    return Partition(
+        name=name,
+        maximum_cpus_per_job=counts["maximum_cpus_per_job"],
+        require_cpus_multiple_of=divisors["require_cpus_multiple_of"],
+        warn_cpus_not_multiple_of=divisors["warn_cpus_not_multiple_of"],
+        memory_per_cpu=texts["memory_per_cpu"],
+        memory_per_cpu_mb=counts["memory_per_cpu_mb"],
+        cpus_per_node=divisors["cpus_per_node"],
+        minimum_gpus_per_job=counts["minimum_gpus_per_job"],
+        maximum_gpus_per_job=counts["maximum_gpus_per_job"],
+        require_gpus_multiple_of=divisors["require_gpus_multiple_of"],
+        warn_gpus_not_multiple_of=divisors["warn_gpus_not_multiple_of"],
+        memory_per_gpu=texts["memory_per_gpu"],
+        memory_per_gpu_mb=counts["memory_per_gpu_mb"],
+        gpus_per_node=divisors["gpus_per_node"],
+        prevent_auto_select=manual,
+        account_suffix=texts["account_suffix"],
+    )
+
+
+def _line(table: TomlTable, key: str) -> str | None:
+    """A string of one line: it goes into the header of a script."""
+    text = table.string(key)
+    if text is not None and _has_control(text):
+        table.problem(key, f"`{key}` has control characters")
+        return None
+    return text
+
+
+def _has_control(text: str) -> bool:
+    return any(ord(char) < 0x20 or ord(char) == 0x7F for char in text)
+
+
+def _launchers(file: TomlFile) -> dict[str, dict[str, Launcher]]:
+    found: dict[str, dict[str, Launcher]] = {}
+    for name in file.top:
+        by_cluster = file.top.table(name)
+        for cluster in by_cluster or ():
+            table = by_cluster.table(cluster) if by_cluster is not None else None
+            if table is not None:
+                found.setdefault(name, {})[cluster] = _launcher(table)
+            else:
+                hint = f"write [{visible(name)}.default] above it"
+                file.problems[-1] = file.problems[-1]._replace(hint=hint)
+        if by_cluster is not None and not by_cluster.values:
+            found.setdefault(name, {})
+    return found
+
+
+def _launcher(table: TomlTable) -> Launcher:
+    table.only(_LAUNCHER)
+    return Launcher(
+        table.string("executable"),
+        table.string("processes"),
+        table.string("threads_per_process"),
+        table.string("gpus_per_process"),
+    )

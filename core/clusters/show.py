@@ -1,0 +1,134 @@
+"""Clusters and launchers as the TOML text that Row 1.1 prints, to the byte.
+
+Launchers come in the order of their names, which Row leaves to chance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rowtui.core.clusters.model import Cluster, Launcher, Launchers, Partition
+
+_PARTITION_KEYS = (
+    "name",
+    "maximum_cpus_per_job",
+    "require_cpus_multiple_of",
+    "warn_cpus_not_multiple_of",
+    "memory_per_cpu",  # Row 0.3's spelling
+    "memory_per_cpu_mb",
+    "cpus_per_node",
+    "minimum_gpus_per_job",
+    "maximum_gpus_per_job",
+    "require_gpus_multiple_of",
+    "warn_gpus_not_multiple_of",
+    "memory_per_gpu",
+    "memory_per_gpu_mb",
+    "gpus_per_node",
+    "prevent_auto_select",
+    "account_suffix",
+)
+_LAUNCHER_KEYS = ("executable", "gpus_per_process", "processes", "threads_per_process")
+
+
+def cluster_toml(cluster: Cluster) -> str:
+    """One cluster, as `show cluster` prints it."""
+    return _cluster(cluster, "")
+
+
+def clusters_toml(clusters: Iterable[Cluster]) -> str:
+    """Several clusters, as `show cluster --all` prints them."""
+    return "\n".join("[[cluster]]\n" + _cluster(cluster, "cluster.") for cluster in clusters)
+
+
+def launchers_toml(launchers: Launchers, cluster: str | None = None) -> str:
+    """The launchers as they are on one cluster, or all of them (`cluster` is None, `--all`)."""
+    tables = []
+    for name, by_cluster in sorted(launchers.by_name.items()):
+        if cluster is not None:
+            launcher = launchers.find(name, cluster)
+            if launcher is not None:
+                tables.append(f"[{_key(name)}]\n" + _launcher(launcher))
+            continue
+        places = sorted(by_cluster, key=lambda key: (key != "default", key))
+        tables += [
+            f"[{_key(name)}.{_key(where)}]\n" + _launcher(by_cluster[where]) for where in places
+        ]
+    return "\n".join(tables)
+
+
+def _cluster(cluster: Cluster, prefix: str) -> str:
+    identify = cluster.identify
+    if identify.by_environment is not None:
+        identified = f"by_environment = {_array(identify.by_environment)}"
+    else:
+        identified = f"always = {_value(identify.always)}"
+    empty = "" if cluster.partitions else "partition = []\n"
+    return (
+        f"name = {_string(cluster.name)}\n"
+        f"scheduler = {_string(cluster.scheduler)}\n{empty}"
+        f"slurm_gpus_per_task = {_string(cluster.slurm_gpus_per_task)}\n"
+        f"submit_options = {_array(cluster.submit_options)}\n"
+        f"\n[{prefix}identify]\n{identified}\n"
+    ) + "".join(_partition(partition, prefix) for partition in cluster.partitions)
+
+
+def _partition(partition: Partition, prefix: str) -> str:
+    lines = [f"\n[[{prefix}partition]]\n"]
+    for key in _PARTITION_KEYS:
+        value = getattr(partition, key)
+        if value is not None:
+            lines.append(f"{key} = {_value(value)}\n")
+    return "".join(lines)
+
+
+def _launcher(launcher: Launcher) -> str:
+    values = ((key, getattr(launcher, key)) for key in _LAUNCHER_KEYS)
+    return "".join(f"{key} = {_string(value)}\n" for key, value in values if value is not None)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else _string(str(value))
+
+
+def _array(values: tuple[str, ...]) -> str:
+    if len(values) < 2:
+        return "[" + "".join(_string(value) for value in values) + "]"
+    return "[\n" + "".join(f"    {_string(value)},\n" for value in values) + "]"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _string(name)
+
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+
+
+def _string(text: str) -> str:
+    """A TOML string in the plainest form that can hold it, as the Rust library chooses it."""
+    newline = "\n" in text
+    control = _CONTROL.search(text) is not None
+    start = "\n" if newline else ""
+    if not (control or newline):
+        if '"' not in text and "\\" not in text:
+            return f'"{text}"'
+        if "'" not in text:
+            return f"'{text}'"
+    if not control:
+        if "\\" not in text and '"""' not in text:
+            return f'"""{start}{text}"""'
+        if "'''" not in text:
+            return f"'''{start}{text}'''"
+    escaped = "".join(_ESCAPES.get(char) or _escaped(char) for char in text)
+    if newline:
+        return f'"""\n{escaped}"""'
+    return '"' + escaped.replace("\n", "\\n") + '"'
+
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
+
+
+def _escaped(char: str) -> str:
+    return f"\\u{ord(char):04X}" if _CONTROL.fullmatch(char) else char
