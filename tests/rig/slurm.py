@@ -101,8 +101,9 @@ class SlurmCluster:
         for node in nodes:
             (self.folder / "spool" / node.name).mkdir(parents=True)
         self._write_configuration(partitions, settings or {})
+        self.nodes: dict[str, Daemon] = {}
         self.controller = self._start_controller(fresh=True)
-        self._slurmds = [self._start_node(node) for node in nodes]
+        self.nodes = {node.name: self._start_node(node) for node in nodes}
         self._wait_for_idle_nodes()
 
     @property
@@ -180,9 +181,9 @@ class SlurmCluster:
         self.controller.kill()
         self.controller = self._start_controller(fresh=False)
         # A slurmd that starts reports at once; one that runs is asked after about five seconds.
-        for number, node in enumerate(self._nodes):
-            self._slurmds[number].kill()
-            self._slurmds[number] = self._start_node(node)
+        for node in self._nodes:
+            self.nodes[node.name].kill()
+            self.nodes[node.name] = self._start_node(node)
         self._wait_for_idle_nodes()
 
     def clean(self) -> None:
@@ -191,11 +192,11 @@ class SlurmCluster:
             self.continue_controller()
         else:
             self.restart_controller()
-        for number, node in enumerate(self._nodes):
-            if self._slurmds[number].alive:
-                self._slurmds[number].go_on()
+        for node in self._nodes:
+            if self.nodes[node.name].alive:
+                self.nodes[node.name].go_on()
             else:
-                self._slurmds[number] = self._start_node(node)
+                self.nodes[node.name] = self._start_node(node)
         if self.run("squeue -h").stdout:
             self.run(f"scancel -u {self.user}")
             wait_until(lambda: not self.run("squeue -h").stdout, "the queue to empty", every=0.05)
@@ -227,7 +228,7 @@ class SlurmCluster:
 
     def _wait_for_idle_nodes(self) -> None:
         def idle() -> bool:
-            for daemon in self._slurmds:
+            for daemon in self.nodes.values():
                 if not daemon.alive:
                     raise RigError(f"a slurmd died: {daemon.words()}")
             states = self.run("sinfo -h -N -o %N=%t", check=False).stdout.split()
@@ -235,7 +236,6 @@ class SlurmCluster:
                 re.fullmatch(r"\w+=(idle|mix|alloc|plnd)", state) for state in states
             )
 
-        self._slurmds: list[Daemon] = getattr(self, "_slurmds", [])
         wait_until(idle, "the nodes to be idle", every=0.02)
 
     def _write_configuration(

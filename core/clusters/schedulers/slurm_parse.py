@@ -109,39 +109,41 @@ class QueueForm:
         if head.strip():
             raise UnreadableError(head.strip()[:REASON_LIMIT])
         gap = f"{self.mark}|"
-        known: dict[str, int | None] = {}  # thousands of jobs share a few time limits
-        states: dict[tuple[str, str], JobState] = {}
+        known: dict[str, _Facts] = {}  # thousands of jobs wait for one reason
         jobs = []
         try:
             for record in records:
                 fields, comment, name = record.split(gap)
-                number, word, elapsed, limit, start, partition, nodes, reason = fields.split("|", 7)
-                state = states.get((word, reason))
-                if state is None:
-                    state = states[word, reason] = job_state(word, reason)
-                if elapsed not in known:
-                    known[elapsed] = seconds_of(elapsed)
-                if limit not in known:
-                    known[limit] = seconds_of(limit)
-                waits = state is JobState.PENDING or state is JobState.HELD
-                jobs.append(
-                    Job(
-                        int(number),
-                        state,
-                        name[:-1] if name.endswith("\n") else name,
-                        token_of(comment),
-                        _reason(word, reason),
-                        partition,
-                        known[elapsed],
-                        known[limit],
-                        nodes,
-                        int(start) if waits and start.isdigit() else None,
-                        0 if state is JobState.COMPLETED else None,
-                    )
-                )
+                number, _, rest = fields.partition("|")
+                facts = known.get(rest)
+                if facts is None:
+                    facts = known[rest] = _facts(rest)
+                if name.endswith("\n"):
+                    name = name[:-1]
+                jobs.append(Job(int(number), facts[0], name, token_of(comment), *facts[1:]))
         except ValueError as error:
             raise UnreadableError(str(error)[:REASON_LIMIT]) from error
         return jobs
+
+
+# state, reason, partition, elapsed, limit, nodes, start_estimate, exit_code: the fields of Job
+_Facts = tuple[JobState, str, str, int | None, int | None, str, int | None, int | None]
+
+
+def _facts(fields: str) -> _Facts:
+    word, elapsed, limit, start, partition, nodes, reason = fields.split("|", 6)
+    state = job_state(word, reason)
+    waits = state in (JobState.PENDING, JobState.HELD)
+    return (
+        state,
+        _reason(word, reason),
+        partition,
+        seconds_of(elapsed),
+        seconds_of(limit),
+        nodes,
+        int(start) if waits and start.isdigit() else None,
+        0 if state is JobState.COMPLETED else None,
+    )
 
 
 def _reason(word: str, reason: str) -> str:

@@ -282,7 +282,10 @@ async def test_a_submission_to_a_frozen_controller_is_unknown_and_found_when_it_
 ) -> None:
     job = spec(frozen, "true", "--hold")
     answer, found, snapshot, cancelled = await asyncio.gather(
-        scheduler.submit(job), scheduler.find(job.token), scheduler.queue(), scheduler.cancel([999_999])
+        scheduler.submit(job),
+        scheduler.find(job.token),
+        scheduler.queue(),
+        scheduler.cancel([999_999]),
     )
     assert answer == OutcomeUnknown("Socket timed out on send/recv operation")
     assert found is None

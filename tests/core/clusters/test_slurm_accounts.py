@@ -1,0 +1,82 @@
+"""Jobs that left the queue, on sites that keep accounts: sacct's recorded answers.
+
+No database runs here, so a transport gives the recorded rows in the form that was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.slurm import ACCOUNT_BATCH, SlurmScheduler
+
+ROWS = Path(__file__).with_name("samples").joinpath("sacct.txt").read_text().splitlines()[1:]
+DATABASE_DOWN = b"sacct: error: Problem talking to the database: Connection refused\n"
+NO_ACCOUNTS = b"Slurm accounting storage is disabled\n"
+
+
+class Site:
+    """An empty queue, and accounts."""
+
+    def __init__(
+        self, rows: Sequence[str] = ROWS, error: bytes = b"", trouble: Trouble | None = None
+    ) -> None:
+        self.rows = rows
+        self.error = error
+        self.trouble = trouble
+        self.asked: list[tuple[str, ...]] = []
+
+    async def run(self, argv: Sequence[str], **_: object) -> CommandResult:
+        if argv[0] == "squeue":
+            return CommandResult(tuple(argv), 0)
+        self.asked.append(tuple(argv))
+        if self.trouble:
+            return CommandResult(tuple(argv), None, trouble=self.trouble)
+        if self.error:
+            return CommandResult(tuple(argv), 1, stderr=self.error)
+        mark = next(word for word in argv if word.startswith("--delimiter=")).split("=", 1)[1]
+        text = "".join(row.replace("|", mark) + "\n" for row in self.rows)
+        return CommandResult(tuple(argv), 0, text.encode())
+
+
+async def test_jobs_that_left_the_queue_end_as_the_accounts_say() -> None:
+    scheduler = SlurmScheduler("alpha", Site())
+    snapshot = await scheduler.queue([3, 6, 77])
+    assert not snapshot.error
+    assert [(job.id, job.state, job.exit_code, job.exit_signal) for job in snapshot.jobs] == [
+        (3, JobState.FAILED, 4, None),
+        (6, JobState.FAILED, None, 9),
+    ]
+
+
+async def test_thousands_of_ids_never_make_one_command_line() -> None:
+    site = Site()
+    await SlurmScheduler("alpha", site).queue(range(10_000_000, 10_015_000))
+    assert len(site.asked) == 15_000 // ACCOUNT_BATCH
+    assert max(len(word) for argv in site.asked for word in argv) < 100_000
+
+
+async def test_a_database_that_is_down_leaves_jobs_unknown_not_missing() -> None:
+    scheduler = SlurmScheduler("alpha", Site(error=DATABASE_DOWN))
+    snapshot = await scheduler.queue([3])
+    assert [(job.id, job.state) for job in snapshot.jobs] == [(3, JobState.UNKNOWN)]
+    assert await scheduler.find("token") is None
+
+
+@pytest.mark.parametrize("site", [Site(error=NO_ACCOUNTS), Site(trouble=Trouble.NOT_STARTED)])
+async def test_a_site_without_accounts_is_asked_once(site: Site) -> None:
+    scheduler = SlurmScheduler("alpha", site)
+    for _ in range(3):
+        assert (await scheduler.queue([3])).jobs == ()
+        assert await scheduler.find("token") == ()
+    assert len(site.asked) == 1
+
+
+async def test_a_lost_submission_is_found_in_the_accounts_by_its_submit_line() -> None:
+    row = "|sbatch --parsable --comment=rowtui:lost-1|j|None|COMPLETED|0:0|1|10|cpu|n1|21"
+    found = await SlurmScheduler("alpha", Site([*ROWS, row])).find("lost-1")
+    assert found is not None
+    assert [(job.id, job.token, job.state) for job in found] == [(21, "lost-1", JobState.COMPLETED)]

@@ -1,0 +1,102 @@
+"""The rig keeps its promises: quick, private, and gone with its owner, however that ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.rig.keeper import descendants
+from tests.rig.processes import RigError, process_state, require, wait_until
+from tests.rig.slurm import SlurmCluster
+
+ROOT = Path(__file__).parents[2]
+OWNER = """
+import sys, time
+from tests.rig.slurm import Node, start_slurm
+partition = "PartitionName=p Nodes=n1 Default=YES"
+rig = start_slurm(nodes=(Node("n1", 4, 8000),), partitions=(partition,))
+job = rig.cluster.submit("setsid sleep 300 & setsid sleep 300 & sleep 300")
+rig.cluster.wait_for(job, "RUNNING")
+print(rig.keeper.folder, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.slurm
+def test_daemons_jobs_and_folder_are_gone_when_the_owner_is_killed() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as owner:
+        assert owner.stdout is not None
+        folder = Path(owner.stdout.readline().strip())
+        assert folder.is_dir()
+        wait_until(lambda: len(descendants(owner.pid)) >= 8, "the job's processes")
+        pids = descendants(owner.pid)
+        owner.send_signal(signal.SIGKILL)
+    wait_until(lambda: not any(process_state(pid) for pid in pids), "every process to be gone")
+    wait_until(lambda: not folder.exists(), "the folder to be gone")
+
+
+@pytest.mark.slurm
+def test_by_hand_it_prints_what_to_export_and_an_interrupt_ends_it() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.rig"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as rig:
+        assert rig.stdout is not None
+        assert "is up after" in rig.stdout.readline()
+        match = re.fullmatch(r"export SLURM_CONF=(/\S+)\n", rig.stdout.readline())
+        assert match is not None
+        env = {**os.environ, "SLURM_CONF": match.group(1)}
+        assert b"is UP" in subprocess.check_output(["scontrol", "ping"], env=env)
+        rig.send_signal(signal.SIGINT)
+        assert rig.wait(20) == 0
+    assert not Path(match.group(1)).exists()
+
+
+@pytest.mark.slurm
+def test_every_port_is_on_loopback(slurm: SlurmCluster) -> None:
+    daemons = [slurm.controller, *slurm.nodes.values()]
+    inodes = {
+        match.group(1)
+        for daemon in daemons
+        for link in Path(f"/proc/{daemon.pid}/fd").iterdir()
+        if link.exists() and (match := re.fullmatch(r"socket:\[(\d+)\]", os.readlink(link)))
+    }
+    listening = [
+        fields[1].split(":")[0]
+        for table in ("tcp", "tcp6")
+        for fields in map(str.split, Path(f"/proc/net/{table}").read_text().splitlines()[1:])
+        if fields[3] == "0A" and fields[9] in inodes
+    ]
+    assert listening == ["0100007F"] * len(daemons)
+
+
+@pytest.mark.slurm
+def test_after_a_crash_of_the_controller_and_of_a_node_the_cluster_works_again(
+    slurm: SlurmCluster,
+) -> None:
+    job = slurm.submit("sleep 300")
+    slurm.wait_for(job, "RUNNING")
+    slurm.kill_controller()
+    slurm.nodes["n1"].kill()
+    slurm.clean()
+    assert slurm.run("squeue -h").stdout == ""
+    slurm.wait_for(slurm.submit("true"), "COMPLETED")
+
+
+def test_missing_programs_are_named_with_the_packages_that_have_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tests.rig.processes.shutil.which", lambda *_, **__: None)
+    with pytest.raises(RigError) as caught:
+        require("slurmctld", "munged", "squeue")
+    assert str(caught.value).splitlines() == [
+        "slurmctld, munged, squeue missing: "
+        "apt-get install --no-install-recommends munge slurm-client slurmctld"
+    ]
