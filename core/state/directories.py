@@ -52,6 +52,7 @@ class StoredDirectories:
         folder: Path | None = None,
         packed: bytes = b"",
         unwritten: Mapping[str, bytes] | None = None,
+        nameless_set: DirectorySet | None = None,
     ) -> None:
         """Files are in `folder`, but for `packed` (the cache file) and segments in memory."""
         self.file = file
@@ -64,7 +65,7 @@ class StoredDirectories:
         self._container: Container | None = None
         self._names: NameTable | None = None
         self._all: list[str] | None = None
-        self._nameless: DirectorySet | None = None
+        self._nameless = nameless_set
         self._segments: dict[str, memoryview] = {}
         self._layout: tuple[tuple[Segment, ...], list[int]] | None = None
         self._columns: dict[str, RankColumn] = {}

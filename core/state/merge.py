@@ -12,12 +12,15 @@ import secrets
 import sys
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rowtui.core.state.container import pack
 from rowtui.core.state.directories import NO_VALUE, Segment, Stamp, StoredDirectories
 from rowtui.core.state.model import DirectorySet, bit_set
 from rowtui.core.state.names import NameTable, Remap, merge_names, remap
+
+if TYPE_CHECKING:
+    from rowtui.core.state.columns import RankColumn
 
 # Values are rewritten into one file when this many pile up, when more than this share of them is
 # dead, or when all of them are so few that it costs nothing.
@@ -55,7 +58,13 @@ def build_directories(
 ) -> StoredDirectories:
     """The directories of a first reading. `pointers`: those whose columns are stored."""
     made, _ = merge_directories(
-        empty_directories(), (), names, found, value_file, pointers, generation
+        empty_directories(),
+        (),
+        names,
+        found,
+        value_file=value_file,
+        pointers=pointers,
+        generation=generation,
     )
     return made
 
@@ -65,9 +74,10 @@ def merge_directories(
     vanished: Collection[bytes],
     names: Sequence[bytes],
     found: Found,
+    *,
     value_file: str | None,
-    pointers: Sequence[str],
-    generation: int,
+    pointers: Sequence[str] = (),
+    generation: int = 1,
 ) -> tuple[StoredDirectories, Remap]:
     """`old` without `vanished`, with what was `found` in `names` (new, or read again).
 
@@ -101,8 +111,12 @@ def merge_directories(
         "stamp_size": memoryview(cells.lengths).cast("B"),
         "reasons": _packed_reasons(reasons),
     }
-    for at, pointer in enumerate(pointers):
-        sections[f"column{at}"] = _column(old, mapping, found, where, bad_set, pointer, len(table))
+    placed = [(to, at) for at, to in where.items() if to is not None]
+    pointed = _pointed_to(found, placed, bad_set, pointers)
+    for index, pointer in enumerate(pointers):
+        sections[f"column{index}"] = _column(
+            old.column(pointer), mapping, placed, pointed[pointer], len(table)
+        )
     meta = {
         "kind": "dirs",
         "order": sys.byteorder,
@@ -214,37 +228,45 @@ class _Cells:
         return segments, {name: data}
 
 
-def _column(
-    old: StoredDirectories,
-    mapping: Remap,
+def _pointed_to(
     found: Found,
-    where: Mapping[int, int | None],
+    fresh: Sequence[tuple[int, int]],
     bad_set: DirectorySet,
-    pointer: str,
-    count: int,
-) -> bytes:
-    """The column of a pointer: old ranks are translated, only new values are looked at."""
+    pointers: Sequence[str],
+) -> dict[str, list[Any]]:
+    """What each pointer points to in the values just read, each parsed once."""
+    pointed: dict[str, list[Any]] = {pointer: [] for pointer in pointers}
+    if not pointers:
+        return pointed
     import orjson
-    from rowtui.core.state.columns import RankColumn, rank_values
     from rowtui.core.values import MISSING, resolve
 
-    before = old.column(pointer)
-    fresh = [(to, at) for at, to in where.items() if to is not None]
-    again = {to for to, _ in fresh}
+    lists = tuple(pointed.items())
+    for to, at in fresh:
+        raw = found.raw[at]
+        value = None if raw is None else orjson.loads(raw)
+        for pointer, into in lists:
+            into.append(MISSING if bad_set >> to & 1 else resolve(value, pointer))
+    return pointed
+
+
+def _column(
+    before: RankColumn,
+    mapping: Remap,
+    fresh: Sequence[tuple[int, int]],
+    pointed: Sequence[Any],
+    count: int,
+) -> bytes:
+    """The column of a pointer: old ranks are translated, only new values are ranked."""
+    from rowtui.core.state.columns import rank_values
+
     moved = array("I", b"\xff" * (4 * count))
     for start, stop, new in mapping.runs:
         moved[new : new + stop - start] = array("I", before.codes[start:stop])
-    for to in again:
+    for to, _ in fresh:
         moved[to] = NO_VALUE
-    used = sorted({code for code in set(moved) if code < before.missing})
-    values: list[Any] = [before.distinct[code] for code in used]
-    for to, at in fresh:
-        raw = found.raw[at]
-        if bad_set >> to & 1:
-            values.append(MISSING)
-        else:
-            values.append(resolve(None if raw is None else orjson.loads(raw), pointer))
-    ranked = rank_values(pointer, values)
+    used = sorted(code for code in set(moved) if code < before.missing)
+    ranked = rank_values(before.pointer, [*(before.distinct[code] for code in used), *pointed])
     translated = dict(zip(used, ranked.codes, strict=False))
     translated[before.missing] = ranked.missing
     translated[NO_VALUE] = ranked.missing
@@ -252,7 +274,7 @@ def _column(
     for (to, _), code in zip(fresh, ranked.codes[len(used) :], strict=True):
         codes[to] = code
     narrow = array("H" if ranked.missing <= 0xFFFF else "I", codes)
-    return RankColumn(pointer, narrow, ranked.distinct, ranked.mixed).to_bytes()
+    return type(before)(before.pointer, narrow, ranked.distinct, ranked.mixed).to_bytes()
 
 
 def _still_unwritten(old: StoredDirectories, segments: Sequence[Segment]) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ import struct
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from json.encoder import encode_basestring  # type: ignore[attr-defined]
+from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -31,7 +31,14 @@ from rowtui.core.state.postcard import (
     encode_names,
     encode_submitted,
 )
-from rowtui.core.state.stored import Identity, JobKey, RowFiles, Stored, identity_of
+from rowtui.core.state.stored import (
+    Identity,
+    JobKey,
+    RowFiles,
+    Stored,
+    exported_jobs,
+    identity_of,
+)
 from rowtui.core.text import visible
 
 # A project with more directories than this that Row never opened keeps no copies for Row: they
@@ -245,24 +252,22 @@ class Due(NamedTuple):
     directories: bool
 
 
-def due(root: Path, stored: Stored) -> Due:
-    """What must be written for Row to agree. Reads no file."""
+def due(stored: Stored) -> Due:
+    """What must be written for Row to agree. Reads no file, compares no job."""
     row, state = stored.row, stored.state
     small = len(stored.directories) < EXPORT_BELOW
-    wanted = exported_completed(stored)
-    jobs = exported_jobs(stored)
     return Due(
         completed=(row.completed_identity is not None or small)
-        and (row.completed_identity is None or _differ(wanted, row.completed)),
-        submitted=_differ(jobs, row.submitted),
+        and (row.completed_identity is None or _differ(exported_completed(stored), row.completed)),
+        submitted=row.submitted_due,
         directories=(row.directories_identity is not None or small)
         and (row.directories_identity is None or row.directories != _version(stored))
         and bool(state.directories or row.directories_identity),
     )
 
 
-def _differ(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
-    return any((ours.get(action) or 0) != (theirs.get(action) or 0) for action in {*ours, *theirs})
+def _differ(ours: Mapping[str, DirectorySet], theirs: Mapping[str, DirectorySet]) -> bool:
+    return any(ours.get(action, 0) != theirs.get(action, 0) for action in {*ours, *theirs})
 
 
 def _version(stored: Stored) -> str:
@@ -271,26 +276,10 @@ def _version(stored: Stored) -> str:
 
 def exported_completed(stored: Stored) -> dict[str, DirectorySet]:
     """What completed.postcard should hold: every action of the workflow, names that are UTF-8."""
-    held = ~_nameless(stored)
-    return {action: members & held for action, members in stored.state.completed.items()}
-
-
-def exported_jobs(stored: Stored) -> dict[str, dict[int, JobKey]]:
-    """What submitted.postcard should hold: jobs with an id, of actions of the workflow."""
-    nameless = _nameless(stored)
-    jobs: dict[str, dict[int, JobKey]] = {}
-    for action, records in stored.state.submitted.items():
-        if action in stored.state.completed:
-            jobs[action] = {
-                at: (job.cluster, job.job_id)
-                for at, job in records.items()
-                if job.job_id and not nameless >> at & 1
-            }
-    return jobs
-
-
-def _nameless(stored: Stored) -> DirectorySet:
-    return stored.directories.nameless_set
+    nameless = stored.directories.nameless_set
+    if not nameless:
+        return dict(stored.state.completed)
+    return {action: members & ~nameless for action, members in stored.state.completed.items()}
 
 
 class Written(NamedTuple):

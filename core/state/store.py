@@ -26,7 +26,7 @@ from rowtui.core.state.container import Container, CorruptCacheError
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.merge import empty_directories
 from rowtui.core.state.model import State
-from rowtui.core.state.stored import Stored, pack_stored, unpack_stored
+from rowtui.core.state.stored import Stored, pack_stored, unpack_stored, with_submitted_due
 from rowtui.core.text import visible
 
 # What is no longer current is kept this long, and for this many generations: whichever is longer.
@@ -75,6 +75,7 @@ class Store:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.folder = root / ".row" / "rowtui"
+        self.unsaved = False  # whether `load` gives records that are only in memory
         self._last: Stored | None = None
 
     def load(self) -> View:
@@ -107,6 +108,14 @@ class Store:
             published = self.publish(view, after)
             if published is not None:
                 return published
+
+    def keep_unsaved(self, view: View, stored: Stored) -> Stored:
+        """Hold records that could not be saved in memory; `load` gives them until others commit."""
+        generation = view.stored.state.generation if view.stored else 0
+        state = replace(stored.state, generation=generation)
+        self._last = replace(stored, state=state)
+        self.unsaved = True
+        return self._last
 
     def begin(self) -> Stored:
         """Records of nothing, for a project that has none; not saved yet."""
@@ -153,10 +162,11 @@ class Store:
         return self.folder / f"orders.{ours}.{digest}.bin"
 
     def _load(self) -> View:
+        unsaved = self._last if self.unsaved else None
         try:
             files = frozenset(os.listdir(self.folder))
         except (FileNotFoundError, NotADirectoryError):
-            return View(None)
+            return View(unsaved)
         except OSError as error:
             raise RowtuiError(
                 f"the records in {visible(str(self.folder))} cannot be read: {error.strerror}",
@@ -183,9 +193,9 @@ class Store:
                     "you need read permission on the project's .row folder",
                 ) from None
             stored = self._checked(stored, damaged)
-            self._last = stored
+            self._last, self.unsaved = stored, False
             return View(stored, highest, tuple(damaged), files, tuple(notices))
-        return View(None, highest, tuple(damaged), files, tuple(notices))
+        return View(unsaved, highest, tuple(damaged), files, tuple(notices))
 
     @staticmethod
     def _checked(stored: Stored, damaged: Collection[str]) -> Stored:
@@ -205,7 +215,7 @@ class Store:
                 os.rename(self.folder / file, self.folder / f"{file}.damaged")
         generation = view.highest + 1
         created = self._write_directories(after.directories)
-        after = self._with_retired(view, after, generation)
+        after = with_submitted_due(self._with_retired(view, after, generation), view.stored)
         try:
             published = publish_new(
                 self.folder / f"done.{generation}.rtc", pack_stored(after, generation)
@@ -226,9 +236,10 @@ class Store:
                 directories.bad_set,
                 directories.pointers,
                 folder=self.folder,
+                nameless_set=directories.nameless_set,
             )
         state = replace(after.state, generation=generation, directories=directories)
-        self._last = replace(after, state=state)
+        self._last, self.unsaved = replace(after, state=state), False
         with contextlib.suppress(OSError):
             self._sweep(view.files, self._last)
         return self._last
@@ -240,7 +251,7 @@ class Store:
         our number was free again. The one before ours still being there rules that out.
         """
         ours = view.highest + 1
-        if view.stored is not None:
+        if view.stored is not None and view.stored.state.generation:
             parent = self.folder / f"done.{view.stored.state.generation}.rtc"
             current = os.path.exists(parent)
         else:

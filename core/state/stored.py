@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 from array import array
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -45,7 +45,8 @@ def identity_of(path: Path | str) -> Identity | None:
 class RowFiles:
     """Row's own files as we last read or wrote them: the base of a three-way merge.
 
-    `completed` and `submitted` are what they held; `directories` names the cache file that
+    `completed` and `submitted` are what they held; `submitted_due` says that the latter is behind
+    the records (found out when they are saved); `directories` names the cache file that
     directories.json was last written from.
     """
 
@@ -54,6 +55,7 @@ class RowFiles:
     directories_identity: Identity | None = None
     completed: Mapping[str, DirectorySet] = field(default_factory=dict)
     submitted: Mapping[str, Mapping[int, JobKey]] = field(default_factory=dict)
+    submitted_due: bool = False
     directories: str = ""
 
 
@@ -90,6 +92,67 @@ class Stored:
         return directories
 
 
+def exported_jobs(stored: Stored) -> dict[str, dict[int, JobKey]]:
+    """What submitted.postcard should hold: jobs with an id, of actions of the workflow."""
+    return _exported_jobs(stored.state, stored.directories.nameless_set)
+
+
+def _exported_jobs(state: State, nameless: DirectorySet) -> dict[str, dict[int, JobKey]]:
+    jobs: dict[str, dict[int, JobKey]] = {}
+    keys: dict[Submitted, JobKey] = {}
+    for action, records in state.submitted.items():
+        if action not in state.completed:
+            continue
+        found = {
+            at: keys.get(job) or keys.setdefault(job, (job.cluster, job.job_id))
+            for at, job in records.items()
+            if job.job_id
+        }
+        jobs[action] = (
+            {a: j for a, j in found.items() if not nameless >> a & 1} if nameless else found
+        )
+    return {action: found for action, found in jobs.items() if found}
+
+
+def with_submitted_due(stored: Stored, before: Stored | None) -> Stored:
+    """`stored` with `row.submitted_due` as it is. Cheap if no job changed since `before`."""
+    state, row = stored.state, stored.row
+    if (
+        before
+        and state.submitted is before.state.submitted
+        and row.submitted is before.row.submitted
+        and state.completed.keys() == before.state.completed.keys()
+    ):
+        return stored
+    held = {action: jobs for action, jobs in row.submitted.items() if jobs}
+    is_due = exported_jobs(stored) != held
+    if is_due == row.submitted_due:
+        return stored
+    return replace(stored, row=replace(row, submitted_due=is_due))
+
+
+class _Later(Mapping[str, Mapping[int, JobKey]]):
+    """Jobs that are only worked out when somebody looks: most commands don't."""
+
+    def __init__(self, make: Callable[[], dict[str, dict[int, JobKey]]]) -> None:
+        self._make = make
+        self._made: dict[str, dict[int, JobKey]] | None = None
+
+    def _jobs(self) -> dict[str, dict[int, JobKey]]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def __getitem__(self, action: str) -> Mapping[int, JobKey]:
+        return self._jobs()[action]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._jobs())
+
+    def __len__(self) -> int:
+        return len(self._jobs())
+
+
 def pack_stored(stored: Stored, generation: int) -> bytes:
     """The bytes of a `done.<generation>.rtc`."""
     state, row, directories = stored.state, stored.row, stored.directories
@@ -102,6 +165,7 @@ def pack_stored(stored: Stored, generation: int) -> bytes:
         "dirs": directories.file,
         "pointers": directories.pointers,
         "bad": sets.add(directories.bad_set),
+        "nameless": sets.add(directories.nameless_set),
         "workspace_mtime_ns": stored.workspace_mtime_ns,
         "racy": stored.racy,
         "value_file": stored.value_file,
@@ -115,6 +179,7 @@ def pack_stored(stored: Stored, generation: int) -> bytes:
             "submitted_identity": row.submitted_identity,
             "directories_identity": row.directories_identity,
             "directories": row.directories,
+            "submitted_due": row.submitted_due,
             "completed": sets.add_all(row.completed),
         },
         "workflow_identity": stored.workflow_identity,
@@ -129,7 +194,8 @@ def pack_stored(stored: Stored, generation: int) -> bytes:
             "failed",
             _as_rows(state.failed, lambda it: (it.cluster, it.job_id, it.token, it.reason)),
         ),
-        ("row_submitted", row.submitted),
+        # Usually Row's file holds what we would write: then it needs no copy.
+        ("row_submitted", row.submitted if row.submitted_due else {}),
     )
     for name, records in jobs:
         if records:
@@ -158,7 +224,12 @@ def _unpack(container: Container, folder: Path, generation: int) -> Stored:
     row = meta["row"]
     directories = (
         StoredDirectories(
-            meta["dirs"], meta["count"], sets.get(meta["bad"]), meta["pointers"], folder=folder
+            meta["dirs"],
+            meta["count"],
+            sets.get(meta["bad"]),
+            meta["pointers"],
+            folder=folder,
+            nameless_set=sets.get(meta["nameless"]),
         )
         if meta["dirs"]
         else empty_directories()
@@ -185,7 +256,14 @@ def _unpack(container: Container, folder: Path, generation: int) -> Stored:
             submitted_identity=_identity(row["submitted_identity"]),
             directories_identity=_identity(row["directories_identity"]),
             completed=sets.get_all(row["completed"]),
-            submitted=_unpack_jobs(container, "row_submitted", lambda job: (job[0], job[1])),
+            submitted=_Later(
+                lambda: (
+                    _unpack_jobs(container, "row_submitted", lambda job: (job[0], job[1]))
+                    if row["submitted_due"]
+                    else _exported_jobs(state, directories.nameless_set)
+                )
+            ),
+            submitted_due=row["submitted_due"],
             directories=row["directories"],
         ),
         workflow=bytes(container.section("workflow")) if "workflow" in container else b"",

@@ -1,0 +1,136 @@
+"""Pure edits of records: what changes when directories move, actions come and go, files arrive.
+
+Each function takes a `Stored` and gives a new one, or the very same if nothing changes, so that
+whoever holds it can tell whether there is anything to save.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from rowtui.core.state.directories import StoredDirectories
+from rowtui.core.state.model import DirectorySet, bit_set
+from rowtui.core.state.names import Remap, remap
+from rowtui.core.state.staging import Staged
+from rowtui.core.state.store import without_outlived
+from rowtui.core.state.stored import Stored
+
+T = TypeVar("T")
+
+
+def moved(stored: Stored, directories: StoredDirectories, mapping: Remap) -> Stored:
+    """The records of `stored` at the positions of other `directories`."""
+    state, row = stored.state, stored.row
+    if not mapping:
+        return replace(stored, state=replace(state, directories=directories))
+
+    def sets(records: Mapping[str, DirectorySet]) -> dict[str, DirectorySet]:
+        return {action: remap(members, mapping) for action, members in records.items()}
+
+    def jobs(records: Mapping[str, Mapping[int, T]]) -> dict[str, dict[int, T]]:
+        return {
+            action: {
+                to: job for at, job in found.items() if (to := mapping.position(at)) is not None
+            }
+            for action, found in records.items()
+        }
+
+    return replace(
+        stored,
+        state=replace(
+            state,
+            directories=directories,
+            completed=sets(state.completed),
+            submitted=jobs(state.submitted),
+            failed=jobs(state.failed),
+        ),
+        aside=sets(stored.aside),
+        row=replace(row, completed=sets(row.completed), submitted=jobs(row.submitted)),
+    )
+
+
+def with_actions(stored: Stored, actions: Iterable[str]) -> Stored:
+    """Records with an entry for each of these actions and no other; the others are kept aside."""
+    wanted = tuple(actions)
+    completed = stored.state.completed
+    if tuple(completed) == wanted:
+        return stored
+    aside = dict(stored.aside)
+    for action, members in completed.items():
+        if action not in wanted and members:
+            aside[action] = aside.get(action, 0) | members
+    chosen = {action: completed.get(action, 0) | aside.pop(action, 0) for action in wanted}
+    return replace(stored, state=replace(stored.state, completed=chosen), aside=aside)
+
+
+def with_staged(
+    stored: Stored, staged: Sequence[Staged], waiting: Collection[str], now: int
+) -> Stored:
+    """Records with the completions of staged files, each of which counts once.
+
+    `waiting` are the staged files that there are; `now` is in epoch seconds. Names that are not
+    in the workspace are dropped, as Row does.
+    """
+    fresh = [file for file in staged if file.file not in stored.consumed]
+    if not fresh:
+        return stored
+    completed = dict(stored.state.completed)
+    aside = dict(stored.aside)
+    table = stored.directories.table
+    for file in fresh:
+        for action, names in file.records.items():
+            members, _ = table.find(names)
+            records = completed if action in completed else aside
+            records[action] = records.get(action, 0) | members
+    generation = stored.state.generation + 1
+    consumed = without_outlived(stored.consumed, waiting, generation)
+    consumed |= {file.file: (generation, now) for file in fresh}
+    aside = {action: members for action, members in aside.items() if members}
+    return replace(
+        stored,
+        state=replace(stored.state, completed=completed),
+        aside=aside,
+        consumed=consumed,
+    )
+
+
+def with_scanned(
+    stored: Stored, scanned: DirectorySet, found: Mapping[str, DirectorySet], *, replacing: bool
+) -> Stored:
+    """Records with what a scan of the directories `scanned` found complete.
+
+    `replacing`: what it did not find there is no longer complete.
+    """
+    completed = dict(stored.state.completed)
+    for action, members in found.items():
+        if action in completed:
+            kept = completed[action] & ~scanned if replacing else completed[action]
+            completed[action] = kept | members
+    if completed == stored.state.completed:
+        return stored
+    return replace(stored, state=replace(stored.state, completed=completed))
+
+
+def without_mended(stored: Stored) -> Stored:
+    """Records in which nothing that is complete counts as failed."""
+    failed = {
+        action: {
+            at: failure
+            for at, failure in failures.items()
+            if not stored.state.completed.get(action, 0) >> at & 1
+        }
+        for action, failures in stored.state.failed.items()
+    }
+    failed = {action: failures for action, failures in failed.items() if failures}
+    if failed == stored.state.failed:
+        return stored
+    return replace(stored, state=replace(stored.state, failed=failed))
+
+
+def to_positions(members: DirectorySet, where: Sequence[int | None], limit: int) -> DirectorySet:
+    """A set of indices into `where` as the set of the positions that stand there."""
+    return bit_set(
+        to for at, to in enumerate(where[:limit]) if to is not None and members >> at & 1
+    )

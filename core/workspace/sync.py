@@ -1,0 +1,456 @@
+"""The project's records brought up to date with the disk: what every command does first.
+
+Takes a store and a workflow, looks at what changed since (the workspace's modification time, value
+files, Row's own files, staged completions, actions and products), reads only that, and commits.
+Where nothing changed it costs two listings, one small file and a few stats. Source: Row A3.3
+steps 4-7, and A3.4: what Row does not notice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.state.container import CorruptCacheError
+from rowtui.core.state.directories import Stamp
+from rowtui.core.state.export import export_row_files
+from rowtui.core.state.merge import merge_directories
+from rowtui.core.state.model import DirectorySet, State
+from rowtui.core.state.records import (
+    moved,
+    to_positions,
+    with_actions,
+    with_scanned,
+    with_staged,
+    without_mended,
+)
+from rowtui.core.state.row_files import due, import_row_files
+from rowtui.core.state.staging import Staged, list_staged, read_staged, set_aside_staged
+from rowtui.core.state.store import NotSavedError, Store
+from rowtui.core.state.stored import Identity, Stored
+from rowtui.core.text import plural, visible
+from rowtui.core.workflow.model import Workflow
+from rowtui.core.workspace.list import Listing, list_workspace, workspace_mtime_ns
+from rowtui.core.workspace.read import NO_STAMP, Reading, read_directories, stat_values
+from rowtui.core.workspace.workers import Workers
+
+# Up to this many directories, every command looks whether their value files were edited: a stat
+# each, 3 ms in all. With more, `scan` does.
+STAMPS_UP_TO = 1_000
+# A merge that somebody else's commit overtakes is made again; each time somebody made progress.
+ROUNDS = 100
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """The project as it is now. `saved`: whether others will see it too.
+
+    `uncompleted`: directories that lost a completion because their products are gone.
+    """
+
+    stored: Stored
+    notices: tuple[str, ...] = ()
+    saved: bool = True
+    uncompleted: int = 0
+
+    @property
+    def state(self) -> State:
+        """The records alone."""
+        return self.stored.state
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A workflow in the form that starts fast, and the identity of the file it came from."""
+
+    data: bytes
+    identity: Identity | None
+
+
+@dataclass(slots=True)
+class Disk:
+    """How the workspace is looked at; the parts are replaceable for tests and other processes."""
+
+    list_: Callable[[Path], Listing] = list_workspace
+    read: Callable[..., Reading] = read_directories
+    stat: Callable[..., list[Stamp | None]] = stat_values
+    workers: Workers | None = None
+    progress: Progress | None = None
+
+
+def synchronise(
+    store: Store,
+    workflow: Workflow,
+    *,
+    check_values: bool = False,
+    full: bool = False,
+    export: bool = True,
+    disk: Disk | None = None,
+    compiled: Compiled | None = None,
+) -> Synced:
+    """Bring the records up to date and save them.
+
+    `check_values` looks at every value file's stamp whatever their number; `full` reads every
+    directory again, and completions whose products are gone are taken back. `export` also writes
+    Row's files and deletes the staged files they include; without it they wait (a live dashboard
+    does it later), unless completions were taken back. `compiled` is kept with the records.
+    Raises: RowtuiError if the workspace or the records cannot be read.
+    """
+    run = _Run(
+        store, workflow, disk or Disk(), check_values=check_values, full=full, compiled=compiled
+    )
+    saved = True
+    for _ in range(ROUNDS):
+        waiting = list_staged(store.root)  # before the records: what vanishes is in newer ones
+        view = store.load()
+        run.notices = list(view.notices)
+        before = view.stored or store.begin()
+        after = run.bring_up(before, waiting)
+        if after is None:
+            run.start_again()
+            continue
+        stored = after
+        saved = not store.unsaved
+        if after is before and saved:
+            break
+        try:
+            published = store.publish(view, after)
+        except NotSavedError as error:
+            saved = False
+            run.notices.append(f"{error.message}; the project is shown as it is now")
+            stored = store.keep_unsaved(view, after)
+            break
+        if published is not None:
+            stored, saved = published, True
+            break
+        run.start_again()
+    else:
+        raise RowtuiError("the project changes too fast to be read", "try again")
+    if saved:
+        run.set_aside()
+    if saved and (export or run.uncompleted) and (run.damaged or _is_behind(stored, waiting)):
+        exported = export_row_files(store)
+        stored = exported.stored or stored
+        run.notices += exported.notices
+    return Synced(stored, tuple(dict.fromkeys(run.notices)), saved, run.uncompleted)
+
+
+def _is_behind(stored: Stored, waiting: Iterable[str]) -> bool:
+    return any(due(stored)) or any(file in stored.consumed for file in waiting)
+
+
+def workflow_pointers(workflow: Workflow) -> tuple[str, ...]:
+    """The JSON pointers that including and sorting need, sorted: their columns are stored."""
+    found: set[str] = set()
+    for action in workflow.actions:
+        found.update(action.group.sort_by)
+        for selector in action.group.include:
+            found.update(condition.pointer for condition in selector.conditions)
+    return tuple(sorted(found))
+
+
+class _Job(NamedTuple):
+    """Something to read: names, and what to look for in them."""
+
+    names: list[bytes]
+    value_file: str | None
+    actions: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Found:
+    """Several readings one behind the other, as the merge of directories wants them."""
+
+    names: list[bytes] = field(default_factory=list)
+    raw: list[bytes | None] = field(default_factory=list)
+    stamps: list[Stamp] = field(default_factory=list)
+    bad: dict[int, str] = field(default_factory=dict)
+    vanished: list[int] = field(default_factory=list)
+    completed: dict[str, DirectorySet] = field(default_factory=dict)
+
+
+class _Run:
+    """One synchronisation. Readings are kept while a lost race makes it start again."""
+
+    def __init__(
+        self,
+        store: Store,
+        workflow: Workflow,
+        disk: Disk,
+        *,
+        check_values: bool,
+        full: bool,
+        compiled: Compiled | None,
+    ) -> None:
+        self.store = store
+        self.workflow = workflow
+        self.disk = disk
+        self.check_values = check_values
+        self.full = full
+        self.compiled = compiled
+        self.notices: list[str] = []
+        self.uncompleted = 0
+        self.damaged = False  # one of Row's files
+        self._listing: Listing | None = None
+        self._readings: list[tuple[_Job, Reading]] = []
+        self._unreadable: tuple[tuple[str, str], ...] = ()
+        self._products: dict[str, tuple[str, ...]] = {}
+        for action in workflow.actions:  # elements of one name have the same products
+            self._products.setdefault(action.name, action.products)
+
+    def bring_up(self, before: Stored, waiting: Sequence[str]) -> Stored | None:
+        """`before` as it should be now, or itself; None: start again from newer records."""
+        try:
+            return self._bring_up(before, waiting)
+        except CorruptCacheError as error:
+            # Positions mean nothing without the names: begin anew, with Row's files and the disk.
+            self.notices.append(f"{error.message}; everything is read again")
+            fresh = self.store.begin()
+            state = replace(fresh.state, generation=before.state.generation)
+            return self._bring_up(replace(fresh, state=state), waiting)
+
+    def start_again(self) -> None:
+        """Somebody was faster. What was read still holds; which directories there are may not."""
+        self._listing = None
+
+    def set_aside(self) -> None:
+        """Rename staged files that nobody can read, now that this is known to be saved."""
+        for file, _ in self._unreadable:
+            set_aside_staged(self.store.root, file)
+
+    def _bring_up(self, before: Stored, waiting: Sequence[str]) -> Stored | None:
+        self.uncompleted = 0
+        known_actions = set(before.state.completed) | set(before.products)
+        stored = with_actions(before, self._products)
+        gone = [a for a in before.state.completed if a not in stored.state.completed]
+        for action in gone:
+            self.notices.append(
+                f"workflow.toml has no action {visible(action)} any more; "
+                "its records are kept aside until it comes back"
+            )
+        if len(stored.directories):
+            stored = self._with_row_files(stored)
+        stored, scans, appeared = self._with_workspace(stored, known_actions)
+        if appeared:  # Row's files may speak of directories that were unknown a moment ago
+            stored = self._with_row_files(stored, again=True)
+        unread = [file for file in waiting if file not in stored.consumed]
+        if unread:
+            read = read_staged(self.store.root, unread)
+            if read.vanished and self._is_superseded(before):
+                return None
+            stored = self._with_staged(stored, read.staged, waiting)
+            self._unreadable = read.unreadable
+            self.notices += [
+                f"the staged file {visible(file)} cannot be read ({why}); it is set aside"
+                for file, why in read.unreadable
+            ]
+        for scan in scans:
+            stored = self._with_scan(stored, *scan)
+        stored = without_mended(stored)
+        return self._with_circumstances(stored)
+
+    def _with_row_files(self, stored: Stored, *, again: bool = False) -> Stored:
+        imported = import_row_files(self.store.root, stored, again=again)
+        self.notices += imported.notices
+        self.damaged = self.damaged or bool(imported.damaged)
+        return imported.stored
+
+    def _is_superseded(self, before: Stored) -> bool:
+        stored = self.store.load().stored
+        return stored is not None and stored.state.generation != before.state.generation
+
+    def _with_staged(
+        self, stored: Stored, staged: Sequence[Staged], waiting: Sequence[str]
+    ) -> Stored:
+        return with_staged(stored, staged, waiting, int(time.time()))
+
+    def _with_scan(
+        self, stored: Stored, names: list[bytes], found: Reading, replacing: bool
+    ) -> Stored:
+        where = stored.directories.table.positions(names)
+        usable = [None if at in found.bad else to for at, to in enumerate(where)]
+        everything = (1 << len(names)) - 1
+        scanned = to_positions(everything, usable, len(names))
+        sets = {
+            action: to_positions(members, where, len(names))
+            for action, members in found.completed.items()
+        }
+        after = with_scanned(stored, scanned, sets, replacing=replacing)
+        if replacing and after is not stored:
+            lost = sum(
+                (members & ~after.state.completed.get(action, 0)).bit_count()
+                for action, members in stored.state.completed.items()
+            )
+            if lost:
+                self.uncompleted += lost
+                self.notices.append(
+                    f"{plural(lost, 'completion')} taken back: the products are gone"
+                )
+        return after
+
+    def _with_circumstances(self, stored: Stored) -> Stored:
+        """Note what these records were made with."""
+        value_file = self.workflow.value_file
+        if (stored.products, stored.value_file) != (self._products, value_file) or stored.reread:
+            stored = replace(
+                stored, products=dict(self._products), value_file=value_file, reread=False
+            )
+        compiled = self.compiled
+        if compiled and (compiled.identity, compiled.data) != (
+            stored.workflow_identity,
+            stored.workflow,
+        ):
+            stored = replace(stored, workflow=compiled.data, workflow_identity=compiled.identity)
+        return stored
+
+    def _with_workspace(
+        self, stored: Stored, known_actions: set[str]
+    ) -> tuple[Stored, list[tuple[list[bytes], Reading, bool]], bool]:
+        """(records for the directories there are now, what to enter of scans, any new ones)."""
+        value_file = self.workflow.value_file
+        everything = self.full or stored.reread
+        if everything:
+            stored.directories.verify()
+        renewed = [a for a, paths in self._products.items() if stored.products.get(a) != paths]
+        other_values = value_file != stored.value_file
+        listing = self._listing_if_needed(stored, everything or bool(renewed) or other_values)
+        added: list[bytes] = []
+        vanished: list[bytes] = []
+        there: list[bytes] = []  # known and still there, best order first
+        old = set(stored.directories.table.all()) if listing else set()
+        if listing:
+            listed = set(listing.names)
+            added = [name for name in listing.names if name not in old]
+            there = [name for name in listing.names if name in old]
+            vanished = [name for name in old if name not in listed]
+        every_action = tuple(self._products)
+        whole = added + (there if everything else [])
+        jobs = [_Job(whole, value_file, every_action)]
+        values = (
+            [] if everything else there if other_values else self._edited(stored, there, listing)
+        )
+        jobs.append(_Job(values, value_file, ()))
+        changed = () if everything else tuple(a for a in renewed if a in known_actions)
+        unseen = () if everything else tuple(a for a in renewed if a not in known_actions)
+        rescans = [(_Job(there, None, changed), True), (_Job(there, None, unseen), False)]
+        found = _Found()
+        scans: list[tuple[list[bytes], Reading, bool]] = []
+        for job in jobs:
+            if job.names:
+                reading = self._read(job)
+                _append_changed(found, job, reading, stored)
+                if job.actions:
+                    scans.append((job.names, reading, self.full))
+        for job, replacing in rescans:
+            if job.names and job.actions:
+                scans.append((job.names, self._read(job), replacing))
+        pointers = workflow_pointers(self.workflow)
+        stale = not set(pointers) <= set(stored.directories.pointers)
+        if found.names or vanished or found.vanished or stale or not stored.directories.file:
+            directories, mapping = merge_directories(
+                stored.directories,
+                vanished,
+                found.names,
+                found,
+                value_file=value_file,
+                pointers=pointers,
+                generation=stored.state.generation + 1,
+            )
+            stored = moved(stored, directories, mapping)
+        if listing and (stored.workspace_mtime_ns, stored.racy) != (
+            listing.mtime_ns,
+            listing.racy,
+        ):
+            stored = replace(stored, workspace_mtime_ns=listing.mtime_ns, racy=listing.racy)
+        return stored, scans, bool(added) or not len(stored.directories)
+
+    def _listing_if_needed(self, stored: Stored, needed: bool) -> Listing | None:
+        """The workspace's directories, unless they surely are those that are known."""
+        workspace = self.workflow.workspace
+        if (
+            not needed
+            and not stored.racy
+            and workspace_mtime_ns(workspace) == stored.workspace_mtime_ns
+        ):
+            return None
+        if self._listing is None:
+            self._listing = self.disk.list_(workspace)
+        return self._listing
+
+    def _edited(self, stored: Stored, there: list[bytes], listing: Listing | None) -> list[bytes]:
+        """The known directories whose value file is not the one that was read."""
+        value_file = self.workflow.value_file
+        directories = stored.directories
+        if value_file is None:
+            return []
+        if self.check_values or len(directories) <= STAMPS_UP_TO:
+            names = there if listing else directories.table.all()
+        elif directories.bad_set.bit_count() <= STAMPS_UP_TO:
+            # People mend these: as soon as one is mended it should come back.
+            gone = set(directories.table.all()).difference(there) if listing else set()
+            bad = [directories.table[at] for at in directories.bad]
+            names = [name for name in bad if name not in gone]
+        else:
+            names = []
+        if not names:
+            return []
+        now = self.disk.stat(self.workflow.workspace, names, value_file)
+        where = directories.table.positions(names)
+        return [
+            name
+            for name, stamp, at in zip(names, now, where, strict=True)
+            if at is not None and directories.stamp(at) != (stamp or NO_STAMP)
+        ]
+
+    def _read(self, job: _Job) -> Reading:
+        for known, reading in self._readings:
+            if known == job:
+                return reading
+        arguments: dict[str, Any] = {}
+        if self.disk.workers:
+            arguments["workers"] = self.disk.workers
+        if self.disk.progress:
+            arguments["progress"] = self.disk.progress
+        reading = self.disk.read(
+            self.workflow.workspace,
+            job.names,
+            value_file=job.value_file,
+            products={action: self._products[action] for action in job.actions},
+            **arguments,
+        )
+        self._readings.append((job, reading))
+        return reading
+
+
+def _append_changed(found: _Found, job: _Job, reading: Reading, stored: Stored) -> None:
+    """Add to `found` what is new or not as it is stored; the rest needs no rewriting."""
+    directories = stored.directories
+    names = job.names
+    where = directories.table.positions(names) if len(directories) else [None] * len(names)
+    comparable = stored.value_file == job.value_file
+    bad = dict(directories.bad)
+    vanished = set(reading.vanished)
+    for at, (name, old) in enumerate(zip(names, where, strict=True)):
+        reason = reading.bad.get(at)
+        if (
+            old is not None
+            and at not in vanished
+            and comparable
+            and directories.stamp(old) == reading.stamps[at]
+            and bad.get(old) == reason
+            and directories.raw_value(old) == reading.raw[at]
+        ):
+            continue
+        if at in vanished:
+            found.vanished.append(len(found.names))
+        if reason is not None:
+            found.bad[len(found.names)] = reason
+        found.names.append(name)
+        found.raw.append(reading.raw[at])
+        found.stamps.append(reading.stamps[at])
