@@ -32,8 +32,19 @@ class NodeKind(NamedTuple):
     gpus: int
 
 
+def describe_this_machine() -> Cluster | None:
+    """The Slurm cluster that this machine is a login node of. See `describe_slurm`.
+
+    Where Slurm is not installed this costs a look into the folders of PATH and no process.
+    """
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    if not any(os.access(os.path.join(folder, "sbatch"), os.X_OK) for folder in folders):
+        return None
+    return describe_slurm(run_briefly)
+
+
 def describe_slurm(run: Run = run_briefly) -> Cluster | None:
-    """The Slurm cluster that this machine is a login node of; None if it is of none.
+    """The Slurm cluster that `run` runs commands on a login node of; None if there is none.
 
     None also where sbatch is installed but was never told of a cluster: see `why_no_slurm`.
     Raises: RowtuiError if there is a cluster and it does not answer, so that nobody takes its

@@ -11,6 +11,7 @@ from rowtui.core.clusters.model import Partition
 from rowtui.core.clusters.schedulers.slurm_describe import (
     NodeKind,
     describe_slurm,
+    describe_this_machine,
     gpus_of,
     read_nodes,
     read_partition,
@@ -27,7 +28,7 @@ def test_a_real_cluster_is_described_by_its_partitions_default_first(
 ) -> None:
     monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
     monkeypatch.setenv("SINFO_FORMAT", "%n")
-    cluster = describe_slurm()
+    cluster = describe_this_machine()
     assert cluster is not None
     assert (cluster.name, cluster.scheduler, cluster.source) == ("alpha", "slurm", "sinfo")
     assert cluster.partitions == (
@@ -85,6 +86,7 @@ def test_a_cluster_that_does_not_answer_is_an_error_not_a_machine_without_slurm(
 def test_without_the_commands_there_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     assert describe_slurm() is None
+    assert describe_this_machine() is None
     assert "not on PATH" in why_no_slurm()
 
 
