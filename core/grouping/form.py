@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import compress, islice, pairwise
 from operator import ne
 from typing import Any
@@ -20,19 +19,22 @@ from rowtui.core.grouping.model import Group
 from rowtui.core.grouping.order import ActionOrder, Members, in_order, size_of
 from rowtui.core.state.model import Directories
 from rowtui.core.text import visible
+from rowtui.core.values import MISSING, compact, resolve
 from rowtui.core.workflow.model import Action
 
 
-@dataclass(frozen=True, slots=True)
 class GroupCut:
     """The groups of an action, not formed yet: positions in order, and where each group begins.
 
     `begins` has one entry for each group, and a last one: the number of directories.
     """
 
-    action: Action
-    positions: Any  # array('I') or a numpy array
-    begins: Sequence[int]
+    __slots__ = ("action", "begins", "positions")
+
+    def __init__(self, action: Action, positions: Any, begins: Sequence[int]) -> None:
+        self.action = action
+        self.positions = positions  # array('I') or a numpy array
+        self.begins = begins
 
     def __len__(self) -> int:
         """How many groups there are."""
@@ -161,3 +163,15 @@ def group_count(
     size = size_of(members)
     maximum_size = _maximum_size(action, members) or size
     return -(-size // maximum_size) if size else 0
+
+
+def sort_key(action: Action, directories: Directories, position: int) -> str:
+    """The sort key of one directory as compact JSON; "" without sort_by, null for what is missing.
+
+    All directories of a group share it if the action splits by sort key.
+    """
+    if not action.group.sort_by:
+        return ""
+    value = directories.value(position)
+    found = [resolve(value, pointer) for pointer in action.group.sort_by]
+    return compact([None if element is MISSING else element for element in found])

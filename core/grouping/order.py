@@ -15,7 +15,6 @@ import json
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import compress, pairwise
 from typing import Any, Final, NamedTuple
 
@@ -34,8 +33,7 @@ _MAGIC: Final = b"rowtui order 1\n"
 Members = DirectorySet | Sequence[int]  # a set, or positions as given on a command line
 
 
-@dataclass(frozen=True, slots=True)
-class ActionOrder:
+class ActionOrder(NamedTuple):
     """All directories sorted by one `sort_by`, then by name; never reversed.
 
     `permutation[i]` is a position, `key_ids[i]` the number of its sort key: equal keys share

@@ -103,10 +103,11 @@ def of_one_kind(draw: Any) -> st.SearchStrategy[Any]:
 def workspaces(draw: Any, max_size: int = 8, missing: bool = True) -> MemoryDirectories:
     """Directories whose values have keys a and b, or not."""
     a, b = of_one_kind(draw), of_one_kind(draw)
-    optional = {"a": a, "b": b} if missing and draw(st.booleans()) else {}
+    optional = {"a": a, "b": b} if missing and not draw(st.integers(0, 3)) else {}
     required = {} if optional else {"a": a, "b": b}
     shape = st.fixed_dictionaries(required, optional=optional)
-    return numbered(draw(st.lists(shape, max_size=max_size)))
+    size = draw(st.sampled_from([max_size, max_size, max_size, 3, 1, 0]))
+    return numbered(draw(st.lists(shape, min_size=size, max_size=size)))
 
 
 class NoAnswerError(Exception):

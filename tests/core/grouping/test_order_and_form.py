@@ -15,6 +15,7 @@ from rowtui.core.grouping.form import (
     group_count,
     group_sizes,
     groups_page,
+    sort_key,
 )
 from rowtui.core.grouping.order import (
     action_order,
@@ -36,13 +37,14 @@ from tests.core.grouping.memory import (
 )
 
 rules = st.fixed_dictionaries(
-    {},
-    optional={
-        "sort_by": st.lists(st.sampled_from(["/a", "/b", "/a/0", ""]), max_size=2).map(tuple),
+    {
+        "sort_by": st.sampled_from(
+            [("/a",), ("/b",), ("/a", "/b"), ("/b", "/a"), ("/a/0",), ("/a/1", "/a"), ("",), ()]
+        ),
         "split_by_sort_key": st.booleans(),
         "reverse_sort": st.booleans(),
-        "maximum_size": st.none() | st.integers(1, 4),
-    },
+        "maximum_size": st.sampled_from([None, None, 1, 2, 3, 4]),
+    }
 )
 
 
@@ -67,7 +69,8 @@ def test_groups_are_those_of_the_exact_comparison(
     listed: list[int] = []
     if len(directories):
         some = st.integers(0, len(directories) - 1)
-        listed = data.draw(st.lists(some, max_size=8, unique=as_set))
+        size = data.draw(st.sampled_from([0, 2, len(directories), len(directories)]))
+        listed = data.draw(st.lists(some, min_size=min(size, len(directories)), unique=as_set))
     try:
         expected: list[tuple[int, ...]] | None = plainly_grouped(subject, directories, listed)
     except NoAnswerError:
@@ -272,3 +275,10 @@ def test_keys_of_many_wide_columns_do_not_overflow(monkeypatch: pytest.MonkeyPat
     plain = form_groups(subject, directories, (1 << 1000) - 1)
     monkeypatch.setattr(ordering, "NUMPY_FROM", 0)
     assert form_groups(subject, directories, (1 << 1000) - 1) == plain
+
+
+def test_a_sort_key_is_shown_as_compact_json() -> None:
+    directories = numbered([{"T": 1e-7, "kind": "lj"}])
+    assert sort_key(action(), directories, 0) == ""
+    assert sort_key(action(sort_by=("/T", "/kind")), directories, 0) == '[1e-7,"lj"]'
+    assert sort_key(action(sort_by=("/q",)), directories, 0) == "[null]"
