@@ -1,0 +1,1 @@
+"""Speed and memory of rowtui, beside Row and beside what nothing at all costs."""

@@ -1,0 +1,63 @@
+"""The bench itself: it makes the same project each time, and a failure is a cell of its table."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from rowtui.core.workspace.list import list_workspace
+
+from bench.__main__ import cases
+from bench.make_project import make_project
+from bench.measure import Run, middle, run, show
+from bench.row_figures import ROW_FIGURES
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_two_runs_make_the_same_project(tmp_path: Path) -> None:
+    make_project(tmp_path / "one", 50)
+    make_project(tmp_path / "two", 50)
+
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    assert len(list_workspace(tmp_path / "one" / "workspace").names) == 50
+
+
+def test_a_project_that_is_there_is_used_again_and_another_one_is_left_alone(
+    tmp_path: Path,
+) -> None:
+    make_project(tmp_path, 5)
+    before = (tmp_path / "workspace").stat().st_mtime_ns
+    make_project(tmp_path, 5)
+    assert (tmp_path / "workspace").stat().st_mtime_ns == before
+    with pytest.raises(SystemExit, match="another project"):
+        make_project(tmp_path, 6)
+
+
+def test_a_command_is_measured(tmp_path: Path) -> None:
+    memory = [sys.executable, "-c", "x = b'1' * (64 << 20)"]
+    done = run(memory, tmp_path, {}, tmp_path / "log")
+
+    assert done.error == ""
+    assert done.wall > 0
+    assert done.cpu > 0
+    assert 64 < done.peak < 164
+
+
+def test_a_command_that_fails_is_a_cell_of_the_table(tmp_path: Path) -> None:
+    failing = [sys.executable, "-c", "import sys; sys.exit('no | such thing\\nmore')"]
+
+    bad = run(failing, tmp_path, {}, tmp_path / "log")
+    missing = run([tmp_path / "nowhere"], tmp_path, {}, tmp_path / "log")
+
+    assert show(middle([Run(1, 1, 1), bad])) == ("no / such thing", "", "")
+    assert "nowhere" in missing.error
+
+
+def test_rows_figures_are_known_for_every_case() -> None:
+    assert {case.name for case in cases()} == set(ROW_FIGURES)
