@@ -21,12 +21,10 @@ def main() -> int:
     took = time.monotonic() - started
     print(f"# Slurm cluster {rig.cluster.name} is up after {took:.2f} s. Ctrl-C ends it.")
     print(f"export SLURM_CONF={rig.cluster.conf}", flush=True)
-    try:
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
-    except KeyboardInterrupt:
-        pass
-    finally:
-        rig.close()
+    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    signal.sigwait(signals)
+    rig.close()
     return 0
 
 

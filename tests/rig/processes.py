@@ -53,12 +53,16 @@ class Keeper:
         self.folder = Path(tempfile.mkdtemp(prefix="rig-", dir="/tmp"))
         self.folder.chmod(0o755)
         script = Path(__file__).with_name("keeper.py")
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(script), str(self.folder), str(os.getpid())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(script), str(self.folder), str(os.getpid())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError:
+            self.folder.rmdir()
+            raise
 
     def start(
         self, argv: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None

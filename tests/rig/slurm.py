@@ -6,8 +6,8 @@ The order of starting matters: a slurmd that finds no controller sleeps a whole 
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
 import re
 import secrets
 import subprocess
@@ -91,7 +91,7 @@ class SlurmCluster:
     ) -> None:
         self.name = name
         self.folder = keeper.folder / name
-        self.user = getpass.getuser()
+        self.user = pwd.getpwuid(os.geteuid()).pw_name  # not $USER, which su keeps
         self._keeper = keeper
         self._munge = munge
         self._nodes = tuple(nodes)
