@@ -92,6 +92,12 @@ class Output:
         sys.stderr.write(f"[{name} rowtui] {shown}\n")
         sys.stderr.flush()
 
+    def note(self, text: str) -> None:
+        """A plain line on stderr: what goes on, or what to do next."""
+        sys.stdout.flush()
+        sys.stderr.write(visible(text) + "\n")
+        sys.stderr.flush()
+
     def error(self, text: str) -> None:
         """Something did not work."""
         self.message(ERROR, text)

@@ -1,0 +1,45 @@
+"""`rowtui clean`: remove cached state. Source: Row A3.7."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.cli.project import open_project
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import plural
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Forget what was chosen, everything without a choice; refuse while jobs are submitted."""
+    from rowtui.core.state.jobs import forget
+
+    everything = not (args.directory or args.submitted or args.completed)
+    submitted = args.submitted or everything
+    completed = args.completed or everything
+    project = open_project(args, out)
+    count = sum(len(jobs) for jobs in project.state.submitted.values())
+    if count and (submitted or completed):
+        verb = "is" if count == 1 else "are"
+        directories = plural(count, "directory", "directories")
+        out.warn(f"There {verb} {directories} with submitted jobs.")
+        if submitted:
+            out.warn("The submitted record is not recoverable: running jobs may be sent again.")
+        if completed:
+            out.warn("These jobs may add to the completed record after it is cleaned.")
+        if not args.force:
+            raise RowtuiError(
+                "There are submitted jobs.", "wait for them, or rerun with --force anyway"
+            )
+    project.close()
+    forget(
+        project.store,
+        directories=args.directory or everything,
+        submitted=submitted,
+        completed=completed,
+    )
+    return 0

@@ -1,0 +1,101 @@
+"""`rowtui plan`: what would be submitted, where each job would go and why, and its cost."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from rowtui.cli.project import chosen_positions, open_project
+from rowtui.cli.table import Column, table_lines
+from rowtui.core.text import count, plural
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+    from rowtui.core.submission.model import PlannedJob
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print the plan as a table with its reasons, or as JSON. Nothing is submitted."""
+    from rowtui.core.grouping.select import matching_actions
+    from rowtui.core.submission.plan import plan_to_json
+
+    project = open_project(args, out)
+    actions = matching_actions(project.workflow, args.action)
+    if not actions:
+        out.warn(f"No actions match '{args.action}'.")
+        return 0
+    among = chosen_positions(project, args.directories, out)
+    plan = project.plan(actions, among, limit=args.n)
+    if args.json:
+        out.print(json.dumps(plan_to_json(plan), indent=2))
+        return 0
+    for sentence in (*plan.skipped, *plan.warnings):
+        out.warn(sentence)
+    if not plan.jobs:
+        out.print("Nothing is eligible.")
+        return 0
+    columns = [
+        Column("Job", right=True),
+        Column("Action", style="bold"),
+        Column("Directories", right=True),
+        Column("CPUs", right=True),
+        Column("GPUs", right=True),
+        Column("Time", right=True),
+        Column("Destination", style="cyan"),
+        Column("Cost", right=True, style="italic dim"),
+    ]
+    out.lines(table_lines(columns, [_cells(at, job) for at, job in enumerate(plan.jobs, 1)], out))
+    out.print()
+    out.print(f"{plural(len(plan.jobs), 'job')} may cost up to {plan.cost}.")
+    _print_reasons(plan.jobs, out)
+    if args.scripts:
+        for number, job in enumerate(plan.jobs, 1):
+            out.print()
+            out.print(out.style(f"# Job {number} of {len(plan.jobs)}", "dim"))
+            out.write(job.script)
+    return 0
+
+
+def _cells(number: int, job: PlannedJob) -> list[str]:
+    from rowtui.core.workflow.duration import format_duration
+
+    return [
+        count(number),
+        job.action,
+        count(len(job.directories)),
+        count(job.cpus),
+        count(job.gpus),
+        format_duration(job.walltime_seconds),
+        str(job.destination),
+        str(job.cost),
+    ]
+
+
+def _print_reasons(jobs: tuple[PlannedJob, ...], out: Output) -> None:
+    """Each reason once, with the jobs that it holds for."""
+    told: dict[tuple[str, ...], list[int]] = {}
+    for number, job in enumerate(jobs, 1):
+        sentences = (*(f"warning: {text}" for text in job.warnings), *job.reasons)
+        if sentences:
+            told.setdefault(sentences, []).append(number)
+    for sentences, numbers in told.items():
+        out.print()
+        which = f"Job {numbers[0]}" if len(numbers) == 1 else f"Jobs {_ranges(numbers)}"
+        out.print(f"{which}:")
+        out.lines(f"  {sentence}" for sentence in sentences)
+
+
+def _ranges(numbers: list[int]) -> str:
+    """`1-3, 7` for 1, 2, 3, 7."""
+    parts = []
+    start = previous = numbers[0]
+    for number in [*numbers[1:], None]:
+        if number is not None and number == previous + 1:
+            previous = number
+            continue
+        parts.append(str(start) if start == previous else f"{start}-{previous}")
+        if number is not None:
+            start = previous = number
+    return ", ".join(parts)

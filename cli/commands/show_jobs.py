@@ -1,0 +1,153 @@
+"""`rowtui show jobs`: this project's jobs; with --long their states, times and reasons.
+
+Source: Row 1.1 (ID, Action, Directories; --short prints ids for scancel).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from rowtui.cli.project import given_names, open_project
+from rowtui.cli.table import Cell, Column, Row, table_lines
+from rowtui.core.text import count
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+    from rowtui.core.engine import JobView
+    from rowtui.core.project.project import Project
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print the table, ids, or JSON."""
+    project = open_project(args, out)
+    names = given_names(args.directories)
+    if args.long or args.json:
+        return _print_long(args, project, names, out)
+    rows = _submitted(args, project, names)
+    if not rows:
+        out.print("No matches.")
+    elif args.short:
+        out.lines(str(job_id) for job_id, _, _ in rows)
+    else:
+        columns = [Column("ID"), Column("Action", style="bold"), Column("Directories", right=True)]
+        cells = [[str(job_id), action, count(number)] for job_id, action, number in rows]
+        out.lines(table_lines(columns, cells, out, header=not args.no_header))
+    return 0
+
+
+def _submitted(
+    args: argparse.Namespace, project: Project, names: list[str] | None
+) -> list[tuple[int, str, int]]:
+    """(id, action, directories) of the jobs of this cluster, by id."""
+    from rowtui.core.grouping.select import matches
+
+    wanted = None
+    if names is not None:
+        wanted = {project.state.directories.position(name) for name in names}
+    totals: dict[tuple[int, str], int] = {}
+    for action, jobs in project.state.submitted.items():
+        if not matches(args.action, action):
+            continue
+        for position, job in jobs.items():
+            if job.cluster != project.cluster.name or not job.job_id:
+                continue
+            if wanted is None or position in wanted:
+                key = (job.job_id, action)
+                totals[key] = totals.get(key, 0) + 1
+    return sorted((job_id, action, number) for (job_id, action), number in totals.items())
+
+
+def _print_long(
+    args: argparse.Namespace, project: Project, names: list[str] | None, out: Output
+) -> int:
+    import asyncio
+
+    from rowtui.core.grouping.select import matches
+
+    view = asyncio.run(project.jobs())
+    if view.error:
+        out.warn(f"States may be out of date: {view.error}")
+    wanted = None if names is None else set(names)
+    jobs = [
+        job
+        for job in view.jobs
+        if matches(args.action, job.record.action)
+        and (wanted is None or wanted.intersection(job.record.directories))
+    ]
+    if args.json:
+        out.print(
+            json.dumps({"error": view.error, "jobs": [job_json(job) for job in jobs]}, indent=2)
+        )
+    elif not jobs:
+        out.print("No matches.")
+    elif args.short:
+        out.lines(str(job.record.job_id) for job in jobs if job.record.job_id)
+    else:
+        out.lines(_table(jobs, out, header=not args.no_header))
+    return 0
+
+
+_STYLES = {"running": "yellow bold", "completed": "green", "pending": "blue", "held": "blue"}
+
+
+def _table(jobs: list[JobView], out: Output, *, header: bool) -> list[str]:
+    columns = [
+        Column("ID", right=True),
+        Column("Cluster"),
+        Column("State"),
+        Column("Action", style="bold"),
+        Column("Directories", right=True),
+        Column("Elapsed", right=True),
+        Column("Limit", right=True),
+        Column("Reason"),
+    ]
+    rows: list[Row] = []
+    for job in jobs:
+        record = job.record
+        style = "red bold" if job.state.bad else _STYLES.get(job.state.value, "")
+        rows.append(
+            [
+                str(record.job_id or "-"),
+                f"{record.cluster}/{record.partition}" if record.partition else record.cluster,
+                Cell(job.state.value, style),
+                record.action,
+                count(len(record.directories)),
+                _clock(job.elapsed),
+                _clock(job.limit),
+                record.end_reason or job.reason,
+            ]
+        )
+    return table_lines(columns, rows, out, header=header)
+
+
+def _clock(seconds: int | None) -> str:
+    from rowtui.core.workflow.duration import format_duration
+
+    return "" if seconds is None else format_duration(seconds)
+
+
+def job_json(job: JobView) -> dict[str, Any]:
+    """One job as values; times are epoch seconds, durations seconds."""
+    record = job.record
+    return {
+        "id": record.job_id or None,
+        "token": record.token,
+        "cluster": record.cluster,
+        "partition": record.partition,
+        "action": record.action,
+        "directories": list(record.directories),
+        "state": job.state.value,
+        "reason": record.end_reason or job.reason,
+        "elapsed": job.elapsed,
+        "limit": job.limit,
+        "nodes": job.nodes,
+        "submitted_at": record.submitted_at,
+        "ended_at": record.ended_at or None,
+        "exit_code": record.exit_code,
+        "log": record.log_path,
+        "plan": record.plan_id,
+        "user": record.user,
+    }

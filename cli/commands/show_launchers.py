@@ -1,0 +1,43 @@
+"""`rowtui show launchers`: what goes in front of commands on this cluster, or on all."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from rowtui.cli.project import cluster_name
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print TOML that can be pasted into launchers.toml, names, or JSON."""
+    from dataclasses import asdict
+
+    from rowtui.core.clusters.identify import identify_cluster
+    from rowtui.core.clusters.load import load_clusters, load_launchers
+    from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
+    from rowtui.core.clusters.show import launchers_toml
+
+    launchers = load_launchers(os.environ)
+    if args.json:
+        document = {
+            name: {cluster: asdict(launcher) for cluster, launcher in by_cluster.items()}
+            for name, by_cluster in launchers.by_name.items()
+        }
+        out.print(json.dumps(document, indent=2))
+    elif args.short:
+        out.lines(sorted(launchers.by_name))
+    elif args.all:
+        out.write(launchers_toml(launchers))
+    else:
+        clusters = load_clusters(os.environ).clusters
+        identified = identify_cluster(
+            clusters, os.environ, cluster_name(args), describe_this_machine
+        )
+        out.write(launchers_toml(launchers, identified.cluster.name))
+    return 0

@@ -1,0 +1,110 @@
+"""`rowtui show status`: how many directories of each action are in which status.
+
+Source: Row A8.3. The Failed column is ours and appears only when something failed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rowtui.cli.project import chosen_positions, open_project
+from rowtui.cli.table import Cell, Column, Row, table_lines
+from rowtui.core.text import Cost, count
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from rowtui.cli.output import Output
+    from rowtui.core.grouping.model import ActionStatus
+    from rowtui.core.grouping.status import StatusCounts
+
+STATUSES = ("completed", "submitted", "eligible", "waiting")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print the status table, or JSON."""
+    from rowtui.core.grouping.select import matches
+    from rowtui.core.grouping.status import status_counts
+
+    project = open_project(args, out)
+    among = chosen_positions(project, args.directories, out)
+    table = project.status(among)
+    counted = [(row, status_counts(row, among)) for row in table.rows]
+    counted = [(row, counts) for row, counts in counted if matches(args.action, row.action.name)]
+    if not counted and not args.json:
+        out.warn(f"No actions match '{args.action}'.")
+        return 0
+    for row, _ in counted:
+        if row.problem:
+            out.error(f"action '{row.action.name}': {row.problem}")
+    wanted = [name for name in STATUSES if getattr(args, name)] or list(STATUSES)
+    shown = [
+        (row, counts)
+        for row, counts in counted
+        if args.all or row.problem or any(getattr(counts, name) for name in wanted)
+    ]
+    if args.json:
+        print_json(project.root, len(project.state.directories), shown, out)
+    elif not shown:
+        out.print("No matches.")
+    else:
+        out.lines(status_lines(shown, out, header=not args.no_header))
+    return 0
+
+
+def status_lines(
+    rows: Sequence[tuple[ActionStatus, StatusCounts]], out: Output, *, header: bool
+) -> list[str]:
+    """Row's status table."""
+    failed = any(counts.failed for _, counts in rows)
+    columns = [
+        Column("Action", style="bold"),
+        Column("Completed", right=True, style="green bold"),
+        Column("Submitted", right=True, style="yellow bold"),
+        Column("Eligible", right=True, style="blue"),
+        Column("Waiting", right=True, style="cyan dim"),
+        Column("Remaining cost", right=True, style="italic dim"),
+    ]
+    if failed:
+        columns.insert(3, Column("Failed", right=True, style="red bold"))
+    lines: list[Row] = []
+    for row, counts in rows:
+        cells: list[str | Cell] = [
+            row.action.name,
+            *(count(getattr(counts, name)) for name in STATUSES),
+        ]
+        if failed:
+            cells.insert(3, count(counts.failed) if counts.failed else Cell("0", "dim"))
+        if row.remaining_cost:
+            cells.append(str(row.remaining_cost))
+        lines.append(cells)
+    return table_lines(columns, lines, out, header=header)
+
+
+def print_json(
+    root: object,
+    directories: int,
+    rows: Sequence[tuple[ActionStatus, StatusCounts]],
+    out: Output,
+) -> None:
+    """The same as values."""
+    import json
+
+    actions = [
+        {
+            "name": row.action.name,
+            "index": row.action.index,
+            **counts._asdict(),
+            "remaining_cost": cost_json(row.remaining_cost),
+            "problem": row.problem,
+        }
+        for row, counts in rows
+    ]
+    document = {"project": str(root), "directories": directories, "actions": actions}
+    out.print(json.dumps(document, indent=2))
+
+
+def cost_json(cost: Cost) -> dict[str, Any]:
+    """A cost as values, in hours."""
+    return {"cpu_hours": cost.cpu_hours, "gpu_hours": cost.gpu_hours}

@@ -1,0 +1,135 @@
+"""`rowtui submit`: plan, ask, send, and on this machine's own queue follow to the end.
+
+Source: Row A5.1 (texts, prompt, order), rowtui's DESIGN §7 (`local` is followed, Ctrl-C detaches).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rowtui.cli.project import ask, chosen_positions, open_project, say_notices
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+    from rowtui.core.project.project import Project
+    from rowtui.core.submission.model import Plan, PlannedJob
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Submit; 1 if something was not submitted or, where it was followed, did not end well."""
+    from rowtui.core.grouping.select import matching_actions
+
+    project = open_project(args, out)
+    actions = matching_actions(project.workflow, args.action)
+    if not actions:
+        out.warn(f"No actions match '{args.action}'.")
+        return 0
+    among = chosen_positions(project, args.directories, out)
+    plan = project.plan(actions, among, limit=args.n)
+    for sentence in (*plan.skipped, *plan.warnings):
+        out.warn(sentence)
+    if not plan.jobs:
+        out.warn("There are no eligible jobs to submit.")
+        project.close()
+        return 0
+    _say_what(plan, out)
+    if args.dry_run:
+        for job in plan.jobs:
+            out.write(job.script)
+        project.close()
+        return 0
+    if not args.json:
+        count = out.style(str(f"{len(plan.jobs):,}"), "yellow bold")
+        jobs = "job" if len(plan.jobs) == 1 else "jobs"
+        cost = out.style(str(plan.cost), "cyan bold")
+        out.print(f"Submitting {count} {jobs} that may cost up to {cost}.")
+        if not args.yes and not ask("Proceed?", out):
+            out.warn("Nothing was submitted.")
+            return 0
+    return _submit(args, project, plan, out)
+
+
+def _say_what(plan: Plan, out: Output) -> None:
+    """With -v: a line for each action."""
+    from rowtui.core.text import Cost
+
+    totals: dict[str, tuple[int, Cost]] = {}
+    for job in plan.jobs:
+        jobs, cost = totals.get(job.action, (0, Cost()))
+        totals[job.action] = (jobs + 1, cost.plus(job.cost))
+    out.info(f"Jobs on {plan.cluster} for these actions:")
+    for name, (jobs, cost) in totals.items():
+        out.info(f" - {name}: {plural(jobs, 'job')} that may cost up to {cost}.")
+
+
+def _submit(args: argparse.Namespace, project: Project, plan: Plan, out: Output) -> int:
+    import asyncio
+
+    failed = asyncio.run(_send(args, project, plan, out))
+    say_notices(project, out)
+    followed = not args.detach and project.cluster.scheduler == "local"
+    if followed and not args.json:
+        from rowtui.cli.follow import follow
+
+        failed = not asyncio.run(follow(project, [job.token for job in plan.jobs], out)) or failed
+    project.close()
+    return 1 if failed else 0
+
+
+async def _send(args: argparse.Namespace, project: Project, plan: Plan, out: Output) -> bool:
+    """Send the jobs one after another; whether any was not submitted."""
+    started = time.monotonic()
+    answers = []
+    failed = False
+    steps = aiter(project.submit(plan))
+    for number, job in enumerate(plan.jobs, start=1):
+        if not args.json:
+            out.print(_line(number, len(plan.jobs), job, time.monotonic() - started))
+            _flush()
+        step = await anext(steps, None)
+        if step is None:
+            break
+        answers.append({"token": step.token, "message": step.message, "error": step.error})
+        if step.error:
+            failed = True
+            if not args.json:
+                out.error(step.error)
+        elif step.message and not args.json:
+            out.print(step.message)
+    async for step in steps:  # what was not sent any more, and why
+        answers.append({"token": step.token, "message": step.message, "error": step.error})
+        failed = failed or bool(step.error)
+        if step.error and not args.json:
+            out.error(step.error)
+    if args.json:
+        import json
+
+        out.print(json.dumps({"plan": plan.id, "jobs": answers}, indent=2))
+    return failed
+
+
+def _line(number: int, total: int, job: PlannedJob, seconds: float) -> str:
+    more = len(job.directories) - 1
+    what = f"[{number:,}/{total:,}] Submitting action '{visible(job.action)}'"
+    where = f" on directory {visible(job.directories[0])}" + (f" and {more:,} more" if more else "")
+    return f"{what}{where} ({_duration(seconds)})."
+
+
+def _duration(seconds: float) -> str:
+    """`0ms`, `3s`, `2m`, as Row rounds it down."""
+    if seconds < 1:
+        return f"{int(seconds * 1000)}ms"
+    if seconds < 60:
+        return f"{int(seconds)}s"
+    return f"{int(seconds // 60)}m {int(seconds % 60)}s"
+
+
+def _flush() -> None:
+    """What a job prints itself must come after our line."""
+    import sys
+
+    sys.stdout.flush()

@@ -1,0 +1,97 @@
+"""What commands on a project share: opening it, choosing directories, saying what was noticed."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from rowtui.cli.parser import environment_number, environment_word
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from rowtui.cli.output import Output
+    from rowtui.core.project.project import Project
+
+IO_THREADS = 8  # Row's default
+
+
+def cluster_name(args: argparse.Namespace) -> str | None:
+    """`--cluster`, else the environment's."""
+    return getattr(args, "cluster", None) or environment_word("CLUSTER", None)
+
+
+def open_project(args: argparse.Namespace, out: Output, *, synchronise: bool = True) -> Project:
+    """The project of this folder, in step with the disk; what was noticed is said."""
+    from rowtui.cli.progress import Progress
+    from rowtui.core.project.project import Project
+
+    threads = getattr(args, "io_threads", None) or environment_number("IO_THREADS", IO_THREADS)
+    project = Project.open(cluster=cluster_name(args), io_threads=threads)
+    out.problems(project.workflow.problems)
+    if synchronise:
+        progress = Progress(out, "Reading directories")
+        try:
+            project.synchronise(progress=progress)
+        finally:
+            progress.close()
+        if project.has_jobs_to_ask_for():
+            import asyncio
+
+            asyncio.run(project.ask_for_jobs())
+    say_notices(project, out)
+    return project
+
+
+def say_notices(project: Project, out: Output) -> None:
+    """Print what the project noticed since the last time."""
+    for notice in project.take_notices():
+        out.warn(notice)
+
+
+def given_names(directories: Sequence[str]) -> list[str] | None:
+    """The names on the command line, or on standard input for `-`; None for all."""
+    if not directories:
+        return None
+    if list(directories) != ["-"]:
+        return [name.rstrip("/") or name for name in directories]
+    text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    return [line for line in text.replace("\r\n", "\n").split("\n") if line]
+
+
+def chosen_positions(project: Project, directories: Sequence[str], out: Output) -> list[int] | None:
+    """The positions of the directories that were named, repeated ones repeated; None for all."""
+    names = given_names(directories)
+    if names is None:
+        return None
+    chosen = []
+    for name in names:
+        position = project.state.directories.position(name)
+        if position is None:
+            out.warn(f"Directory '{visible(name)}' not found in workspace.")
+        else:
+            chosen.append(position)
+    return chosen
+
+
+def is_interactive() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def ask(question: str, out: Output) -> bool:
+    """Row's question: Enter or y is yes. Without anybody to answer it is yes, as in Row."""
+    if not sys.stdout.isatty():
+        return True
+    sys.stdout.write(f"{question} [{out.style('Y', 'bold')}/n]: ")
+    sys.stdout.flush()
+    answer = sys.stdin.readline().strip()
+    return answer in {"", "y", "Y", "yes"}
+
+
+def action_not_found(name: str) -> RowtuiError:
+    """No action has this name."""
+    return RowtuiError(f"Action '{visible(name)}' not found in the workflow.")

@@ -1,0 +1,320 @@
+"""The engine in this process: a project's work in threads, one piece at a time.
+
+For the command line, tests and the first form of the dashboard; an engine in a process of its own
+stands behind the same protocol (`core/engine.py`). Pages are cut from groups that are kept until
+the next refresh, so that scrolling costs the page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING
+
+from rowtui.core.clusters.schedulers.base import CancelResult
+from rowtui.core.engine import (
+    ActionSummary,
+    DirectoriesPage,
+    DirectoryRow,
+    GroupsPage,
+    GroupSummary,
+    JobsView,
+    LogTail,
+    Snapshot,
+    SubmitProgress,
+)
+from rowtui.core.errors import InvalidFileError, RowtuiError
+from rowtui.core.grouping.model import ActionStatus, Group, Status
+from rowtui.core.grouping.request import job_requests
+from rowtui.core.project.describe import describe_grouping, describe_resources
+from rowtui.core.submission.model import Plan
+from rowtui.core.workflow.model import Action
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+
+SHOWN_BAD = 20  # bad directories that a snapshot names
+VALUE_LENGTH = 200  # characters of a value that a row shows
+KEPT_CUTS = 4  # lists of groups that are kept: the action on the screen and those just left
+
+
+class InProcessEngine:
+    """An `Engine` over one `Project`. Open it once for each dashboard."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._turn = asyncio.Lock()
+        self._cuts: dict[tuple[int, int, tuple[Status, ...]], tuple[Group, ...]] = {}
+        self._generation = 0
+        self._closed = asyncio.Event()
+
+    async def refresh(self, *, full: bool = False) -> Snapshot:
+        """Synchronise with disk and scheduler. Raises: RowtuiError, OSError."""
+        async with self._turn:
+            await asyncio.to_thread(self._synchronise, full)
+            if self._project.has_jobs_to_ask_for():
+                await self._project.ask_for_jobs()
+            return await asyncio.to_thread(self._snapshot)
+
+    async def groups(
+        self, action_index: int, statuses: Sequence[Status], start: int, length: int
+    ) -> GroupsPage:
+        """A page of groups; a `problem` where they cannot be told."""
+        async with self._turn:
+            return await asyncio.to_thread(
+                self._groups_page, action_index, tuple(statuses), start, length
+            )
+
+    async def group_directories(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        group: int | None,
+        start: int,
+        length: int,
+    ) -> DirectoriesPage:
+        """A page of a group's directories, or of all groups' in order."""
+        async with self._turn:
+            return await asyncio.to_thread(
+                self._directories_page, action_index, tuple(statuses), group, start, length
+            )
+
+    async def plan(
+        self, action_index: int | None, groups: Sequence[int] | None, limit: int | None
+    ) -> Plan:
+        """What would be submitted. Raises: RowtuiError with every problem at once."""
+        project = self._project
+        actions = project.workflow.actions
+        if action_index is not None:
+            actions = (actions[action_index],)
+        only = None if groups is None or action_index is None else {action_index: set(groups)}
+        async with self._turn:
+            return await asyncio.to_thread(project.plan, actions, only=only, limit=limit)
+
+    async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+        """Carry out a plan. Closing the iterator stops between two jobs."""
+        async for step in self._project.submit(plan):
+            yield step
+
+    async def jobs(self) -> JobsView:
+        """Ask the scheduler and list this project's jobs, newest first."""
+        async with self._turn:
+            return await self._project.jobs()
+
+    async def cancel(self, tokens: Sequence[str]) -> tuple[CancelResult, ...]:
+        """Cancel these jobs."""
+        async with self._turn:
+            return await self._project.cancel(tokens)
+
+    async def log_tail(self, token: str, lines: int) -> LogTail:
+        """The last lines of a job's log."""
+        return await asyncio.to_thread(self._project.log_tail, token, lines)
+
+    async def changes(self) -> AsyncIterator[str]:
+        """A word whenever something on disk changes, until the engine is closed."""
+        from rowtui.core.workspace.watch import Watcher
+
+        root = self._project.root
+        words = {
+            root / ".row": "workspace",
+            root / ".row" / "completed": "completed",
+            root / ".row" / "rowtui" / "ended": "jobs",
+            self._project.workflow.workspace: "workspace",
+            self._project.workflow.path: "workflow",
+        }
+        async with Watcher(words) as watcher:
+            closing = asyncio.create_task(self._closed.wait())
+            closing.add_done_callback(lambda _: asyncio.ensure_future(watcher.aclose()))
+            try:
+                async for changed in watcher:
+                    for word in dict.fromkeys(words[path] for path in changed):
+                        yield word
+            finally:
+                closing.cancel()
+
+    async def close(self) -> None:
+        """Stop watching; bring Row's files up to date."""
+        self._closed.set()
+        async with self._turn:
+            await asyncio.to_thread(self._project.close)
+
+    # In threads
+
+    def _synchronise(self, full: bool) -> None:
+        project = self._project
+        try:
+            project.reload_workflow_if_changed()
+        except InvalidFileError as error:
+            project.notice(f"workflow.toml is not used as it is now: {error.problems[0]}")
+        project.synchronise(full=full)
+        self._cuts.clear()
+        self._generation += 1
+
+    def _snapshot(self) -> Snapshot:
+        project = self._project
+        directories = project.state.directories
+        bad = directories.bad
+        identified = project.identified
+        shown_bad = [
+            (directories.name(at), bad[at]) for at, _ in zip(bad, range(SHOWN_BAD), strict=False)
+        ]
+        return Snapshot(
+            generation=self._generation,
+            at=time.time(),
+            root=str(project.root),
+            cluster=identified.cluster.name,
+            cluster_because=identified.because,
+            scheduler=identified.cluster.scheduler,
+            directories=len(directories),
+            bad=tuple(shown_bad),
+            bad_count=len(bad),
+            actions=tuple(_summary(row) for row in project.status().rows),
+            problems=project.problems(),
+            notices=project.take_notices(),
+        )
+
+    def _cut(self, action: Action, statuses: tuple[Status, ...]) -> tuple[Group, ...]:
+        key = (self._generation, action.index, statuses)
+        if key not in self._cuts:
+            while len(self._cuts) >= KEPT_CUTS:
+                self._cuts.pop(next(iter(self._cuts)))
+            self._cuts[key] = self._project.groups(action, statuses)
+        return self._cuts[key]
+
+    def _action(self, index: int) -> Action:
+        actions = self._project.workflow.actions
+        if not 0 <= index < len(actions):
+            raise RowtuiError("the action is no longer in workflow.toml")
+        return actions[index]
+
+    def _groups_page(
+        self, index: int, statuses: tuple[Status, ...], start: int, length: int
+    ) -> GroupsPage:
+        action = self._action(index)
+        try:
+            groups = self._cut(action, statuses)
+        except RowtuiError as error:
+            return GroupsPage(self._generation, index, 0, 0, 0, (), str(error))
+        page = groups[start : start + length]
+        return GroupsPage(
+            generation=self._generation,
+            action_index=index,
+            total=len(groups),
+            directories=sum(len(group.indices) for group in groups),
+            start=start,
+            groups=tuple(
+                self._group_summary(start + offset + 1, group) for offset, group in enumerate(page)
+            ),
+        )
+
+    def _group_summary(self, number: int, group: Group) -> GroupSummary:
+        from rowtui.core.clusters.partition import choose_partition
+        from rowtui.core.values import compact, resolve
+
+        directories = self._project.state.directories
+        (request,) = job_requests((group,))
+        action = group.action
+        key = ""
+        if action.group.sort_by:
+            value = directories.value(group.indices[0])
+            key = compact([resolve(value, pointer) for pointer in action.group.sort_by])
+        options = action.submit_options.get(self._project.cluster.name)
+        choice = choose_partition(
+            self._project.cluster,
+            action.resources,
+            len(group.indices),
+            options.partition if options else None,
+        )
+        problem = ""
+        if choice.partition is None and choice.refusals:
+            problem = "; ".join(str(refusal) for refusal in choice.refusals)
+        return GroupSummary(
+            number=number,
+            size=len(group.indices),
+            first=directories.name(group.indices[0]),
+            sort_key=key,
+            processes=request.processes,
+            cpus=request.cpus,
+            gpus=request.gpus,
+            walltime_seconds=request.walltime_seconds,
+            cost=request.cost,
+            problem=problem,
+        )
+
+    def _directories_page(
+        self,
+        index: int,
+        statuses: tuple[Status, ...],
+        group: int | None,
+        start: int,
+        length: int,
+    ) -> DirectoriesPage:
+        action = self._action(index)
+        groups = self._cut(action, statuses)
+        if group is not None:
+            groups = groups[group : group + 1]
+        total = sum(len(each.indices) for each in groups)
+        row = self._project.status_row(action)
+        rows = tuple(
+            self._directory_row(action, row, position)
+            for position in _positions(groups, start, length)
+        )
+        return DirectoriesPage(self._generation, total, start, rows)
+
+    def _directory_row(self, action: Action, row: ActionStatus, position: int) -> DirectoryRow:
+        from rowtui.core.values import compact
+
+        state = self._project.state
+        status = row.status_of(position) or Status.WAITING
+        job = state.submitted.get(action.name, {}).get(position)
+        failure = state.failed.get(action.name, {}).get(position)
+        text = compact(state.directories.value(position))
+        if len(text) > VALUE_LENGTH:
+            text = text[: VALUE_LENGTH - 1] + "…"
+        detail = ""
+        if failure is not None and status is Status.FAILED:
+            detail = f"{failure.reason} (job {failure.job_id})"
+        return DirectoryRow(
+            name=state.directories.name(position),
+            status=status,
+            value=text,
+            job=f"{job.cluster}/{job.job_id}" if job is not None and job.job_id else "",
+            detail=detail,
+        )
+
+
+def _positions(groups: Sequence[Group], start: int, length: int) -> list[int]:
+    """`length` positions from the `start`-th on, across groups."""
+    found: list[int] = []
+    skip = start
+    for group in groups:
+        size = len(group.indices)
+        if skip >= size:
+            skip -= size
+            continue
+        found += group.indices[skip : skip + length - len(found)]
+        skip = 0
+        if len(found) >= length:
+            break
+    return found
+
+
+def _summary(row: ActionStatus) -> ActionSummary:
+    action = row.action
+    return ActionSummary(
+        index=action.index,
+        name=action.name,
+        command=action.command,
+        completed=row.completed.bit_count(),
+        submitted=row.submitted.bit_count(),
+        eligible=row.eligible.bit_count(),
+        waiting=row.waiting.bit_count(),
+        failed=row.failed.bit_count(),
+        remaining_cost=row.remaining_cost,
+        products=action.products,
+        previous_actions=action.previous_actions,
+        resources=describe_resources(action.resources),
+        grouping=describe_grouping(action.group),
+        problem=row.problem,
+    )

@@ -1,0 +1,1 @@
+"""One object for commands and screens: it wires the rooms and decides nothing itself."""

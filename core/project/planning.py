@@ -1,0 +1,84 @@
+"""A plan for some actions of a project: what would be sent, with everything that stops a job.
+
+An action that cannot be submitted is left out with the reason, so that it does not stop the
+others; only where nothing is left is it an error.
+"""
+
+from __future__ import annotations
+
+import getpass
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rowtui.core.submission.model import Plan
+from rowtui.core.submission.plan import PlanError, Setting, bash_complaint, make_plan
+from rowtui.core.workflow.model import Action
+
+if TYPE_CHECKING:
+    from rowtui.core.errors import Problem
+    from rowtui.core.project.project import Project
+
+
+def plan_submission(
+    project: Project,
+    actions: Sequence[Action],
+    among: Sequence[int] | None = None,
+    *,
+    only: Mapping[int, Collection[int]] | None = None,
+    limit: int | None = None,
+) -> Plan:
+    """The plan for the eligible directories of these actions. See `Project.requests`.
+
+    Raises: PlanError if none of the actions can be submitted; RowtuiError.
+    """
+    problems = [problem for problem in project.problems() if problem.severity == "error"]
+    left_out: list[Problem] = []
+    while True:
+        broken = {problem.action for problem in problems if problem.action is not None}
+        left_out += [
+            problem
+            for problem in problems
+            if any(action.index == problem.action for action in actions)
+        ]
+        usable = [action for action in actions if action.index not in broken]
+        if left_out and not usable:
+            raise PlanError(tuple(left_out))
+        found = project.requests(usable, among, only=only, limit=limit)
+        try:
+            return make_plan(
+                project.workflow,
+                found.requests,
+                project.state.directories,
+                _setting(project),
+                failed=project.state.failed,
+                skipped=[*map(_left_out, left_out), *found.problems, *found.skipped],
+            )
+        except PlanError as error:
+            problems = list(error.problems)
+            if not any(problem.action is not None for problem in problems):
+                raise
+            actions = usable
+
+
+def _setting(project: Project) -> Setting:
+    return Setting(
+        cluster=project.cluster,
+        launchers=project.launchers,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        user=_user(),
+        nonce=secrets.token_hex(8),
+        check_shell=bash_complaint,
+    )
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # no such user id on this machine: a container
+        return "unknown"
+
+
+def _left_out(problem: Problem) -> str:
+    return f"left out: {problem}"

@@ -1,0 +1,362 @@
+"""A project opened: workflow, state, cluster and scheduler in one object for commands and screens.
+
+It wires the rooms: keeps the state in step with the disk, tells statuses and groups, makes plans.
+What involves a scheduler is in `jobs.py`. Everything expensive (the cluster, launchers, sort
+orders) is found when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.core.grouping.model import ActionStatus, Group, JobRequest, Status, StatusTable
+from rowtui.core.grouping.status import action_status, chosen_from, status_table, with_status
+from rowtui.core.project.workflows import compiled_workflow, current_workflow
+from rowtui.core.state.model import State
+from rowtui.core.state.store import Store
+from rowtui.core.state.stored import Identity, identity_of
+from rowtui.core.workflow.find import find_project
+from rowtui.core.workflow.load import load_workflow
+from rowtui.core.workflow.model import Action, Workflow
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.model import Cluster, Identified, Launchers
+    from rowtui.core.clusters.schedulers.base import Scheduler
+    from rowtui.core.errors import Problem
+    from rowtui.core.grouping.order import ActionOrder
+    from rowtui.core.submission.model import Plan
+    from rowtui.core.workspace.sync import Disk
+
+Progress = Callable[[int, int], None]
+
+# Orders of fewer directories are computed faster than they are read from a file.
+STORED_ORDER_FROM = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What could be submitted: job requests in order, and a sentence for each group left out."""
+
+    requests: tuple[JobRequest, ...]
+    skipped: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass
+class Project:
+    """One project, opened by one process. `state` is a snapshot; `synchronise` takes a new one."""
+
+    workflow: Workflow
+    store: Store
+    cluster_name: str | None = None
+    io_threads: int | None = None
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    _state: State | None = field(default=None, init=False)
+    _workflow_identity: Identity | None = field(default=None, init=False)
+    _notices: list[str] = field(default_factory=list, init=False)
+    _rows: dict[int, ActionStatus] = field(default_factory=dict, init=False)
+    _orders: dict[tuple[str, ...], ActionOrder] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def open(
+        cls,
+        start: Path | None = None,
+        *,
+        cluster: str | None = None,
+        io_threads: int | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> Project:
+        """The project of this folder or of one above it.
+
+        Raises: NoProjectError, WorkflowError.
+        """
+        root = find_project(start or Path.cwd())
+        store = Store(root)
+        return cls(
+            workflow=current_workflow(root, store),
+            store=store,
+            cluster_name=cluster,
+            io_threads=io_threads,
+            environment=dict(os.environ if environment is None else environment),
+        )
+
+    @property
+    def root(self) -> Path:
+        """The folder that holds workflow.toml."""
+        return self.workflow.root
+
+    @property
+    def state(self) -> State:
+        """The records as of the last synchronisation."""
+        if self._state is None:
+            self.synchronise()
+        assert self._state is not None
+        return self._state
+
+    def notice(self, text: str) -> None:
+        """Something that people should know once."""
+        if text not in self._notices:
+            self._notices.append(text)
+
+    def take_notices(self) -> tuple[str, ...]:
+        """What was noticed since the last time."""
+        taken = tuple(self._notices)
+        self._notices.clear()
+        return taken
+
+    # The disk
+
+    def reload_workflow_if_changed(self) -> None:
+        """Read workflow.toml again. Raises: WorkflowError; the workflow then stays as it was."""
+        identity = identity_of(self.workflow.path)
+        if identity != self._workflow_identity:
+            self.workflow = load_workflow(self.root)
+            self._workflow_identity = identity
+            self._rows.clear()
+
+    def synchronise(
+        self,
+        *,
+        full: bool = False,
+        check_values: bool = False,
+        export: bool = True,
+        progress: Progress | None = None,
+    ) -> None:
+        """Bring the state in step with the workspace, staged completions and Row's files.
+
+        `full`: look at every directory again, and un-complete what lost its products;
+        `check_values`: look for edited value files everywhere. `export`: bring Row's own files up
+        to date as well. Raises: RowtuiError, OSError.
+        """
+        from rowtui.core.workspace.sync import synchronise
+
+        synced = synchronise(
+            self.store,
+            self.workflow,
+            full=full,
+            check_values=full or check_values,
+            export=export,
+            disk=self.disk(progress),
+            compiled=compiled_workflow(self.workflow),
+        )
+        for notice in synced.notices:
+            self.notice(notice)
+        self.use(synced.state)
+
+    def disk(self, progress: Progress | None) -> Disk:
+        """How the workspace is looked at: with as many requests at once as were allowed."""
+        from rowtui.core.workspace.sync import Disk
+        from rowtui.core.workspace.workers import PROCESSES_PAY_FROM, Workers
+
+        workers = None
+        if self.io_threads is not None:
+            count = len(self._state.directories) if self._state else PROCESSES_PAY_FROM
+            workers = Workers.for_count(count, self.io_threads)
+        return Disk(workers=workers, progress=progress)
+
+    def use(self, state: State) -> None:
+        """Take these records as the current ones."""
+        if self._state is None or state.directories is not self._state.directories:
+            self._orders.clear()
+        self._state = state
+        self._rows.clear()
+
+    def close(self) -> None:
+        """Bring Row's files up to date. What cannot be saved is a notice."""
+        from rowtui.core.state.export import export_row_files
+        from rowtui.core.state.store import NotSavedError
+
+        try:
+            for notice in export_row_files(self.store).notices:
+                self.notice(notice)
+        except NotSavedError as error:
+            self.notice(str(error))
+
+    # Which cluster
+
+    @cached_property
+    def identified(self) -> Identified:
+        """The cluster and why it was taken. Raises: InvalidFileError, RowtuiError."""
+        from rowtui.core.clusters.identify import identify_cluster
+        from rowtui.core.clusters.load import load_clusters
+        from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
+
+        configured = load_clusters(self.environment)
+        return identify_cluster(
+            configured.clusters, self.environment, self.cluster_name, describe_this_machine
+        )
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster that jobs go to."""
+        return self.identified.cluster
+
+    @cached_property
+    def launchers(self) -> Launchers:
+        """The launchers. Raises: InvalidFileError."""
+        from rowtui.core.clusters.load import load_launchers
+
+        return load_launchers(self.environment)
+
+    @cached_property
+    def scheduler(self) -> Scheduler:
+        """The cluster's scheduler."""
+        from rowtui.core.project.jobs import scheduler_of
+
+        return scheduler_of(self.cluster)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """All that is wrong in workflow.toml, also what only this cluster makes wrong."""
+        from rowtui.core.clusters.check import check_workflow
+
+        return self.workflow.problems + check_workflow(self.workflow, self.cluster, self.launchers)
+
+    # Statuses and groups
+
+    def status(self, among: Sequence[int] | None = None) -> StatusTable:
+        """The status of all directories, or of those at these positions, for every action."""
+        if among is not None:
+            return status_table(self.workflow, self.state, among)
+        return StatusTable(
+            rows=tuple(self.status_row(action) for action in self.workflow.actions),
+            directories=len(self.state.directories),
+            bad=len(self.state.directories.bad),
+        )
+
+    def status_row(self, action: Action) -> ActionStatus:
+        """The status of all directories for one action."""
+        row = self._rows.get(action.index)
+        if row is None:
+            order = self.order(action) if _needs_order_for_cost(action) else None
+            orders = {} if order is None else {action.group.sort_by: order}
+            row = action_status(action, self.state, None, orders)
+            self._rows[action.index] = row
+        return row
+
+    def groups(
+        self,
+        action: Action,
+        statuses: Collection[Status],
+        among: Sequence[int] | None = None,
+    ) -> tuple[Group, ...]:
+        """The groups of an action's directories with these statuses, in order.
+
+        Raises: RowtuiError if they cannot be told or ordered.
+        """
+        from rowtui.core.errors import RowtuiError
+        from rowtui.core.grouping.form import form_groups
+
+        row = self.status_row(action)
+        members = with_status(row, tuple(statuses))
+        if row.problem and not members:
+            raise RowtuiError(f"action '{action.name}': {row.problem}")
+        chosen = members if among is None else chosen_from(among, members)
+        return form_groups(action, self.state.directories, chosen, self.order(action))
+
+    def order(self, action: Action) -> ActionOrder | None:
+        """The stored order of all directories for an action; None where none is worth storing."""
+        sort_by = action.group.sort_by
+        if not sort_by or len(self.state.directories) < STORED_ORDER_FROM:
+            return None
+        if sort_by not in self._orders:
+            self._orders[sort_by] = self._load_order(sort_by)
+        return self._orders[sort_by]
+
+    def _load_order(self, sort_by: tuple[str, ...]) -> ActionOrder:
+        from rowtui.core.grouping.order import action_order, order_from_bytes, order_to_bytes
+        from rowtui.core.state.directories import StoredDirectories
+
+        directories = self.state.directories
+        assert isinstance(directories, StoredDirectories)
+        key = json.dumps(sort_by)
+        data = self.store.load_orders(directories, key)
+        if data is not None:
+            try:
+                return order_from_bytes(data)
+            except ValueError:
+                self.notice("a stored sort order was damaged and has been computed again")
+        order = action_order(sort_by, directories)
+        self.store.save_orders(directories, key, order_to_bytes(order))
+        return order
+
+    # What could be submitted
+
+    def requests(
+        self,
+        actions: Sequence[Action],
+        among: Sequence[int] | None = None,
+        *,
+        only: Mapping[int, Collection[int]] | None = None,
+        limit: int | None = None,
+    ) -> Requests:
+        """Job requests for the eligible directories of these actions, in order.
+
+        `only`: action index -> which of its groups, from 0. One bad action never stops the
+        others: it is a sentence in `problems`. Raises: RowtuiError if a directory would be
+        submitted twice.
+        """
+        from rowtui.core.errors import RowtuiError
+        from rowtui.core.grouping.request import job_requests
+        from rowtui.core.grouping.select import duplicates
+        from rowtui.core.grouping.whole import whole_groups
+
+        chosen: list[Group] = []
+        skipped: list[str] = []
+        problems: list[str] = []
+        for action in actions:
+            try:
+                groups = self.groups(action, (Status.ELIGIBLE,), among)
+                if action.group.submit_whole and groups:
+                    every = self.groups(action, tuple(Status))
+                    groups, left_out = whole_groups(groups, every, self.state.directories)
+                    skipped += left_out
+            except RowtuiError as error:
+                problems.append(str(error))
+                continue
+            if only is not None:
+                wanted = only.get(action.index, ())
+                groups = tuple(group for number, group in enumerate(groups) if number in wanted)
+            chosen += groups
+        twice = duplicates(chosen)
+        if twice:
+            raise RowtuiError(
+                "\n".join(each.sentence(self.state.directories) for each in twice[:10]),
+                "check that actions of the same name include different directories",
+            )
+        requests = job_requests(chosen if limit is None else chosen[:limit])
+        return Requests(requests, tuple(skipped), tuple(problems))
+
+    def plan(
+        self,
+        actions: Sequence[Action],
+        among: Sequence[int] | None = None,
+        *,
+        only: Mapping[int, Collection[int]] | None = None,
+        limit: int | None = None,
+    ) -> Plan:
+        """What would be submitted. Raises: PlanError, RowtuiError."""
+        from rowtui.core.project.planning import plan_submission
+
+        return plan_submission(self, actions, among, only=only, limit=limit)
+
+    # Jobs (see jobs.py)
+
+    def has_jobs_to_ask_for(self) -> bool:
+        """Whether some scheduler should be asked."""
+        return False
+
+    def submitted_clusters(self) -> set[str]:
+        """The clusters that have jobs of this project, as far as is known."""
+        return {job.cluster for jobs in self.state.submitted.values() for job in jobs.values()}
+
+
+def _needs_order_for_cost(action: Action) -> bool:
+    from rowtui.core.grouping.cost import is_linear
+
+    return action.group.split_by_sort_key and not is_linear(action.resources)

@@ -1,0 +1,120 @@
+"""Looking at directories again: what `rowtui scan` does.
+
+New completions are staged as Row does it, one file, so that Row and rowtui see them alike.
+Completions whose products are gone are taken back, and edited values are read again.
+Source: Row A3.5; A3.4 for what Row does not notice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.state.model import positions
+from rowtui.core.state.records import to_positions, with_scanned
+from rowtui.core.state.staging import stage_completions
+from rowtui.core.state.stored import Stored
+from rowtui.core.text import visible
+from rowtui.core.workspace.list import list_workspace
+from rowtui.core.workspace.products import look_for_products
+from rowtui.core.workspace.read import Reading
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Progress, Project
+
+
+@dataclass(frozen=True, slots=True)
+class ScanReport:
+    """What was found: directories, by action. `lost`: completions that were taken back."""
+
+    scanned: int
+    found: Mapping[str, int]
+    lost: Mapping[str, int]
+
+
+def scan(
+    project: Project,
+    names: Sequence[str] | None = None,
+    action: str | None = None,
+    progress: Progress | None = None,
+) -> ScanReport:
+    """Look at these directories (None: all) for the products of one action (None: of all).
+
+    Raises: RowtuiError for a name that is no directory of the workspace.
+    """
+    workspace = project.workflow.workspace
+    products = {
+        each.name: each.products
+        for each in project.workflow.actions
+        if action is None or each.name == action
+    }
+    listed = list_workspace(workspace).names if names is None else _known(project, names)
+    reading = look_for_products(
+        workspace, listed, products, workers=project.disk(None).workers, progress=progress
+    )
+    if names is not None and (reading.vanished or reading.bad):
+        _refuse_missing(project, listed, reading)
+    completions = {
+        name: [listed[at] for at in positions(members)]
+        for name, members in reading.completed.items()
+        if members
+    }
+    lost = _take_back(project, listed, reading)
+    if completions:
+        stage_completions(project.root, completions)
+    if names is None and project.workflow.value_file is not None:
+        project.synchronise(check_values=True, export=False, progress=progress)
+    return ScanReport(
+        scanned=len(listed),
+        found={name: len(found) for name, found in completions.items()},
+        lost=lost,
+    )
+
+
+def _known(project: Project, names: Sequence[str]) -> list[bytes]:
+    listed = []
+    for name in names:
+        if not name or "/" in name or name in {".", ".."}:
+            raise RowtuiError(
+                f"'{visible(name)}' is not the name of a directory in the workspace",
+                f"names only, as in 'ls {visible(str(project.workflow.workspace))}'",
+            )
+        listed.append(os.fsencode(name))
+    return listed
+
+
+def _refuse_missing(project: Project, listed: Sequence[bytes], reading: Reading) -> None:
+    at = min([*reading.vanished, *reading.bad])
+    path = project.workflow.workspace / os.fsdecode(listed[at])
+    raise RowtuiError(
+        f"Unable to read '{visible(str(path))}': {reading.bad.get(at, 'no such directory')}"
+    )
+
+
+def _take_back(project: Project, listed: Sequence[bytes], reading: Reading) -> dict[str, int]:
+    """Un-complete the directories that were looked at and lack the products."""
+    lost: dict[str, int] = {}
+
+    def edit(stored: Stored) -> Stored:
+        lost.clear()
+        where = stored.directories.table.positions(listed)
+        usable = [None if at in reading.bad else to for at, to in enumerate(where)]
+        looked_at = to_positions((1 << len(listed)) - 1, usable, len(listed))
+        found = {
+            name: to_positions(members, where, len(listed))
+            for name, members in reading.completed.items()
+        }
+        for name, members in found.items():
+            gone = stored.state.completed.get(name, 0) & looked_at & ~members
+            if gone:
+                lost[name] = gone.bit_count()
+        return with_scanned(stored, looked_at, found, replacing=True) if lost else stored
+
+    if project.store.load().stored is not None:
+        project.use(project.store.commit(edit).state)
+        if lost:
+            project.close()  # Row must not go on believing in them
+    return lost

@@ -1,0 +1,37 @@
+"""The workflow as it was compiled into the records, so that most commands parse no TOML."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rowtui.core.state.store import Store
+from rowtui.core.state.stored import identity_of
+from rowtui.core.workflow.compiled import workflow_from_json, workflow_to_json
+from rowtui.core.workflow.load import load_workflow
+from rowtui.core.workflow.model import Workflow
+from rowtui.core.workspace.sync import Compiled
+
+
+def current_workflow(root: Path, store: Store) -> Workflow:
+    """The compiled workflow if workflow.toml has not changed since; else parsed anew.
+
+    Raises: WorkflowError.
+    """
+    stored = store.load().stored
+    if (
+        stored
+        and stored.workflow
+        and stored.workflow_identity == identity_of(root / "workflow.toml")
+    ):
+        try:
+            return workflow_from_json(json.loads(stored.workflow), root)
+        except (ValueError, KeyError, TypeError, IndexError):
+            pass  # compiled by another version: parse it
+    return load_workflow(root)
+
+
+def compiled_workflow(workflow: Workflow) -> Compiled:
+    """The workflow in the form that is kept with the records."""
+    data = json.dumps(workflow_to_json(workflow), separators=(",", ":")).encode()
+    return Compiled(data, identity_of(workflow.path))
