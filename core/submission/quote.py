@@ -94,9 +94,6 @@ def header_value(text: str) -> str:
 def file_name_part(name: str) -> str:
     """An action's name as part of the name of a log: no folder, no `%j` of its own.
 
-    Everything that would change where the log goes becomes `_`; `%` is doubled.
+    Everything that would change where the log goes becomes `_`.
     """
-    shown = "".join(
-        char if char.isprintable() and char not in "/\\" else "_" for char in name
-    ).replace("%", "%%")
-    return shown or "_"
+    return "".join(c if c.isprintable() and c not in "/\\%" else "_" for c in name) or "_"

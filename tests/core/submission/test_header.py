@@ -88,11 +88,11 @@ def test_memory_of_older_files_is_passed_on_as_written() -> None:
 @pytest.mark.parametrize(
     ("options", "path"),
     [
-        (SubmitOptions(), "a_b%%j-%j.out"),
-        (SubmitOptions(output_file_path="logs"), "logs/a_b%%j-%j.out"),
+        (SubmitOptions(), "a_b_j-%j.out"),
+        (SubmitOptions(output_file_path="logs"), "logs/a_b_j-%j.out"),
         (SubmitOptions(output_file_path="logs/", output_file_name="x"), "logs/x"),
-        (SubmitOptions(output_file_name="z {action_name}-%j.log"), "z a_b%%j-%j.log"),
-        (SubmitOptions(output_file_path="/l/{action_name}"), "/l/a_b%%j/a_b%%j-%j.out"),
+        (SubmitOptions(output_file_name="z {action_name}-%j.log"), "z a_b_j-%j.log"),
+        (SubmitOptions(output_file_path="/l/{action_name}"), "/l/a_b_j/a_b_j-%j.out"),
     ],
 )
 def test_the_log_is_where_the_user_wants_it(options: SubmitOptions, path: str) -> None:

@@ -112,4 +112,4 @@ def test_header_values_stay_on_their_line_and_together() -> None:
 
 def test_an_action_name_cannot_move_its_log() -> None:
     assert file_name_part("one") == "one"
-    assert file_name_part("../x%j\\y\n") == ".._x%%j_y_"
+    assert file_name_part("../x%j\\y\n") == ".._x_j_y_"

@@ -1,0 +1,194 @@
+"""Plans as JSON, byte-stable, and saved: what was confirmed is what is carried out.
+
+Takes and gives `Plan`; the id is the SHA-256 of the canonical JSON of everything else, so that a
+plan that was changed on disk is noticed. ASCII only: bytes of names that are not UTF-8 are lone
+surrogates, which only escapes can carry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import read_bounded, replace_file
+from rowtui.core.submission.model import Destination, Plan, PlannedJob
+from rowtui.core.text import Cost, visible
+
+VERSION = 1
+LIMIT = 4 << 30
+_ID = re.compile(r"[0-9a-f]{64}")
+
+
+def plan_id(plan: Plan) -> str:
+    """The hash of everything in a plan but its id."""
+    return hashlib.sha256(_canonical(_fields(plan))).hexdigest()
+
+
+def plan_to_json(plan: Plan) -> str:
+    """One line of canonical JSON: sorted keys, no spaces, ASCII."""
+    return _canonical({**_fields(plan), "id": plan.id}).decode("ascii")
+
+
+def plan_from_json(text: str | bytes) -> Plan:
+    """The plan that `plan_to_json` wrote.
+
+    Raises: RowtuiError if it is damaged, was changed, or is of another version.
+    """
+    try:
+        fields = json.loads(text)
+        version = fields["version"]
+        if version != VERSION:
+            raise RowtuiError(f"the plan has version {version}, this rowtui reads {VERSION}")
+        plan = _plan(fields)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RowtuiError("the plan is damaged", "make a new one") from error
+    if plan_id(plan) != plan.id:
+        raise RowtuiError("the plan was changed after it was made", "make a new one")
+    return plan
+
+
+def plans_folder(root: Path) -> Path:
+    """Where the plans of a project are."""
+    return root / ".row" / "rowtui" / "plans"
+
+
+def save_plan(root: Path, plan: Plan) -> Path:
+    """Save a plan under its id; it is on the disk when this returns.
+
+    Raises: RowtuiError if it cannot be written.
+    """
+    path = plans_folder(root) / f"{plan.id}.json"
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, plan_to_json(plan).encode("ascii"))
+    except OSError as error:
+        raise RowtuiError(
+            f"cannot save the plan in {visible(str(path.parent))}: {error.strerror or error}",
+            "nothing was sent; free some space or mend the permissions, then try again",
+        ) from None
+    return path
+
+
+def load_plan(root: Path, identity: str) -> Plan:
+    """A saved plan. Raises: RowtuiError if there is none, or it is damaged."""
+    if not _ID.fullmatch(identity):
+        raise RowtuiError(f"{visible(identity)} is not the id of a plan")
+    try:
+        return plan_from_json(read_bounded(plans_folder(root) / f"{identity}.json", LIMIT))
+    except OSError as error:
+        raise RowtuiError(f"cannot read plan {identity[:12]}: {error.strerror or error}") from None
+
+
+def _canonical(fields: Mapping[str, Any]) -> bytes:
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _fields(plan: Plan) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "created": plan.created,
+        "user": plan.user,
+        "cluster": plan.cluster,
+        "scheduler": plan.scheduler,
+        "jobs": [_job_fields(job) for job in plan.jobs],
+        "cost": _cost_fields(plan.cost),
+        "warnings": plan.warnings,
+        "skipped": plan.skipped,
+    }
+
+
+def _cost_fields(cost: Cost) -> dict[str, float]:
+    return {"cpu_hours": float(cost.cpu_hours), "gpu_hours": float(cost.gpu_hours)}
+
+
+def _job_fields(job: PlannedJob) -> dict[str, Any]:
+    return {
+        "token": job.token,
+        "name": job.name,
+        "action": job.action,
+        "action_index": job.action_index,
+        "directories": job.directories,
+        "destination": {
+            "cluster": job.destination.cluster,
+            "partition": job.destination.partition,
+        },
+        "script": job.script,
+        "log_path": job.log_path,
+        "processes": job.processes,
+        "cpus": job.cpus,
+        "gpus": job.gpus,
+        "memory_mb": job.memory_mb,
+        "walltime_seconds": job.walltime_seconds,
+        "cost": _cost_fields(job.cost),
+        "attempt": job.attempt,
+        "warnings": job.warnings,
+        "reasons": job.reasons,
+        "depends_on": job.depends_on,
+    }
+
+
+def _plan(fields: Mapping[str, Any]) -> Plan:
+    return Plan(
+        id=_text(fields["id"]),
+        created=_text(fields["created"]),
+        user=_text(fields["user"]),
+        cluster=_text(fields["cluster"]),
+        scheduler=_text(fields["scheduler"]),
+        jobs=tuple(map(_job, fields["jobs"])),
+        cost=_cost(fields["cost"]),
+        warnings=_texts(fields["warnings"]),
+        skipped=_texts(fields["skipped"]),
+    )
+
+
+def _job(fields: Mapping[str, Any]) -> PlannedJob:
+    destination = fields["destination"]
+    memory = fields["memory_mb"]
+    return PlannedJob(
+        token=_text(fields["token"]),
+        name=_text(fields["name"]),
+        action=_text(fields["action"]),
+        action_index=_number(fields["action_index"]),
+        directories=_texts(fields["directories"]),
+        destination=Destination(_text(destination["cluster"]), _text(destination["partition"])),
+        script=_text(fields["script"]),
+        log_path=_text(fields["log_path"]),
+        processes=_number(fields["processes"]),
+        cpus=_number(fields["cpus"]),
+        gpus=_number(fields["gpus"]),
+        memory_mb=None if memory is None else _number(memory),
+        walltime_seconds=_number(fields["walltime_seconds"]),
+        cost=_cost(fields["cost"]),
+        attempt=_number(fields["attempt"]),
+        warnings=_texts(fields["warnings"]),
+        reasons=_texts(fields["reasons"]),
+        depends_on=_texts(fields["depends_on"]),
+    )
+
+
+def _cost(fields: Mapping[str, Any]) -> Cost:
+    return Cost(float(fields["cpu_hours"]), float(fields["gpu_hours"]))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError("not a list")
+    return tuple(map(_text, value))
+
+
+def _number(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError("not a whole number")
+    return value
