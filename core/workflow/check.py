@@ -8,7 +8,6 @@ project still opens. Source: Row A1.7 to A1.10, B.18.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from rowtui.core.errors import Problem
 from rowtui.core.text import visible
@@ -78,13 +77,13 @@ def check_actions(
     return tuple(check.problems)
 
 
-@dataclass
 class _Check:
-    file: TomlFile
-    inherited: Sequence[Inherited]
-    value_file: str | None
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, file: TomlFile, inherited: Sequence[Inherited], value_file: str | None
+    ) -> None:
+        self.file = file
+        self.inherited = inherited
+        self.value_file = value_file
         self.problems: list[Problem] = []
 
     def note(
@@ -190,8 +189,10 @@ class _Check:
     def cycles(self) -> None:
         """Actions that wait for themselves never become eligible."""
         before = {item.action.name: item.action.previous_actions for item in self.inherited}
+        stuck = _never_first(before)
         for item in self.inherited:
-            if circle := _circle(before, item.action.name):
+            name = item.action.name
+            if name in stuck and (circle := _circle(before, name)):
                 shown = " after ".join(f"'{visible(name)}'" for name in circle)
                 message = f"it waits for itself: {shown}"
                 hint = "take one of them out of `previous_actions`"
@@ -211,6 +212,22 @@ class _Check:
                 message = f"it has no products, so it never completes and {_quoted(waiting[name])}"
                 hint = "name the files that it makes in `products`"
                 self.note(item, ("name",), f"{message} waits for ever", hint, "warning")
+
+
+def _never_first(before: Mapping[str, Sequence[str]]) -> set[str]:
+    """The actions that are on a circle or behind one: no order of work ever reaches them."""
+    after: dict[str, list[str]] = {name: [] for name in before}
+    open_ = {name: len(earlier) for name, earlier in before.items()}
+    for name, earlier in before.items():
+        for other in earlier:
+            after[other].append(name)
+    ready = [name for name, number in open_.items() if number == 0]
+    while ready:
+        for name in after[ready.pop()]:
+            open_[name] -= 1
+            if open_[name] == 0:
+                ready.append(name)
+    return {name for name, number in open_.items() if number > 0}
 
 
 def _circle(before: Mapping[str, Sequence[str]], name: str) -> list[str]:
