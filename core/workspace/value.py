@@ -7,6 +7,12 @@ serde_json prints them (found by running Row 1.1: integers beyond 64 bits are do
 
 from __future__ import annotations
 
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
+
 # Row can't read its own cache again when a value in it is nested deeper (found with Row 1.1: its
 # parser refuses 128 levels, and the cache adds two).
 DEEPEST = 125
@@ -26,7 +32,8 @@ def compact_value(text: bytes) -> bytes:
     try:
         value = orjson.loads(text)
         compact = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-        if b"-0" in text and (exact := _with_negative_zeros(text)) != text:
+        if b"-0" in text and _negative_zero().search(text):
+            exact = _with_negative_zeros(text)
             compact = orjson.dumps(orjson.loads(exact), option=orjson.OPT_SORT_KEYS)
     except orjson.JSONDecodeError as error:
         raise NotJSONError(_why(text, error.msg, error.lineno, error.colno)) from None
@@ -51,6 +58,14 @@ def _why(text: bytes, message: str, line: int, column: int) -> str:
     if not text.strip():
         return "it is empty"
     return f"line {line}, column {column}: {message}"
+
+
+@cache
+def _negative_zero() -> re.Pattern[bytes]:
+    """Finds an integer `-0`, or something in a string that looks like it ("run-01" doesn't)."""
+    import re
+
+    return re.compile(rb"(?:^|[\[,:\s])-0(?![.\deE])")
 
 
 def _with_negative_zeros(text: bytes) -> bytes:
