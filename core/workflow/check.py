@@ -7,7 +7,7 @@ project still opens. Source: Row A1.7 to A1.10, B.18.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rowtui.core.errors import Problem
 from rowtui.core.text import visible
@@ -17,20 +17,15 @@ from rowtui.core.workflow.template import TemplateError, parse_command
 from rowtui.core.workflow.toml_file import TomlFile, did_you_mean
 
 
-def check_structure(
-    file: TomlFile, inherited: Sequence[Inherited], written_names: Collection[str]
-) -> None:
-    """Missing names and commands, unknown previous actions, contradicting elements of a name.
-
-    `written_names` has the names of all elements, also of those that could not inherit.
-    """
+def check_structure(file: TomlFile, inherited: Sequence[Inherited]) -> None:
+    """Missing names and commands, unknown previous actions, contradicting elements of a name."""
     for item in inherited:
         path = item.chain[0].path
         if not item.has("name"):
             file.problem(path, f"the action at index {item.action.index} is missing `name`")
         if not item.has("command"):
             file.problem(path, f"the action {_title(item)} is missing `command`")
-    names = {*written_names, *(item.action.name for item in inherited)}
+    names = {item.action.name for item in inherited}
     for item in inherited:
         for index, name in enumerate(item.action.previous_actions):
             if name not in names:
@@ -45,7 +40,7 @@ def _check_same_name(file: TomlFile, inherited: Sequence[Inherited]) -> None:
     first: dict[str, Inherited] = {}
     for item in inherited:
         other = first.setdefault(item.action.name, item)
-        if other is item or not item.has("name"):
+        if other is item or not item.has("name") or item.cut_off or other.cut_off:
             continue
         for key, mine, its in (
             ("products", item.products_set(), other.products_set()),

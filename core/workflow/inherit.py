@@ -30,9 +30,12 @@ class Inherited:
     action: Action
     chain: tuple[RawAction, ...]
 
+    # Its `from` leads nowhere: what it would have inherited is not known.
+    cut_off: bool = False
+
     def has(self, key: str) -> bool:
-        """Whether any of its tables has this key."""
-        return any(key in raw.written for raw in self.chain)
+        """Whether any of its tables has this key, or could have it."""
+        return self.cut_off or any(key in raw.written for raw in self.chain)
 
     def products_set(self) -> tuple[str, ...] | None:
         """The products, None if they are not set anywhere (Row A1.8 tells that from empty)."""
@@ -62,17 +65,17 @@ class FromError(Exception):
     """`from` names no action, or one that itself has a `from`."""
 
 
-def inherit(raw: RawWorkflow, index: int) -> Inherited:
+def inherit(raw: RawWorkflow, index: int, cut_off: bool = False) -> Inherited:
     """The action at `index` with everything it inherits. Missing name and command are "".
 
-    Raises: FromError.
+    With `cut_off` its `from` is left aside. Raises: FromError.
     """
     own = raw.actions[index]
     chain = [own]
-    if own.from_action is not None:
+    if own.from_action is not None and not cut_off:
         chain.append(_from(raw.actions, own.from_action))
     chain.append(raw.default)
-    return Inherited(_merged(index, chain), tuple(chain))
+    return Inherited(_merged(index, chain), tuple(chain), cut_off)
 
 
 def _from(actions: Sequence[RawAction], name: str) -> RawAction:

@@ -43,7 +43,7 @@ def parse_workflow(data: bytes, root: Path, file: str) -> Workflow:
         toml = TomlFile(data, file)
         raw = parse_tables(toml)
         inherited = _inherit_all(toml, raw)
-        check_structure(toml, inherited, _written_names(raw))
+        check_structure(toml, inherited)
         toml.raise_if_errors()
     except InvalidFileError as error:
         problems = sorted(error.problems, key=_place)
@@ -69,6 +69,7 @@ def _inherit_all(toml: TomlFile, raw: RawWorkflow) -> list[Inherited]:
                 "" if action.from_action in names else did_you_mean(action.from_action or "", names)
             )
             toml.problem((*action.path, "from"), visible(str(error)), hint)
+            inherited.append(inherit(raw, index, cut_off=True))
     return inherited
 
 

@@ -244,7 +244,16 @@ previous_actions = ["c"]
 """
     )
     assert [line for line, _ in found] == [2, 3, 4, 8, 9, 12]
+    assert "'a' of action 'b' is not in this file" in found[3][1]
     assert "is missing `name`" in found[1][1]
+
+
+def test_an_action_whose_from_leads_nowhere_is_checked_as_far_as_it_can_be() -> None:
+    found = refused(
+        HEAD + "[[action]]\nname = 'b'\nfrom = 'zz'\nprevious_actions = ['q']\n"
+        "[[action]]\nname = 'b'\ncommand = 'x'\nproducts = ['x']\n"
+    )
+    assert [line for line, _ in found] == [6, 7]
 
 
 @pytest.mark.parametrize(
