@@ -134,7 +134,8 @@ class Remap:
 
     def __bool__(self) -> bool:
         """Whether anything moves."""
-        return self.runs != ((0, self.old_size, 0),) or self.old_size != self.new_size
+        same = ((0, self.old_size, 0),) if self.old_size else ()
+        return self.runs != same or self.old_size != self.new_size
 
 
 def remap(members: DirectorySet, mapping: Remap) -> DirectorySet:
