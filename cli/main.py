@@ -21,6 +21,11 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `rowtui` with these arguments (default: the process's) and return its exit code."""
+    from rowtui.cli.quick import quick_answer
+
+    code = quick_answer(list(sys.argv[1:] if argv is None else argv))
+    if code is not None:
+        return code
     from rowtui.cli.parser import build_parser
 
     parser = build_parser()

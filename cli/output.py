@@ -56,6 +56,7 @@ class Output:
         self.message_color = wants_color(color, sys.stderr)
         self.progress = progress and sys.stderr.isatty()
         self.keep_progress = keep
+        self.said = False  # whether any warning or error was due
 
     def style(self, text: str, style: str) -> str:
         """`text` in a style such as "bold yellow", or as it is without colours."""
@@ -82,6 +83,7 @@ class Output:
 
     def message(self, level: int, text: str) -> None:
         """A message for people, on stderr."""
+        self.said = self.said or level <= WARN
         if level > self.level:
             return
         name = f"{_NAMES[level]:<5}"

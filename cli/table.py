@@ -38,7 +38,7 @@ def table_lines(
 ) -> list[str]:
     """The lines of a table. A row may be shorter than the header: its last cells are left out."""
     shown: list[list[tuple[str, str]] | None] = []
-    widths = [display_width(column.header) if header else 0 for column in columns]
+    widths = [display_width(column.header) for column in columns]
     for row in rows:
         if row is None:
             shown.append(None)
@@ -50,8 +50,6 @@ def table_lines(
             widths[index] = max(widths[index], display_width(text))
             cells.append((text, style))
         shown.append(cells)
-    while shown and shown[-1] is None:
-        shown.pop()
     lines = []
     if header:
         titles = [(column.header, "underline") for column in columns]

@@ -59,7 +59,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     elements = [
         project.groups(action, statuses, among) for action in project.workflow.named(args.action)
     ]
+    more = False
     if args.n_groups is not None:
+        more = len(elements[-1]) > args.n_groups
         elements = [groups[: args.n_groups] for groups in elements]
     if args.json:
         _print_json(args, project, elements, out)
@@ -75,6 +77,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         )
     else:
         _print_table(args, project, elements, statuses, out)
+        if more and not args.no_separate_groups:
+            out.print()  # Row ends a shortened list with the line between groups
     return 0
 
 

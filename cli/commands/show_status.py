@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rowtui.cli.output import Output
     from rowtui.core.grouping.model import ActionStatus
     from rowtui.core.grouping.status import StatusCounts
+    from rowtui.core.project.project import Project
 
 STATUSES = ("completed", "submitted", "eligible", "waiting")
 
@@ -49,8 +50,34 @@ def run(args: argparse.Namespace, out: Output) -> int:
     elif not shown:
         out.print("No matches.")
     else:
-        out.lines(status_lines(shown, out, header=not args.no_header))
+        lines = status_lines(shown, out, header=not args.no_header)
+        out.lines(lines)
+        if _is_plain(args, counted):
+            keep_for_next_time(project, shown, out)
     return 0
+
+
+def _is_plain(args: argparse.Namespace, rows: Sequence[tuple[ActionStatus, object]]) -> bool:
+    """Whether this was `rowtui show status` and nothing else, and all went well."""
+    options = (args.directories, args.all, args.no_header, *(getattr(args, n) for n in STATUSES))
+    return args.action == "*" and not any(options) and not any(row.problem for row, _ in rows)
+
+
+def keep_for_next_time(
+    project: Project, rows: Sequence[tuple[ActionStatus, StatusCounts]], out: Output
+) -> None:
+    """Let the next `rowtui show status` print the same at once, if nothing changes."""
+    from rowtui.cli.output import Output
+    from rowtui.cli.quick import COLOURED, PLAIN
+    from rowtui.core.project.summary import write_summary
+
+    if out.said:
+        return
+    texts = {}
+    for which, color in ((PLAIN, "never"), (COLOURED, "always")):
+        lines = status_lines(rows, Output(color=color), header=True)
+        texts[which] = "".join(f"{line}\n" for line in lines)
+    write_summary(project, texts)
 
 
 def status_lines(

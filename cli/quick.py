@@ -1,0 +1,33 @@
+"""The commands that are typed all day, answered without loading the rest of the program.
+
+Only `rowtui show status` with the plainest options, only while nothing has changed since it was
+last computed; anything else is left to the whole command line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+PLAIN, COLOURED = "status", "status in colour"
+# Options that change nothing here: without submitted jobs no cluster is asked.
+HARMLESS = frozenset({"--no-progress", "--clear-progress"})
+# What changes how it is printed or logged is the whole program's business.
+SETTINGS = ("ROW_COLOR", "ROWTUI_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR")
+
+
+def quick_answer(arguments: list[str]) -> int | None:
+    """Print and return the exit code, or None if this is not that simple."""
+    if [word for word in arguments if word not in HARMLESS] != ["show", "status"]:
+        return None
+    if any(name in os.environ for name in SETTINGS):
+        return None
+    from rowtui.core.project.summary import read_summary
+
+    coloured = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    text = read_summary(os.getcwd(), COLOURED if coloured else PLAIN)
+    if text is None:
+        return None
+    sys.stdout.write(text)
+    sys.stdout.flush()
+    return 0
