@@ -33,7 +33,31 @@ def check_structure(file: TomlFile, inherited: Sequence[Inherited]) -> None:
                 message = f"the previous action '{visible(name)}' of action {_title(item)}"
                 hint = did_you_mean(name, names)
                 file.problem(where, f"{message} is not in this file", hint)
+        _check_products(file, item)
     _check_same_name(file, inherited)
+
+
+def _check_products(file: TomlFile, item: Inherited) -> None:
+    for index, product in enumerate(item.action.products):
+        if reason := _refused_product(product):
+            message = f"the product '{visible(product)}' of action {_title(item)} {reason}"
+            hint = "products are files in the directory: `filename` or `some/dir/filename`"
+            file.problem(item.path_of("products", index), message, hint)
+
+
+def _refused_product(product: str) -> str:
+    """Why a product cannot be looked for inside a directory; "" if it can (Row 1.1's rules)."""
+    if product.startswith("/"):
+        return "is an absolute path"
+    if "\\" in product:
+        return "has a backslash"
+    if "\0" in product:
+        return "has a NUL character"
+    if "//" in product or "./" in product:
+        return "has './', '../' or '//' in it"
+    if ".." in product.split("/"):
+        return "leads out of the directory"
+    return ""
 
 
 def _check_same_name(file: TomlFile, inherited: Sequence[Inherited]) -> None:

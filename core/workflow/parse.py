@@ -150,7 +150,7 @@ def _action(table: TomlTable) -> RawAction:
         command=table.string("command"),
         launchers=table.strings("launchers"),
         previous_actions=table.strings("previous_actions"),
-        products=_products(table),
+        products=table.strings("products"),
         processes=_processes(resources),
         threads_per_process=resources.integer("threads_per_process"),
         gpus_per_process=resources.integer("gpus_per_process"),
@@ -166,34 +166,6 @@ def _action(table: TomlTable) -> RawAction:
         submit_options=_submit_options(table),
         from_action=table.string("from"),
     )
-
-
-def _products(table: TomlTable) -> tuple[str, ...] | None:
-    products = table.strings("products")
-    for index, product in enumerate(table.values["products"] if products else ()):
-        if not isinstance(product, str) or not (reason := _refused_product(product)):
-            continue
-        table.problem(
-            ("products", index),
-            f"the product '{visible(product)}' {reason}",
-            "products are files in the directory: `filename` or `some/dir/filename`",
-        )
-    return products
-
-
-def _refused_product(product: str) -> str:
-    """Why a product cannot be looked for inside a directory; "" if it can (Row 1.1's rules)."""
-    if product.startswith("/"):
-        return "is an absolute path"
-    if "\\" in product:
-        return "has a backslash"
-    if "\0" in product:
-        return "has a NUL character"
-    if "//" in product or "./" in product:
-        return "has './', '../' or '//' in it"
-    if ".." in product.split("/"):
-        return "leads out of the directory"
-    return ""
 
 
 def _processes(resources: TomlTable) -> Processes | None:

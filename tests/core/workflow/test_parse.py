@@ -138,7 +138,7 @@ def test_any_workspace_path_is_taken_as_it_is(path: str) -> None:
         ("launchers = 'mpi'", "`launchers` must be an array of strings, not a string"),
         ("products = [1]", "element 0 of `products` must be a string, not an integer"),
         ("previous_actions = ['b']", "the previous action 'b' of action 'a' is not in this file"),
-        ("products = ['/x']", "the product '/x' is an absolute path"),
+        ("products = ['/x']", "the product '/x' of action 'a' is an absolute path"),
         ("products = ['../x']", "has './', '../' or '//' in it"),
         ("products = ['a//b']", "has './', '../' or '//' in it"),
         ("products = ['a./b']", "has './', '../' or '//' in it"),
@@ -246,6 +246,12 @@ previous_actions = ["c"]
     assert [line for line, _ in found] == [2, 3, 4, 8, 9, 12]
     assert "'a' of action 'b' is not in this file" in found[3][1]
     assert "is missing `name`" in found[1][1]
+
+
+def test_a_bad_product_that_no_action_inherits_does_no_harm() -> None:
+    text = "[default.action]\nproducts = ['/x']\n"
+    assert parsed(text + HEAD + "products = ['x']\n").actions[0].products == ("x",)
+    assert [line for line, _ in refused(text + HEAD)] == [2]
 
 
 def test_an_action_whose_from_leads_nowhere_is_checked_as_far_as_it_can_be() -> None:
