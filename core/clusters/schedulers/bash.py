@@ -57,30 +57,35 @@ class BashScheduler:
             script = _script_file(job.script)
         except OSError as error:
             return Rejected(f"cannot write the script down: {error.strerror}")
+        signals = _Signals(job.token)
         try:
-            process = await asyncio.create_subprocess_exec(
-                "bash",
-                f"/dev/fd/{script}",
-                stdin=asyncio.subprocess.DEVNULL,
-                cwd=job.workdir,
-                env={**os.environ, "ROWTUI_TOKEN": job.token},
-                pass_fds=(script,),
-            )
+            # Listening begins before there is a job, so that no signal can end us and leave it.
+            with signals.passed_on():
+                code = await self._run(job, script, signals)
         except (OSError, ValueError) as error:
             return Rejected(f"cannot start bash in {job.workdir}: {error}")
         finally:
             os.close(script)
-        signals = _Signals(job.token, process.pid)
+        if code == 0 and not signals.seen:
+            return Accepted(self._ran)
+        return Rejected(_how_it_ended(code, signals.seen))
+
+    async def _run(self, job: JobSpec, script: int, signals: _Signals) -> int:
+        process = await asyncio.create_subprocess_exec(
+            "bash",
+            f"/dev/fd/{script}",
+            stdin=asyncio.subprocess.DEVNULL,
+            cwd=job.workdir,
+            env={**os.environ, "ROWTUI_TOKEN": job.token},
+            pass_fds=(script,),
+        )
         try:
-            with signals.passed_on():
-                code = await process.wait()
+            signals.begin(process.pid)
+            return await process.wait()
         finally:
             if process.returncode is None:  # we were cancelled, so the job is too
                 await asyncio.to_thread(end_job_processes, job.token, process.pid, 0.5)
                 await process.wait()
-        if code == 0 and not signals.seen:
-            return Accepted(self._ran)
-        return Rejected(_how_it_ended(code, signals.seen))
 
     async def find(self, token: str) -> tuple[Job, ...] | None:
         """Nothing: no job is left to be found."""
@@ -99,10 +104,16 @@ class BashScheduler:
 class _Signals:
     """The signals that we got while a job ran, passed on to it."""
 
-    def __init__(self, token: str, bash: int) -> None:
+    def __init__(self, token: str) -> None:
         self.token = token
-        self.bash = bash
+        self.bash: int | None = None
         self.seen: list[signal.Signals] = []
+
+    def begin(self, bash: int) -> None:
+        """There is a job now: it gets what came before it."""
+        self.bash = bash
+        if self.seen:
+            self._tell(self.seen[-1] if len(self.seen) == 1 else signal.SIGKILL)
 
     @contextlib.contextmanager
     def passed_on(self) -> Iterator[None]:
@@ -124,11 +135,15 @@ class _Signals:
     def _pass_on(self, number: signal.Signals) -> None:
         self.seen.append(number)
         if len(self.seen) > 1:
-            number = signal.SIGKILL
-        elif number is signal.SIGINT and _in_foreground():
-            return  # Ctrl-C: the terminal told the job already; twice could break its clean-up
-        for process in processes_of_job(self.token, self.bash):
-            signal_process(process, number)
+            self._tell(signal.SIGKILL)
+        elif number is not signal.SIGINT or not _in_foreground():
+            # Of Ctrl-C the terminal told the job already; twice could break its clean-up.
+            self._tell(number)
+
+    def _tell(self, number: signal.Signals) -> None:
+        if self.bash is not None:
+            for process in processes_of_job(self.token, self.bash):
+                signal_process(process, number)
 
 
 def _script_file(script: str) -> int:

@@ -152,7 +152,10 @@ def test_a_job_that_ends_well_in_spite_of_a_signal_is_still_an_interruption(
 
 
 def test_control_c_reaches_the_job_once(tmp_path: Path) -> None:
-    script = "trap 'echo trapped' INT; echo ready; sleep 600; sleep 0.3; exit 6"
+    script = (
+        "trap 'echo trapped; n=1' INT; echo ready\n"
+        'until [ "$n" ]; do sleep 0.02; done; sleep 0.3; exit 6'
+    )
     child, terminal = pty.fork()
     if child == 0:
         os.execv(sys.executable, [sys.executable, "-c", PROGRAM, str(tmp_path), script])
