@@ -1,6 +1,7 @@
 """The journal: what became of each job of each plan, written down before and after each step.
 
-One file for each plan, `.row/rowtui/journal/<plan id>.jsonl`: a JSON object on each line, only
+One file for each plan, `.row/rowtui/journal/<plan id>.jsonl` (in `journal/done/` once all its jobs
+have come to an end, so that every start reads only what is open): a JSON object on each line, only
 ever appended to and fsynced, so that a process may be killed between any two steps. A line that
 was cut off by a crash is ignored, and the next one begins on a line of its own. Who carries out a
 plan holds a lock on its file; whoever settles it waits until that is free.
@@ -27,6 +28,7 @@ from rowtui.core.text import visible
 VERSION = 1
 LIMIT = 1 << 30
 ENDING = ".jsonl"
+DONE = "done"
 
 
 class Journal:
@@ -56,28 +58,41 @@ class Journal:
 
     def entries(self, plan_id: str) -> list[JournalEntry]:
         """All entries of a plan, oldest first; none if there is no journal of it."""
-        try:
-            data = read_bounded(self.folder / f"{plan_id}{ENDING}", LIMIT)
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise RowtuiError(
-                f"cannot read the journal of plan {plan_id}: {error.strerror or error}"
-            ) from None
-        found = (_entry(line, plan_id) for line in data.split(b"\n") if line)
-        return [entry for entry in found if entry is not None]
+        found: list[JournalEntry] = []
+        for folder in (self.folder / DONE, self.folder):
+            try:
+                data = read_bounded(folder / f"{plan_id}{ENDING}", LIMIT)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                raise RowtuiError(
+                    f"cannot read the journal of plan {plan_id}: {error.strerror or error}"
+                ) from None
+            lines = (_entry(line, plan_id) for line in data.split(b"\n") if line)
+            found += [entry for entry in lines if entry is not None]
+        return found
 
     def latest(self, plan_id: str) -> dict[str, JournalEntry]:
         """The latest entry of each token of a plan."""
         return {entry.token: entry for entry in self.entries(plan_id)}
 
-    def plan_ids(self) -> list[str]:
-        """The plans that have a journal, sorted."""
-        try:
-            names = os.listdir(self.folder)
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        return sorted(name.removesuffix(ENDING) for name in names if name.endswith(ENDING))
+    def plan_ids(self, *, done: bool = False) -> list[str]:
+        """The plans with open jobs, sorted; with `done` those whose jobs have all ended too."""
+        found: set[str] = set()
+        for folder in (self.folder, self.folder / DONE) if done else (self.folder,):
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                found.update(
+                    n.removesuffix(ENDING) for n in os.listdir(folder) if n.endswith(ENDING)
+                )
+        return sorted(found)
+
+    def put_away(self, plan_id: str) -> None:
+        """Move the journal of a plan whose jobs have all come to an end. Hold it meanwhile."""
+        with contextlib.suppress(OSError):
+            (self.folder / DONE).mkdir(exist_ok=True)
+            name = f"{plan_id}{ENDING}"
+            if not (self.folder / DONE / name).exists():
+                os.rename(self.folder / name, self.folder / DONE / name)
 
     @contextlib.contextmanager
     def hold(self, plan_id: str) -> Iterator[bool]:

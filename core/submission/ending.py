@@ -1,0 +1,75 @@
+"""How a job ended, and what that means for each of its directories.
+
+Takes the job, what its script wrote down (if it did) and the scheduler's word; gives the entry
+for the journal and the `Release` for the records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.state.model import Failure
+from rowtui.core.submission.fence import Ended
+from rowtui.core.submission.journal import end_detail
+from rowtui.core.submission.model import PlannedJob
+from rowtui.core.submission.reservations import Release
+
+WITHOUT_A_WORD = "ended without a word"
+
+_STATES = {
+    JobState.TIMEOUT: "time limit",
+    JobState.CANCELLED: "cancelled",
+    JobState.OUT_OF_MEMORY: "out of memory",
+    JobState.NODE_FAIL: "the node failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a job ended. `reason` is "" if it went well; `exit_code` None: not known."""
+
+    exit_code: int | None
+    reason: str
+    release: Release
+
+    @property
+    def detail(self) -> str:
+        """For the journal."""
+        return end_detail(self.exit_code, self.reason)
+
+
+def ending_of(
+    job: PlannedJob, marker: Ended | None, exit_code: int | None, word: str, job_id: int
+) -> Ending:
+    """The ending by the script's own words if there are any, else by the scheduler's `word`.
+
+    Of a job that went through its directories one by one, those after the one that failed were
+    not reached; all that are not complete have failed.
+    """
+    reason = word
+    if marker is not None:
+        exit_code = marker.exit_code
+        # "time limit" and "cancelled" are better words than the signal that was used.
+        reason = word if word in _STATES.values() else marker.reason
+    failures = {}
+    failed_at = marker.index if marker is not None else None
+    for at, name in enumerate(job.directories):
+        why = reason or "it ended well, but products are missing"
+        if failed_at is not None and at > failed_at:
+            why = f"not reached: {why}"
+        failures[name] = Failure(job.destination.cluster, job_id, job.token, why)
+    return Ending(exit_code, reason, Release(job.token, job.action, failures))
+
+
+def scheduler_word(job: Job) -> tuple[int | None, str]:
+    """The exit code and the reason that a scheduler gives for a job's end; "" if it went well."""
+    if job.state is JobState.COMPLETED:
+        return job.exit_code or 0, ""
+    if job.state in _STATES:
+        return job.exit_code, _STATES[job.state]
+    if job.exit_signal:
+        return job.exit_code, f"killed by signal {job.exit_signal}"
+    if job.exit_code:
+        return job.exit_code, f"exit code {job.exit_code}"
+    return job.exit_code, job.reason or job.state.value

@@ -1,0 +1,111 @@
+"""What a job's script leaves behind: the fence that it made when it began, and how it ended.
+
+Takes the project's folder and a token. The fence is a symbolic link, made by whoever comes first:
+the job (its target is `<scheduler>:<job id>`) or we (`abandoned`): so a job that was given up can
+never run later. Formats: `shell.py`. Source: slurm_rig 6.4, step 5.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from rowtui.core.files import read_bounded, sync_folder
+from rowtui.core.text import visible
+
+ABANDONED = "abandoned"
+_LIMIT = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a script ended, in its own words.
+
+    `cause`: `exit`, `time limit` or `signal NAME`. `at`: epoch seconds. `command_code`: that of
+    the command that failed; `index`: of its directory in the job's list; None: neither is known.
+    """
+
+    exit_code: int
+    cause: str
+    runner: str
+    at: float
+    command_code: int | None = None
+    index: int | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, for a person; "" if it ended well."""
+        if self.cause == "time limit":
+            return "time limit"
+        if self.cause != "exit":
+            return f"stopped by {self.cause}"
+        if self.exit_code == 0:
+            return ""
+        if self.exit_code == 3 and not self.command_code:
+            return "exit code 3: the completed directories could not be reported"
+        if self.command_code is None:
+            return f"exit code {self.exit_code}: the setup failed"
+        return f"exit code {self.exit_code}: the command ended with {self.command_code}"
+
+
+def fence_path(root: Path, token: str) -> Path:
+    """Where the fence of a job is."""
+    return root / ".row" / "rowtui" / "fence" / token
+
+
+def ended_path(root: Path, token: str) -> Path:
+    """Where a job writes down how it ended."""
+    return root / ".row" / "rowtui" / "ended" / token
+
+
+def read_fence(root: Path, token: str) -> str:
+    """Who made the fence; "" if nobody did yet. Raises: OSError if that cannot be told."""
+    try:
+        return os.readlink(fence_path(root, token))
+    except FileNotFoundError:
+        return ""
+
+
+def abandon(root: Path, token: str) -> str:
+    """Keep a job from ever running; "" if that worked, else who runs or ran it already.
+
+    Raises: OSError; then nothing is known.
+    """
+    path = fence_path(root, token)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.symlink(ABANDONED, path)
+    except FileExistsError:
+        there = os.readlink(path)
+        return "" if there == ABANDONED else there
+    sync_folder(path.parent)
+    return ""
+
+
+def read_ended(root: Path, token: str) -> Ended | None:
+    """How a job ended; None if it did not say (yet)."""
+    path = ended_path(root, token)
+    with contextlib.suppress(OSError):
+        os.listdir(path.parent)  # NFS: what the folder holds is asked of the server again
+    try:
+        lines = read_bounded(path, _LIMIT).decode(errors="replace").split("\n")
+        code, cause, runner, at, command, index = lines[:6]
+        return Ended(
+            exit_code=int(code),
+            cause=visible(cause),
+            runner=visible(runner),
+            at=float(at),
+            command_code=int(command) if command else None,
+            index=int(index) if index else None,
+        )
+    except (OSError, ValueError):
+        return None
+
+
+def job_id_of(runner: str) -> int:
+    """The scheduler's id in `<scheduler>:<job id>`; 0 if it has none."""
+    match = re.fullmatch(r"(?:slurm|local):([0-9]{1,18})", runner)
+    return int(match[1]) if match else 0
