@@ -65,7 +65,8 @@ def _negative_zero() -> re.Pattern[bytes]:
     """Finds an integer `-0`, or something in a string that looks like it ("run-01" doesn't)."""
     import re
 
-    return re.compile(rb"(?:^|[\[,:\s])-0(?![.\deE])")
+    # "-0" comes first, so that the search goes from one to the next at once.
+    return re.compile(rb"-0(?<![^\[,:\s]-0)(?![.\deE])")
 
 
 def _with_negative_zeros(text: bytes) -> bytes:
