@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def _actions(**_: Any) -> list[str]:
     from rowtui.core.workflow.load import load_workflow
 
     try:
-        return list(load_workflow(find_project()).action_names())
+        return list(load_workflow(find_project(Path.cwd())).action_names())
     except (RowtuiError, OSError):
         return []
 
@@ -48,7 +49,7 @@ def _directories(prefix: str, **_: Any) -> list[str]:
     from rowtui.core.workflow.load import load_workflow
 
     try:
-        workspace = load_workflow(find_project()).workspace
+        workspace = load_workflow(find_project(Path.cwd())).workspace
         return [entry.name for entry in os.scandir(workspace) if entry.name.startswith(prefix)]
     except (RowtuiError, OSError):
         return []

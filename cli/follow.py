@@ -27,7 +27,7 @@ async def follow(project: Project, tokens: Sequence[str], out: Output) -> bool:
     wanted = set(tokens)
     try:
         while True:
-            view = await project.jobs()
+            view = await project.jobs.view()
             ours = [job for job in view.jobs if job.record.token in wanted]
             active = sum(job.state.active for job in ours)
             progress(len(ours) - active, max(len(ours), 1))

@@ -41,7 +41,7 @@ def open_project(args: argparse.Namespace, out: Output, *, synchronise: bool = T
         if project.has_jobs_to_ask_for():
             import asyncio
 
-            asyncio.run(project.ask_for_jobs())
+            asyncio.run(project.jobs.ask())
     say_notices(project, out)
     return project
 

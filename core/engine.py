@@ -14,6 +14,7 @@ from typing import Protocol
 from rowtui.core.clusters.schedulers.base import CancelResult, JobState
 from rowtui.core.errors import Problem
 from rowtui.core.grouping.model import Status
+from rowtui.core.submission.carry_out import Progress
 from rowtui.core.submission.model import JobRecord, Plan
 from rowtui.core.text import Cost
 
@@ -133,15 +134,7 @@ class JobsView:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SubmitProgress:
-    """One step of carrying out a plan. `done` of `total` have an answer."""
-
-    done: int
-    total: int
-    token: str
-    message: str
-    error: str = ""
+SubmitProgress = Progress  # one step of carrying out a plan
 
 
 @dataclass(frozen=True, slots=True)

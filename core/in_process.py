@@ -54,7 +54,7 @@ class InProcessEngine:
         async with self._turn:
             await asyncio.to_thread(self._synchronise, full)
             if self._project.has_jobs_to_ask_for():
-                await self._project.ask_for_jobs()
+                await self._project.jobs.ask()
             return await asyncio.to_thread(self._snapshot)
 
     async def groups(
@@ -94,22 +94,22 @@ class InProcessEngine:
 
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         """Carry out a plan. Closing the iterator stops between two jobs."""
-        async for step in self._project.submit(plan):
+        async for step in self._project.jobs.submit(plan):
             yield step
 
     async def jobs(self) -> JobsView:
         """Ask the scheduler and list this project's jobs, newest first."""
         async with self._turn:
-            return await self._project.jobs()
+            return await self._project.jobs.view()
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[CancelResult, ...]:
         """Cancel these jobs."""
         async with self._turn:
-            return await self._project.cancel(tokens)
+            return await self._project.jobs.cancel(tokens)
 
     async def log_tail(self, token: str, lines: int) -> LogTail:
         """The last lines of a job's log."""
-        return await asyncio.to_thread(self._project.log_tail, token, lines)
+        return await asyncio.to_thread(self._project.jobs.log_tail, token, lines)
 
     async def changes(self) -> AsyncIterator[str]:
         """A word whenever something on disk changes, until the engine is closed."""

@@ -24,7 +24,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not (args.jobs or args.action or args.all):
         raise RowtuiError("which jobs?", "give job ids, -a PATTERN, or --all")
     project = open_project(args, out)
-    view = asyncio.run(project.jobs())
+    view = asyncio.run(project.jobs.view())
     jobs = _chosen(args, [job for job in view.jobs if job.state.active], out)
     if not jobs:
         out.warn("No job to cancel.")
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not args.yes and not _confirmed(jobs, out):
         out.warn("Nothing was cancelled.")
         return 0
-    results = asyncio.run(project.cancel([job.record.token for job in jobs]))
+    results = asyncio.run(project.jobs.cancel([job.record.token for job in jobs]))
     project.close()
     if args.json:
         out.print(json.dumps([{"id": r.job_id, "error": r.error} for r in results], indent=2))

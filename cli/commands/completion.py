@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print argcomplete's script for the shell."""
-    import argcomplete
+    from argcomplete.shell_integration import shellcode
 
-    out.write(argcomplete.shellcode(["rowtui"], shell=args.shell))  # type: ignore[no-untyped-call]
+    out.write(shellcode(["rowtui"], shell=args.shell))
     return 0

@@ -26,12 +26,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Print the log. Control characters are shown, not obeyed, when a terminal reads."""
     project = open_project(args, out)
     record = _find(project, args.job, args.action)
-    path = project.log_path(record)
+    path = project.jobs.log_path(record)
     if args.path:
         out.print(str(path))
         return 0
     if not path.exists():
-        if not (args.follow and project.may_run(record)):
+        if not (args.follow and _may_run(project, record)):
             raise RowtuiError(
                 f"job {record.job_id} has written no log yet: {visible(str(path))}",
                 "a job that waits in the queue has none",
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _find(project: Project, job: str, action: str | None) -> JobRecord:
     """The newest job with this id, or on this directory (for this action)."""
-    records = project.records()
+    records = project.jobs.records()
     if job.isdecimal():
         found = [record for record in records if record.job_id == int(job)]
     else:
@@ -62,7 +62,7 @@ def _find(project: Project, job: str, action: str | None) -> JobRecord:
 def _wait_for(path: Path, project: Project, record: JobRecord) -> None:
     import time
 
-    while not path.exists() and project.may_run(record):
+    while not path.exists() and _may_run(project, record):
         time.sleep(LOOK_SECONDS)
 
 
@@ -73,7 +73,7 @@ def _print(path: Path, args: argparse.Namespace, project: Project, record: JobRe
         if args.lines:
             log.seek(_start_of_last_lines(log.fileno(), args.lines))
         while True:
-            ended = not args.follow or not project.may_run(record)
+            ended = not args.follow or not _may_run(project, record)
             while piece := log.read(PIECE):
                 _write(piece)
             if ended:
@@ -110,3 +110,12 @@ def _start_of_last_lines(fd: int, lines: int) -> int:
             return position + at + 1
         left -= found
     return 0
+
+
+def _may_run(project: Project, record: JobRecord) -> bool:
+    """Whether the job may still write. A failing look is taken for yes."""
+    import asyncio
+
+    view = asyncio.run(project.jobs.view())
+    job = next((job for job in view.jobs if job.record.token == record.token), None)
+    return job is not None and (job.state.active or bool(view.error))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the plan as a table with its reasons, or as JSON. Nothing is submitted."""
     from rowtui.core.grouping.select import matching_actions
-    from rowtui.core.submission.plan import plan_to_json
+    from rowtui.core.submission.plan_json import plan_to_json
 
     project = open_project(args, out)
     actions = matching_actions(project.workflow, args.action)
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     among = chosen_positions(project, args.directories, out)
     plan = project.plan(actions, among, limit=args.n)
     if args.json:
-        out.print(json.dumps(plan_to_json(plan), indent=2))
+        out.print(json.dumps(json.loads(plan_to_json(plan)), indent=2))
         return 0
     for sentence in (*plan.skipped, *plan.warnings):
         out.warn(sentence)

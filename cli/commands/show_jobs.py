@@ -67,7 +67,7 @@ def _print_long(
 
     from rowtui.core.grouping.select import matches
 
-    view = asyncio.run(project.jobs())
+    view = asyncio.run(project.jobs.view())
     if view.error:
         out.warn(f"States may be out of date: {view.error}")
     wanted = None if names is None else set(names)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
+    from rowtui.core.engine import SubmitProgress
     from rowtui.core.project.project import Project
     from rowtui.core.submission.model import Plan, PlannedJob
 
@@ -83,33 +84,37 @@ def _submit(args: argparse.Namespace, project: Project, plan: Plan, out: Output)
 async def _send(args: argparse.Namespace, project: Project, plan: Plan, out: Output) -> bool:
     """Send the jobs one after another; whether any was not submitted."""
     started = time.monotonic()
+    jobs = {job.token: (number, job) for number, job in enumerate(plan.jobs, start=1)}
     answers = []
     failed = False
-    steps = aiter(project.submit(plan))
-    for number, job in enumerate(plan.jobs, start=1):
-        if not args.json:
+    done = 0
+    async for step in project.jobs.submit(plan):
+        answered = step.done > done or bool(step.error)
+        done = step.done
+        failed = failed or bool(step.error)
+        if args.json:
+            if answered:
+                answers.append({"token": step.token, "message": step.message, "error": step.error})
+        elif step.error:
+            out.error(step.error)
+        elif answered:
+            _say_answer(project, step, out)
+        else:
+            number, job = jobs[step.token]
             out.print(_line(number, len(plan.jobs), job, time.monotonic() - started))
             _flush()
-        step = await anext(steps, None)
-        if step is None:
-            break
-        answers.append({"token": step.token, "message": step.message, "error": step.error})
-        if step.error:
-            failed = True
-            if not args.json:
-                out.error(step.error)
-        elif step.message and not args.json:
-            out.print(step.message)
-    async for step in steps:  # what was not sent any more, and why
-        answers.append({"token": step.token, "message": step.message, "error": step.error})
-        failed = failed or bool(step.error)
-        if step.error and not args.json:
-            out.error(step.error)
     if args.json:
         import json
 
         out.print(json.dumps({"plan": plan.id, "jobs": answers}, indent=2))
     return failed
+
+
+def _say_answer(project: Project, step: SubmitProgress, out: Output) -> None:
+    if step.message.startswith("skipped"):
+        out.warn(step.message)
+    elif project.cluster.scheduler != "bash":
+        out.print(f"Row submitted {step.message.removeprefix('submitted ')}.")
 
 
 def _line(number: int, total: int, job: PlannedJob, seconds: float) -> str:

@@ -1,12 +1,50 @@
-"""A project and its schedulers: asking for jobs, sending plans, cancelling, reading logs."""
+"""A project and its schedulers: asking for jobs, sending plans, cancelling, reading logs.
+
+The order matters: first the schedulers are asked what has ended, then staged completions are
+merged (a job stages before it ends), so that nothing that was completed stays marked as failed.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rowtui.core.clusters.model import Cluster
+from rowtui.core.clusters.schedulers.base import (
+    CancelResult,
+    Job,
+    JobState,
+    QueueSnapshot,
+    Scheduler,
+)
+from rowtui.core.engine import JobsView, JobView, LogTail, SubmitProgress
+from rowtui.core.errors import RowtuiError
+from rowtui.core.state.stored import Stored
+from rowtui.core.submission.carry_out import carry_out
+from rowtui.core.submission.journal import Journal, job_records
+from rowtui.core.submission.model import JobRecord, Plan, Step
+from rowtui.core.submission.plan_json import load_plan
+from rowtui.core.submission.reservations import without_gone
+from rowtui.core.submission.settle import settle
+from rowtui.core.submission.tools import tools_of
+from rowtui.core.text import visible
+
 if TYPE_CHECKING:
-    from rowtui.core.clusters.model import Cluster
-    from rowtui.core.clusters.schedulers.base import Scheduler
+    from rowtui.core.project.project import Project
+
+LOG_TAIL_BYTES = 1 << 18  # what is read of a log's end: enough for a screen of very long lines
+
+_REASONS = {
+    "time limit": JobState.TIMEOUT,
+    "cancelled": JobState.CANCELLED,
+    "out of memory": JobState.OUT_OF_MEMORY,
+    "the node failed": JobState.NODE_FAIL,
+}
 
 
 def scheduler_of(cluster: Cluster) -> Scheduler:
@@ -22,3 +60,218 @@ def scheduler_of(cluster: Cluster) -> Scheduler:
     from rowtui.core.clusters.schedulers.local import LocalScheduler
 
     return LocalScheduler(cluster.name)
+
+
+@dataclass
+class Jobs:
+    """The jobs of one project."""
+
+    project: Project
+    journal: Journal = field(init=False)
+    _schedulers: dict[str, Scheduler] = field(default_factory=dict)
+    _plans: dict[str, Plan] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Find the journal."""
+        self.journal = Journal(self.project.root)
+
+    def scheduler(self, name: str) -> Scheduler | None:
+        """The scheduler of a cluster that jobs were sent to, if it can be asked from here.
+
+        Only the cluster that this is, and this machine's own queue.
+        """
+        if name not in self._schedulers:
+            cluster = self.project.cluster
+            if name != cluster.name:
+                from rowtui.core.clusters.builtin import LOCAL
+
+                if name != LOCAL.name:
+                    return None
+                cluster = LOCAL
+            self._schedulers[name] = scheduler_of(cluster)
+        return self._schedulers[name]
+
+    # What became of them
+
+    async def ask(self) -> None:
+        """Ask the schedulers, and bring the records in step with what they say."""
+        project = self.project
+        news = False
+        for name in sorted(project.submitted_clusters() | {project.cluster.name}):
+            scheduler = self.scheduler(name)
+            if scheduler is None:
+                continue
+            for answer in await settle(tools_of(project.store, scheduler)):
+                news = news or answer.release is not None
+                if answer.message:
+                    project.notice(answer.message)
+            if not scheduler.immediate:
+                news = await self._ask_for_strangers(scheduler) or news
+        if news:
+            # What the jobs staged before they ended: what is complete has not failed.
+            await asyncio.to_thread(project.synchronise)
+        else:
+            self._use_latest()
+
+    async def _ask_for_strangers(self, scheduler: Scheduler) -> bool:
+        """Forget the jobs that Row submitted and that have left the queue."""
+        asked = self._without_token(scheduler.cluster)
+        if not asked:
+            return False
+        snapshot = await scheduler.queue(asked)
+        if snapshot.error:
+            self.project.notice(
+                f"the queue of {scheduler.cluster} could not be asked: {snapshot.error}"
+            )
+            return False
+        await asyncio.to_thread(self._forget_gone, snapshot, asked)
+        return True
+
+    def _use_latest(self) -> None:
+        stored = self.project.store.load().stored
+        if stored is not None:
+            self.project.use(stored.state)
+
+    def _without_token(self, cluster: str) -> list[int]:
+        """The ids of jobs that Row submitted: nothing else is known of them."""
+        return sorted(
+            {
+                job.job_id
+                for jobs in self.project.state.submitted.values()
+                for job in jobs.values()
+                if job.cluster == cluster and job.job_id and not job.token
+            }
+        )
+
+    def _forget_gone(self, snapshot: QueueSnapshot, asked: Collection[int]) -> None:
+        from dataclasses import replace
+
+        def edit(stored: Stored) -> Stored:
+            state = without_gone(stored.state, snapshot, asked)
+            return stored if state is stored.state else replace(stored, state=state)
+
+        self.project.store.commit(edit)
+
+    # Sending
+
+    async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+        """Carry out a plan. Raises: RowtuiError if nothing can be written down."""
+        project = self.project
+        scheduler = self.scheduler(plan.cluster)
+        if scheduler is None:
+            raise RowtuiError(
+                f"the plan is for cluster '{visible(plan.cluster)}', not for this one"
+            )
+        tools = tools_of(project.store, scheduler)
+        self._plans[plan.id] = plan
+        try:
+            async for step in carry_out(plan, tools):
+                yield step
+        finally:
+            self._use_latest()
+
+    async def cancel(self, tokens: Sequence[str]) -> tuple[CancelResult, ...]:
+        """Cancel these jobs, if the ids still are theirs: Slurm gives ids again after a crash."""
+        records = {record.token: record for record in self.records()}
+        by_cluster: dict[str, dict[int, str]] = {}
+        results: list[CancelResult] = []
+        for token in tokens:
+            record = records.get(token)
+            if record is None or not record.job_id:
+                results.append(CancelResult(0, "the job has no id, so nothing can be cancelled"))
+            else:
+                by_cluster.setdefault(record.cluster, {})[record.job_id] = token
+        for name, ids in by_cluster.items():
+            scheduler = self.scheduler(name)
+            if scheduler is None:
+                results += [CancelResult(it, f"{name} cannot be asked from here") for it in ids]
+                continue
+            snapshot = await scheduler.queue(list(ids))
+            others = {job.id for job in snapshot.jobs if job.token and job.token != ids.get(job.id)}
+            results += [CancelResult(it, "the id now belongs to another job") for it in others]
+            results += await scheduler.cancel([it for it in ids if it not in others])
+        return tuple(results)
+
+    # Looking at them
+
+    def records(self) -> list[JobRecord]:
+        """All jobs of this project that are on record, newest first."""
+        found: list[JobRecord] = []
+        for plan_id in self.journal.plan_ids():
+            try:
+                if plan_id not in self._plans:
+                    self._plans[plan_id] = load_plan(self.project.root, plan_id)
+                found += job_records(self._plans[plan_id], self.journal.entries(plan_id))
+            except RowtuiError as error:
+                self.project.notice(str(error))
+        return sorted(found, key=lambda record: (-record.submitted_at, record.token))
+
+    async def view(self) -> JobsView:
+        """All jobs with their states: of the active ones what the scheduler says now."""
+        if self.project.has_jobs_to_ask_for():
+            await self.ask()
+        records = await asyncio.to_thread(self.records)
+        known: dict[tuple[str, int], Job] = {}
+        errors = []
+        active = [record for record in records if record.step is Step.ACCEPTED]
+        for name in sorted({record.cluster for record in active}):
+            scheduler = self.scheduler(name)
+            if scheduler is None:
+                errors.append(f"{name} cannot be asked from here")
+                continue
+            ids = [record.job_id for record in active if record.cluster == name]
+            snapshot = await scheduler.queue(ids)
+            if snapshot.error:
+                errors.append(f"{name}: {snapshot.error}")
+            known.update({(name, job.id): job for job in snapshot.jobs})
+        return JobsView(
+            generation=self.project.state.generation,
+            at=time.time(),
+            jobs=tuple(
+                _view(record, known.get((record.cluster, record.job_id))) for record in records
+            ),
+            error="; ".join(errors),
+        )
+
+    def log_tail(self, token: str, lines: int) -> LogTail:
+        """The last lines of a job's log, cut to a bounded size."""
+        record = next((it for it in self.records() if it.token == token), None)
+        if record is None:
+            return LogTail("", 0, (), "this job is not on record")
+        path = self.log_path(record)
+        shown = visible(str(path))
+        if not record.log_path:
+            return LogTail("", 0, (), "the job wrote to the terminal that it ran in")
+        try:
+            with path.open("rb") as log:
+                size = os.fstat(log.fileno()).st_size
+                log.seek(max(0, size - LOG_TAIL_BYTES))
+                data = log.read(LOG_TAIL_BYTES)
+        except FileNotFoundError:
+            return LogTail(shown, 0, (), "nothing has been written yet")
+        except OSError as error:
+            return LogTail(shown, 0, (), f"cannot be read: {error.strerror}")
+        text = data.decode("utf-8", "replace").split("\n")
+        if size > LOG_TAIL_BYTES:
+            text = text[1:]  # the first line is cut
+        if text and not text[-1]:
+            text.pop()
+        return LogTail(shown, size, tuple(text[-lines:] if lines else text))
+
+    def log_path(self, record: JobRecord) -> Path:
+        """Where a job's log is, on this machine."""
+        return self.project.root / record.log_path
+
+
+def _view(record: JobRecord, job: Job | None) -> JobView:
+    if record.step is Step.ENDED:
+        if not record.end_reason:
+            return JobView(record, JobState.COMPLETED)
+        return JobView(record, _REASONS.get(record.end_reason, JobState.FAILED), record.end_reason)
+    if record.step is Step.REJECTED:
+        return JobView(record, JobState.FAILED, record.end_reason)
+    if record.step is Step.ABANDONED:
+        return JobView(record, JobState.CANCELLED, record.end_reason)
+    if job is None or (job.token and job.token != record.token):
+        return JobView(record, JobState.UNKNOWN, record.end_reason)
+    return JobView(record, job.state, job.reason, job.elapsed, job.limit, job.nodes)

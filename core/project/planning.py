@@ -34,6 +34,9 @@ def plan_submission(
     Raises: PlanError if none of the actions can be submitted; RowtuiError.
     """
     problems = [problem for problem in project.problems() if problem.severity == "error"]
+    everywhere = [problem for problem in problems if problem.action is None]
+    if everywhere:  # the cluster that was meant may be the one that cannot be read
+        raise PlanError(tuple(everywhere))
     left_out: list[Problem] = []
     while True:
         broken = {problem.action for problem in problems if problem.action is not None}

@@ -26,10 +26,11 @@ from rowtui.core.workflow.load import load_workflow
 from rowtui.core.workflow.model import Action, Workflow
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.load import ClusterFile
     from rowtui.core.clusters.model import Cluster, Identified, Launchers
-    from rowtui.core.clusters.schedulers.base import Scheduler
     from rowtui.core.errors import Problem
     from rowtui.core.grouping.order import ActionOrder
+    from rowtui.core.project.jobs import Jobs
     from rowtui.core.submission.model import Plan
     from rowtui.core.workspace.sync import Disk
 
@@ -184,13 +185,18 @@ class Project:
     def identified(self) -> Identified:
         """The cluster and why it was taken. Raises: InvalidFileError, RowtuiError."""
         from rowtui.core.clusters.identify import identify_cluster
-        from rowtui.core.clusters.load import load_clusters
         from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
 
-        configured = load_clusters(self.environment)
         return identify_cluster(
-            configured.clusters, self.environment, self.cluster_name, describe_this_machine
+            self.configured.clusters, self.environment, self.cluster_name, describe_this_machine
         )
+
+    @cached_property
+    def configured(self) -> ClusterFile:
+        """All clusters that are described, and what is wrong in the files that do."""
+        from rowtui.core.clusters.load import load_clusters
+
+        return load_clusters(self.environment)
 
     @property
     def cluster(self) -> Cluster:
@@ -204,18 +210,13 @@ class Project:
 
         return load_launchers(self.environment)
 
-    @cached_property
-    def scheduler(self) -> Scheduler:
-        """The cluster's scheduler."""
-        from rowtui.core.project.jobs import scheduler_of
-
-        return scheduler_of(self.cluster)
-
     def problems(self) -> tuple[Problem, ...]:
-        """All that is wrong in workflow.toml, also what only this cluster makes wrong."""
+        """All that is wrong in workflow.toml and clusters.toml, for this cluster."""
         from rowtui.core.clusters.check import check_workflow
 
-        return self.workflow.problems + check_workflow(self.workflow, self.cluster, self.launchers)
+        known = [cluster.name for cluster in self.configured.clusters]
+        checked = check_workflow(self.workflow, self.cluster, self.launchers, known)
+        return (*self.configured.problems, *self.workflow.problems, *checked)
 
     # Statuses and groups
 
@@ -345,11 +346,16 @@ class Project:
 
         return plan_submission(self, actions, among, only=only, limit=limit)
 
-    # Jobs (see jobs.py)
+    @cached_property
+    def jobs(self) -> Jobs:
+        """The project's jobs and their schedulers."""
+        from rowtui.core.project.jobs import Jobs
+
+        return Jobs(self)
 
     def has_jobs_to_ask_for(self) -> bool:
-        """Whether some scheduler should be asked."""
-        return False
+        """Whether a scheduler that can be asked from here may know something new."""
+        return any(self.state.submitted.values())
 
     def submitted_clusters(self) -> set[str]:
         """The clusters that have jobs of this project, as far as is known."""
