@@ -12,7 +12,7 @@ import mmap
 import os
 import sys
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,6 +36,11 @@ class Segment(NamedTuple):
     size: int
 
 
+def as_segments(stored: Iterable[Sequence[Any]]) -> tuple[Segment, ...]:
+    """Segments from JSON."""
+    return tuple(Segment(str(file), int(size)) for file, size in stored)
+
+
 class StoredDirectories:
     """A `Directories` (see model.py) over an immutable cache file.
 
@@ -53,8 +58,12 @@ class StoredDirectories:
         packed: bytes = b"",
         unwritten: Mapping[str, bytes] | None = None,
         nameless_set: DirectorySet | None = None,
+        segments: Sequence[Segment] | None = None,
     ) -> None:
-        """Files are in `folder`, but for `packed` (the cache file) and segments in memory."""
+        """Files are in `folder`, but for `packed` (the cache file) and segments in memory.
+
+        `nameless_set` and `segments` save opening the cache file to learn them.
+        """
         self.file = file
         self.bad_set = bad_set
         self.pointers = tuple(pointers)
@@ -66,6 +75,7 @@ class StoredDirectories:
         self._names: NameTable | None = None
         self._all: list[str] | None = None
         self._nameless = nameless_set
+        self._known_segments = None if segments is None else tuple(segments)
         self._segments: dict[str, memoryview] = {}
         self._layout: tuple[tuple[Segment, ...], list[int]] | None = None
         self._columns: dict[str, RankColumn] = {}
@@ -131,6 +141,13 @@ class StoredDirectories:
         for start, size in zip(self.value_starts, self.value_sizes, strict=True):
             yield None if size == NO_VALUE else self.raw_at(start, size)
 
+    @property
+    def files(self) -> frozenset[str]:
+        """The files that hold all this, none if it is empty. Opens nothing."""
+        if not self.file:
+            return frozenset()
+        return frozenset((self.file, *(segment.file for segment in self.segments)))
+
     def raw_at(self, start: int, size: int) -> bytes:
         """Bytes of the segments, as `value_starts` counts them."""
         if self._layout is None:
@@ -178,7 +195,9 @@ class StoredDirectories:
     @property
     def segments(self) -> tuple[Segment, ...]:
         """The files that hold the values, in the order of `value_starts`."""
-        return tuple(Segment(str(file), int(size)) for file, size in self.container.meta["values"])
+        if self._known_segments is None:
+            self._known_segments = as_segments(self.container.meta["values"])
+        return self._known_segments
 
     @property
     def value_starts(self) -> memoryview:

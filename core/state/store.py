@@ -204,9 +204,9 @@ class Store:
 
     @staticmethod
     def _check_directories(stored: Stored, files: Collection[str]) -> None:
-        file = stored.directories.file
-        if file and file not in files:
-            raise CorruptCacheError(f"the cache file {file} is missing")
+        for file in stored.directories.files:
+            if file not in files:
+                raise CorruptCacheError(f"the cache file {file} is missing")
 
     def _publish(self, view: View, after: Stored) -> Stored | None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -237,6 +237,7 @@ class Store:
                 directories.pointers,
                 folder=self.folder,
                 nameless_set=directories.nameless_set,
+                segments=directories.segments,
             )
         state = replace(after.state, generation=generation, directories=directories)
         self._last, self.unsaved = replace(after, state=state), False
@@ -287,8 +288,8 @@ class Store:
     def _with_retired(self, view: View, after: Stored, generation: int) -> Stored:
         """Note what is no longer needed from this generation on, and forget what is gone."""
         now = _now()
-        used = _files_of(after)
-        before = _files_of(view.stored) if view.stored else set()
+        used = after.directories.files
+        before = view.stored.directories.files if view.stored else frozenset()
         retired = {file: since for file, since in after.retired.items() if file not in used}
         retired |= dict.fromkeys(before - used, (generation, now))
         retired = {f: since for f, since in retired.items() if f in view.files or f in before}
@@ -298,7 +299,7 @@ class Store:
         """Delete what nobody can need any more."""
         generation = stored.state.generation
         now = os.stat(self.folder / f"done.{generation}.rtc").st_mtime
-        used = _files_of(stored)
+        used = stored.directories.files
         generations, _ = _generations(files)
         room = KEPT_BYTES
         superseded = now
@@ -380,17 +381,6 @@ def _generations(files: Collection[str]) -> tuple[list[int], int]:
                 usable.append(number)
     usable.sort()
     return usable, highest
-
-
-def _files_of(stored: Stored) -> set[str]:
-    """The cache files that a generation needs. Without records of files: none."""
-    directories = stored.directories
-    if not directories.file:
-        return set()
-    try:
-        return {directories.file, *(segment.file for segment in directories.segments)}
-    except CorruptCacheError:
-        return {directories.file}
 
 
 def _now() -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from rowtui.core.state.container import Container, CorruptCacheError, pack
-from rowtui.core.state.directories import StoredDirectories
+from rowtui.core.state.directories import StoredDirectories, as_segments
 from rowtui.core.state.merge import empty_directories
 from rowtui.core.state.model import DirectorySet, Failure, State, Submitted
 
@@ -163,6 +163,7 @@ def pack_stored(stored: Stored, generation: int) -> bytes:
         "lineage": stored.lineage,
         "count": len(directories),
         "dirs": directories.file,
+        "values": directories.segments,
         "pointers": directories.pointers,
         "bad": sets.add(directories.bad_set),
         "nameless": sets.add(directories.nameless_set),
@@ -230,6 +231,7 @@ def _unpack(container: Container, folder: Path, generation: int) -> Stored:
             meta["pointers"],
             folder=folder,
             nameless_set=sets.get(meta["nameless"]),
+            segments=as_segments(meta["values"]),
         )
         if meta["dirs"]
         else empty_directories()

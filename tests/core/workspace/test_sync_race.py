@@ -1,0 +1,175 @@
+"""Several processes merge what others stage, and are killed at any moment: nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rowtui.core.state.jobs import accept, reserve
+from rowtui.core.state.model import bit_set
+from rowtui.core.state.postcard import decode_completed
+from rowtui.core.state.staging import list_staged, read_staged, stage_completions
+from rowtui.core.state.store import Store
+from rowtui.core.workflow.model import Action, Workflow
+from rowtui.core.workspace.sync import synchronise
+
+DIRECTORIES = 60
+STAGED = 120
+COMMITTERS = 3
+KILLS = 25
+SEED = 20_26
+
+
+def start(work: Callable[[], None]) -> int:
+    """A child process that does `work`; exit code 0 if it succeeds."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    return pid
+
+
+def name(number: int) -> str:
+    return f"d{number:03}"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Workflow:
+    for number in range(DIRECTORIES):
+        (tmp_path / "workspace" / name(number)).mkdir(parents=True)
+    actions = tuple(Action(at, f"a{at}", "x", products=(f"p{at}",)) for at in range(4))
+    return Workflow(tmp_path, actions=actions)
+
+
+def test_no_completion_is_lost_or_invented_while_processes_race_and_die(
+    project: Workflow,
+) -> None:
+    root = project.root
+    synchronise(Store(root), project)
+    rng = random.Random(SEED)
+    pairs = [(f"a{a}", number) for a in range(4) for number in range(DIRECTORIES)]
+    staged = [rng.sample(pairs, 3) for _ in range(STAGED)]
+    stop = root / "stop"
+
+    def stage() -> None:
+        for some in staged:
+            completions: dict[str, list[str]] = {}
+            for action, number in some:
+                completions.setdefault(action, []).append(name(number))
+            stage_completions(root, completions)
+            time.sleep(0.005)
+
+    def merge() -> None:
+        while not stop.exists():
+            assert synchronise(Store(root), project).saved
+
+    def watch() -> None:
+        """What a reader sees never goes back, and no read is torn."""
+        seen = {f"a{at}": 0 for at in range(4)}
+        while not stop.exists():
+            waiting = list_staged(root)
+            stored = Store(root).load().stored
+            assert stored is not None
+            now = dict(stored.state.completed)
+            for file in read_staged(root, waiting).staged:
+                for action, names in file.records.items():
+                    now[action] |= stored.directories.table.find(names)[0]
+            for action, members in seen.items():
+                # A staged file that was listed and then deleted is in a newer generation.
+                if members & ~now[action]:
+                    newer = Store(root).load().stored
+                    assert newer is not None
+                    assert not members & ~(now[action] | newer.state.completed[action])
+                seen[action] |= now[action]
+
+    stager = start(stage)
+    watcher = start(watch)
+    committers = [start(merge) for _ in range(COMMITTERS)]
+    for _ in range(KILLS):
+        time.sleep(rng.random() * 0.06)
+        victim = rng.randrange(COMMITTERS)
+        os.kill(committers[victim], signal.SIGKILL)
+        assert os.waitpid(committers[victim], 0)[1] == signal.SIGKILL
+        committers[victim] = start(merge)
+    assert os.waitpid(stager, 0)[1] == 0
+    stop.touch()
+    for pid in (watcher, *committers):
+        assert os.waitpid(pid, 0)[1] == 0
+
+    synced = synchronise(Store(root), project)
+    synced = synchronise(Store(root), project)
+    expected = {
+        action: bit_set(n for some in staged for a, n in some if a == action)
+        for action in synced.state.completed
+    }
+    assert synced.state.completed == expected
+    assert list_staged(root) == []
+    row = decode_completed((root / ".row" / "completed.postcard").read_bytes())
+    assert {a: set(names) for a, names in row.items()} == {
+        action: {name(n).encode() for n in range(DIRECTORIES) if members >> n & 1}
+        for action, members in expected.items()
+    }
+    assert synced.notices == ()
+
+
+def test_reservations_race_with_merges_and_kills_and_each_pair_has_one_owner(
+    project: Workflow,
+) -> None:
+    root = project.root
+    seen = synchronise(Store(root), project).stored.directories
+    stop = root / "stop"
+    mine, theirs = os.pipe()
+
+    def submit(who: int) -> Callable[[], None]:
+        def work() -> None:
+            from rowtui.core.state.jobs import TakenError
+
+            for number in range(DIRECTORIES):
+                token = f"w{who}-{number}"
+                try:
+                    reserve(Store(root), seen, {"a0": [number]}, "c", token)
+                except TakenError:
+                    continue
+                os.write(theirs, f"{token}\n".encode())  # the scheduler has it from here on
+                accept(Store(root), token, 1000 * (who + 1) + number)
+
+        return work
+
+    def merge() -> None:
+        while not stop.exists():
+            synchronise(Store(root), project)
+
+    merger = start(merge)
+    submitters = [start(submit(who)) for who in range(3)]
+    rng = random.Random(SEED)
+    time.sleep(rng.random() * 0.3)
+    os.kill(submitters[0], signal.SIGKILL)
+    os.waitpid(submitters[0], 0)
+    for pid in submitters[1:]:
+        assert os.waitpid(pid, 0)[1] == 0
+    stop.touch()
+    assert os.waitpid(merger, 0)[1] == 0
+    os.close(theirs)
+    with open(mine) as pipe:
+        sent = [line.strip() for line in pipe]
+
+    jobs = synchronise(Store(root), project).state.submitted["a0"]
+    assert set(jobs) == set(range(DIRECTORIES))
+    assert len({token.split("-")[1] for token in sent}) == len(sent)  # no pair was sent twice
+    assert set(sent) <= {job.token for job in jobs.values()}
+    unsettled = [job for job in jobs.values() if not job.job_id]
+    assert all(job.token.startswith("w0-") for job in unsettled)
+    assert len(unsettled) <= 1
