@@ -52,10 +52,8 @@ def included(action: Action, directories: Directories, among: DirectorySet) -> D
             if not holds:
                 break
             answers = _answer(condition, directories)
-            fault = holds & answers.unknown
-            if fault:
-                faults.append((condition, fault))
-                undecided &= ~fault
+            if holds & answers.unknown:
+                faults.append((condition, holds & answers.unknown))
             holds &= answers.true
         chosen |= holds
         undecided &= ~holds
@@ -138,7 +136,7 @@ def _first_fault(
     directories: Directories,
     faults: Sequence[tuple[Condition, DirectorySet]],
 ) -> IncomparableError:
-    """The error for the first directory by name; each directory is in one fault at most."""
+    """The error for the first directory by name, with the first condition that failed it."""
     every = 0
     for _, fault in faults:
         every |= fault

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rowtui.core.errors import IncomparableError
 from rowtui.core.grouping import include
@@ -65,6 +65,7 @@ def test_include_is_what_each_directory_alone_would_say(
 
 
 @given(st.lists(json_values, max_size=8), st.sampled_from(OPERATORS), json_values)
+@example(found=[2**53 + 3, 2**53 + 4, 2.0**53 + 4], operator="==", operand=2**53 + 3)
 @settings(max_examples=300)
 def test_a_verdict_is_the_comparison_with_each_distinct_value(
     found: list[Any], operator: str, operand: Any
