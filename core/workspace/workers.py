@@ -155,10 +155,11 @@ def _in_processes(work: _Work, workers: Workers) -> Iterator[tuple[int, Any]]:
     children = _Children()
     try:
         try:
-            if workers.start == "fork" and not _other_threads():
-                children.fork(queue, work, workers.processes)
-            else:
-                children.spawn(queue, work, workers.processes)
+            with _no_interrupt():
+                if workers.start == "fork" and not _other_threads():
+                    children.fork(queue, work, workers.processes)
+                else:
+                    children.spawn(queue, work, workers.processes)
         finally:
             os.close(queue)
         for number, result in children.results():
@@ -293,6 +294,22 @@ class _Children:
             return os.waitpid(pid, 0)[1]
         except ChildProcessError:  # somebody reaps all children (SIGCHLD ignored)
             return 0
+
+
+@contextlib.contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Hold Ctrl-C back while processes are started: one could be started and not yet known.
+
+    (With other threads the interpreter may see it all the same; such a child finds its stdin
+    closed and ends.)
+    """
+    import signal
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _result_pipe() -> tuple[int, int]:

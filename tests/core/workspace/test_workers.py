@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -119,22 +120,48 @@ def test_one_worker_process_killed_half_way_is_an_error() -> None:
             os.kill(pid, signal.SIGKILL)
 
 
+class Sleeping(Echo):
+    """Says that it is there, and never comes to an end."""
+
+    def __init__(self, ready: str) -> None:
+        with open(ready, "wb") as pipe:
+            pipe.write(b".")
+        signal.pause()
+
+
 @pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_whoever_stops_asking_leaves_no_process_behind(start: Literal["fork", "spawn"]) -> None:
+def test_an_interrupt_leaves_no_process_behind(
+    tmp_path: Path, start: Literal["fork", "spawn"]
+) -> None:
     before, descriptors = children(), len(os.listdir("/proc/self/fd"))
-    prepare, arguments = (Echo, (0.01,)) if start == "fork" else (time.sleep, (1000,))
-    waiting = in_chunks(prepare, arguments, NAMES, Workers(3, 2, start))
-    if start == "fork":
-        next(waiting)
-        assert len(children() - before) == 3
-        with pytest.raises(KeyboardInterrupt):
-            waiting.throw(KeyboardInterrupt)  # type: ignore[attr-defined]
-    else:
-        watcher = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-        watcher.start()
-        with pytest.raises(KeyboardInterrupt):
-            next(waiting)
-        watcher.join()
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+
+    def interrupt_when_all_are_there() -> None:
+        pipe = os.open(ready, os.O_RDWR)  # never at its end, whoever comes and goes
+        there = 0
+        while there < 3:
+            there += len(os.read(pipe, 3))
+        os.close(pipe)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    interrupting = threading.Thread(target=interrupt_when_all_are_there)
+    interrupting.start()
+    with pytest.raises(KeyboardInterrupt):
+        list(in_chunks(Sleeping, (str(ready),), NAMES, Workers(3, 2, start)))
+    interrupting.join()
+
+    assert children() == before
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_whoever_stops_asking_leaves_no_process_behind() -> None:
+    before, descriptors = children(), len(os.listdir("/proc/self/fd"))
+    waiting = in_chunks(Echo, (0.01,), NAMES, Workers(3, 2))
+    next(waiting)
+    assert len(children() - before) == 3
+
+    waiting.close()  # type: ignore[attr-defined]
 
     assert children() == before
     assert len(os.listdir("/proc/self/fd")) == descriptors
