@@ -25,13 +25,12 @@ from rowtui.core.clusters.schedulers.base import (
 from rowtui.core.engine import JobsView, JobView, LogTail, SubmitProgress
 from rowtui.core.errors import RowtuiError
 from rowtui.core.state.stored import Stored
-from rowtui.core.submission.carry_out import carry_out
+from rowtui.core.submission.carry_out import Tools, carry_out
 from rowtui.core.submission.journal import Journal, job_records
 from rowtui.core.submission.model import JobRecord, Plan, Step
 from rowtui.core.submission.plan_json import load_plan
-from rowtui.core.submission.reservations import without_gone
-from rowtui.core.submission.settle import settle
-from rowtui.core.submission.tools import tools_of
+from rowtui.core.submission.reservations import StoredReservations, without_gone
+from rowtui.core.submission.settle import Settled, apply_settled, settle
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -96,22 +95,24 @@ class Jobs:
     async def ask(self) -> None:
         """Ask the schedulers, and bring the records in step with what they say."""
         project = self.project
-        news = False
+        settled: list[Settled] = []
+        strangers_left = False
         for name in sorted(project.submitted_clusters() | {project.cluster.name}):
             scheduler = self.scheduler(name)
             if scheduler is None:
                 continue
-            for answer in await settle(tools_of(project.store, scheduler)):
-                news = news or answer.release is not None
-                if answer.message:
-                    project.notice(answer.message)
+            settled += await settle(self.journal, scheduler, project.root)
             if not scheduler.immediate:
-                news = await self._ask_for_strangers(scheduler) or news
-        if news:
+                strangers_left = await self._ask_for_strangers(scheduler) or strangers_left
+        for answer in settled:
+            if answer.message:
+                project.notice(answer.message)
+        if strangers_left or any(answer.release for answer in settled):
             # What the jobs staged before they ended: what is complete has not failed.
             await asyncio.to_thread(project.synchronise)
-        else:
-            self._use_latest()
+        reservations = StoredReservations(project.store)
+        await asyncio.to_thread(apply_settled, settled, reservations)
+        self._use_latest()
 
     async def _ask_for_strangers(self, scheduler: Scheduler) -> bool:
         """Forget the jobs that Row submitted and that have left the queue."""
@@ -162,7 +163,12 @@ class Jobs:
             raise RowtuiError(
                 f"the plan is for cluster '{visible(plan.cluster)}', not for this one"
             )
-        tools = tools_of(project.store, scheduler)
+        tools = Tools(
+            scheduler=scheduler,
+            journal=self.journal,
+            reservations=StoredReservations(project.store),
+            root=project.root,
+        )
         self._plans[plan.id] = plan
         try:
             async for step in carry_out(plan, tools):

@@ -354,8 +354,14 @@ class Project:
         return Jobs(self)
 
     def has_jobs_to_ask_for(self) -> bool:
-        """Whether a scheduler that can be asked from here may know something new."""
-        return any(self.state.submitted.values())
+        """Whether a scheduler may know something new, or a submission was cut off."""
+        if any(self.state.submitted.values()):
+            return True
+        try:
+            journals = os.listdir(self.store.folder / "journal")
+        except OSError:
+            return False
+        return any(name.endswith(".jsonl") for name in journals)
 
     def submitted_clusters(self) -> set[str]:
         """The clusters that have jobs of this project, as far as is known."""

@@ -56,6 +56,8 @@ def _still_holds(root: str, own: str, summary: dict[str, Any]) -> bool:
     waiting = _entries(os.path.join(root, ".row", "completed"))
     if any(name.endswith((".postcard", ".names")) for name in waiting):
         return False
+    if any(name.endswith(".jsonl") for name in _entries(os.path.join(own, "journal"))):
+        return False  # jobs that have not ended, or a submission that was cut off
     newest = f"done.{summary['generation']}.rtc"
     if newest not in (records := _entries(own)) or _has_newer(records, summary["generation"]):
         return False

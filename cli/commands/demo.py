@@ -1,0 +1,134 @@
+"""`rowtui demo`: a small real study that runs itself on this machine's queue.
+
+With a terminal the dashboard opens on it while it runs; without one, or with --headless, the
+story is told as text, to the end, and the result is checked.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import plural
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+    from rowtui.core.project.project import Project
+
+CLUSTER = "local"
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Make the project, run it, and show or check it."""
+    from rowtui.cli.demo.project import make_project
+
+    given = getattr(args, "keep", None)
+    root = Path(given).expanduser() if given else Path(tempfile.mkdtemp(prefix="rowtui-demo-"))
+    made = make_project(root, args.directories)
+    if not args.headless and sys.stdin.isatty() and sys.stdout.isatty():
+        return _with_dashboard(root, out)
+    out.print("Site percolation: fill a lattice at random, site by site. At which share does a")
+    out.print("path first lead from top to bottom? 1/2 on the triangular lattice, exactly;")
+    out.print("0.592746 on the square one. Let us measure it.")
+    out.print()
+    out.print(f"The project is in {root}, with {plural(made, 'directory', 'directories')}.")
+    return _tell(root, out)
+
+
+def _tell(root: Path, out: Output) -> int:
+    """Run everything that is eligible until nothing is, saying what happens; check the result."""
+    import asyncio
+
+    from rowtui.cli.demo.project import read_thresholds
+
+    started = time.monotonic()
+    project = _open(root)
+    while True:
+        _show_status(project, out)
+        plan = project.plan(project.workflow.actions)
+        if not plan.jobs:
+            break
+        out.print(f"$ rowtui submit    # {plural(len(plan.jobs), 'job')}, at most {plan.cost}")
+        if not asyncio.run(_submit_and_follow(project, plan, out)):
+            raise RowtuiError("a job of the demo failed", f"look at the logs in {root}")
+        project.synchronise()
+    project.close()
+    thresholds = read_thresholds(root)
+    if len(thresholds) != 2:
+        raise RowtuiError("the study did not come to its end", f"look at the logs in {root}")
+    for result in thresholds:
+        verdict = "✓" if result.right else "✗"
+        out.print(
+            f"{verdict} {result.lattice:<10} {result.threshold:.4f} ± {result.error:.4f}"
+            f"   known {result.known:.6g}   from {result.lattices:,} lattices"
+        )
+    out.print()
+    out.print(f"Done in {time.monotonic() - started:.0f} s. Now try: cd {root} && rowtui")
+    return 0 if all(result.right for result in thresholds) else 1
+
+
+def _open(root: Path) -> Project:
+    from rowtui.core.project.project import Project
+
+    project = Project.open(root, cluster=CLUSTER)
+    project.synchronise()
+    return project
+
+
+def _show_status(project: Project, out: Output) -> None:
+    from rowtui.cli.commands.show_status import status_lines
+    from rowtui.core.grouping.status import status_counts
+
+    rows = [(row, status_counts(row)) for row in project.status().rows]
+    out.print()
+    out.print("$ rowtui show status")
+    out.lines(status_lines(rows, out, header=True))
+    out.print()
+    sys.stdout.flush()
+
+
+async def _submit_and_follow(project: Project, plan: object, out: Output) -> bool:
+    from rowtui.cli.follow import follow
+    from rowtui.core.submission.model import Plan
+
+    assert isinstance(plan, Plan)
+    async for step in project.jobs.submit(plan):
+        if step.error:
+            raise RowtuiError(step.error)
+    return await follow(project, [job.token for job in plan.jobs], out)
+
+
+def _with_dashboard(root: Path, out: Output) -> int:
+    """The same told by another process to a file, while the dashboard shows it live."""
+    import subprocess
+
+    from rowtui.core.in_process import InProcessEngine
+    from rowtui.tui.app import run_dashboard
+
+    driver = "import sys; from rowtui.cli.commands.demo import drive; sys.exit(drive(sys.argv[1]))"
+    with (root / "demo.log").open("wb") as log:
+        child = subprocess.Popen(
+            [sys.executable, "-c", driver, str(root)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    code = run_dashboard(InProcessEngine(_open(root)))
+    if child.poll() is None:
+        out.note("The study goes on in the background.")
+    out.note(f"The project is in {root}; go on with: cd {root} && rowtui")
+    return code
+
+
+def drive(root: str) -> int:
+    """Run the project in `root` to its end, for the dashboard of another process."""
+    from rowtui.cli.output import Output
+
+    return _tell(Path(root), Output(color="never", progress=False))

@@ -1,0 +1,168 @@
+"""`rowtui doctor`: which cluster this is and why, what works, and what is missing or wrong.
+
+Each finding is a value: what was looked at, whether it is well, what was found, what to do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.cli.project import cluster_name
+from rowtui.core import __version__
+from rowtui.core.errors import NoProjectError, RowtuiError
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+    from rowtui.core.clusters.model import Identified
+    from rowtui.core.project.project import Project
+
+OK, WARNING, ERROR = "ok", "warning", "error"
+_MARKS = {OK: ("✓", "green"), WARNING: ("▲", "yellow"), ERROR: ("✗", "red bold")}
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    topic: str
+    verdict: str
+    text: str
+    hint: str = ""
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print all findings; 1 if one of them is an error."""
+    findings = list(_examine(args))
+    if args.json:
+        out.print(json.dumps([finding._asdict() for finding in findings], indent=2))
+    else:
+        for finding in findings:
+            mark, style = _MARKS[finding.verdict]
+            topic = out.style(f"{finding.topic:<11}", "bold")
+            out.print(f"{out.style(mark, style)} {topic} {visible(finding.text)}")
+            for line in finding.hint.splitlines():
+                out.print(f"              {out.style(visible(line), 'dim')}")
+    return 1 if any(finding.verdict == ERROR for finding in findings) else 0
+
+
+def _examine(args: argparse.Namespace) -> Iterator[Finding]:
+    python = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("rowtui", OK, f"{__version__} on Python {python}, {sys.platform}")
+    yield from _terminal()
+    from rowtui.core.project.project import Project
+
+    project: Project | None = None
+    try:
+        project = Project.open(cluster=cluster_name(args))
+    except NoProjectError as error:
+        yield Finding("project", WARNING, error.message, error.hint)
+    except RowtuiError as error:
+        yield Finding("project", ERROR, "workflow.toml cannot be used", str(error))
+    if project is not None:
+        yield from _project(project)
+    yield from _cluster(args, project)
+
+
+def _terminal() -> Iterator[Finding]:
+    terminal = os.environ.get("TERM", "")
+    if terminal in {"", "dumb"}:
+        text = f"TERM is '{terminal}': the dashboard cannot be drawn"
+        yield Finding("terminal", WARNING, text, "the commands work; 'rowtui show status'")
+    else:
+        colours = os.environ.get("COLORTERM") or "no COLORTERM: 256 colours at most"
+        yield Finding("terminal", OK, f"{terminal}, {colours}")
+
+
+def _project(project: Project) -> Iterator[Finding]:
+    from rowtui.core.workspace.list import list_workspace
+    from rowtui.core.workspace.watch import LOCAL_FILE_SYSTEMS, file_system_type
+
+    actions = plural(len(project.workflow.actions), "action")
+    yield Finding("project", OK, f"{project.root} with {actions}")
+    try:
+        listing = list_workspace(project.workflow.workspace)
+        directories = plural(len(listing.names), "directory", "directories")
+        yield Finding("workspace", OK, f"{directories} in {project.workflow.workspace}")
+    except RowtuiError as error:
+        yield Finding("workspace", ERROR, error.message, error.hint)
+    kind = file_system_type(project.root)
+    local = kind in LOCAL_FILE_SYSTEMS
+    how = "changes are noticed at once" if local else "changes are noticed by looking every 2 s"
+    yield Finding("files", OK, f"{kind}: {how}")
+    state = project.store.folder
+    folder = next((it for it in (state, *state.parents) if it.exists()), Path("/"))
+    if os.access(folder, os.W_OK):
+        yield Finding("state", OK, f"{state} can be written")
+    else:
+        hint = "you can look, but nothing can be submitted or remembered"
+        yield Finding("state", WARNING, f"{folder} cannot be written", hint)
+    try:
+        problems = project.problems()
+    except RowtuiError as error:
+        yield Finding("problems", ERROR, error.message, error.hint)
+        return
+    for problem in problems:
+        verdict = ERROR if problem.severity == "error" else WARNING
+        place = f"{problem.file}:{problem.line}: " if problem.line else ""
+        yield Finding("problem", verdict, place + problem.message, problem.hint)
+
+
+def _cluster(args: argparse.Namespace, project: Project | None) -> Iterator[Finding]:
+    from rowtui.core.clusters.identify import identify_cluster
+    from rowtui.core.clusters.load import load_clusters
+    from rowtui.core.clusters.schedulers.slurm_describe import (
+        describe_this_machine,
+        why_no_slurm,
+    )
+
+    try:
+        if project is not None:
+            identified = project.identified
+        else:
+            clusters = load_clusters(os.environ).clusters
+            identified = identify_cluster(
+                clusters, os.environ, cluster_name(args), describe_this_machine
+            )
+    except RowtuiError as error:
+        yield Finding("cluster", ERROR, error.message, error.hint)
+        return
+    cluster = identified.cluster
+    text = f"{cluster.name} ({cluster.scheduler}), because {identified.because}"
+    yield Finding("cluster", OK, text, "\n".join(f"not {why}" for why in identified.considered))
+    yield from _scheduler(identified)
+    if cluster.scheduler != "slurm" and shutil.which("sbatch"):
+        yield Finding("slurm", WARNING, f"sbatch is here, but: {why_no_slurm()}")
+
+
+def _scheduler(identified: Identified) -> Iterator[Finding]:
+    import asyncio
+
+    from rowtui.core.project.jobs import scheduler_of
+
+    cluster = identified.cluster
+    if cluster.scheduler == "slurm":
+        missing = [name for name in ("sbatch", "squeue", "scancel") if not shutil.which(name)]
+        if missing:
+            text = f"{', '.join(missing)} not found on PATH"
+            yield Finding("scheduler", ERROR, text, "load the cluster's Slurm module")
+            return
+    snapshot = asyncio.run(scheduler_of(cluster).queue())
+    if snapshot.error:
+        yield Finding("scheduler", ERROR, f"the queue cannot be asked: {snapshot.error}")
+    else:
+        active = sum(job.state.active for job in snapshot.jobs)
+        yield Finding("scheduler", OK, f"answers; {plural(active, 'active job')} of yours")
+    if cluster.partitions and cluster.scheduler == "slurm":
+        names = ", ".join(
+            partition.name + (" (by name only)" if partition.prevent_auto_select else "")
+            for partition in cluster.partitions
+        )
+        yield Finding("partitions", OK, names)
