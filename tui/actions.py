@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from rowtui.tui.session import Session
 from textual.binding import Binding, BindingType
 
-from rowtui.tui.session import Session
 
-
-def always(session: Session) -> str:
+def always(_: Session) -> str:
     """Available at any time."""
     return ""
 
@@ -114,8 +113,8 @@ def may_cancel(session: Session) -> str:
 class Command:
     """One thing a person can do.
 
-    `scope` is "app", "list" (tables and texts) or the name of a view. `hint` orders the bottom
-    line, 0 keeps it out. `asks`: it changes something outside, and a confirmation comes first.
+    `scope` is "app", "list" (tables and texts), "text" or the name of a view. `hint` orders the
+    bottom line, 0 keeps it out. `asks`: it changes something outside, so it is confirmed first.
     """
 
     id: str
@@ -186,6 +185,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("list.page-up", "pageup", "page up", "one page up", "list"),
     Command("list.first", "g,home", "first", "first line", "list"),
     Command("list.last", "G,end", "last", "last line", "list"),
+    Command("text.left", "left", "left", "scroll a text to the left", "text"),
+    Command("text.right", "right", "right", "scroll a text to the right", "text"),
     # status
     Command("status.open", "enter", "groups", "groups of this action", "status", 1,
             enabled=with_action),
@@ -200,7 +201,7 @@ COMMANDS: tuple[Command, ...] = (
             enabled=may_mark),
     Command("groups.mark-all", "a", "all", "mark all groups, or none", "groups", 2,
             enabled=may_mark),
-    Command("groups.submit", "s", "submit…", "submit the marked groups, or else this one", "groups",
+    Command("groups.submit", "s", "submit…", "submit the marked groups, or this one", "groups",
             3, asks=True, enabled=may_submit_groups),
     Command("groups.filter", "f", "filter", "next status: eligible, all, failed, ...", "groups", 4,
             enabled=with_action),
@@ -222,7 +223,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("queue.mark", "space", "mark", "mark or unmark this job", "queue", 2, enabled=with_job),
     Command("queue.mark-all", "a", "all", "mark all jobs that can be cancelled, or none", "queue",
             enabled=with_job),
-    Command("queue.cancel", "c", "cancel…", "cancel the marked jobs, or else this one", "queue", 3,
+    Command("queue.cancel", "c", "cancel…", "cancel the marked jobs, or this one", "queue", 3,
             asks=True, enabled=may_cancel),
     Command("queue.sort", "o", "sort", "sort by the next column", "queue", 4),
     Command("queue.reverse", "O", "reverse", "turn the order round", "queue"),
@@ -233,8 +234,6 @@ COMMANDS: tuple[Command, ...] = (
             enabled=with_job),
     Command("log.previous", "N", "newer job", "log of the previous job in the list", "log", 3,
             enabled=with_job),
-    Command("log.left", "left", "left", "scroll left", "log"),
-    Command("log.right", "right", "right", "scroll right", "log"),
 )  # fmt: skip
 
 BY_ID = {command.id: command for command in COMMANDS}
@@ -246,13 +245,12 @@ def bindings_for(scope: str) -> list[BindingType]:
         Binding(
             command.keys,
             command.method.removeprefix("command_")
-            if scope == "list"
+            if scope in ("list", "text")
             else f"app.command('{command.id}')",
             command.label,
             show=False,
             tooltip=command.description,
             id=command.id,
-            priority=command.id.endswith(".pane"),
         )
         for command in COMMANDS
         if command.scope == scope

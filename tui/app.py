@@ -14,11 +14,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
-
-from textual.app import App
-from textual.screen import Screen
 
 from rowtui.core.engine import Engine
 from rowtui.core.errors import RowtuiError
@@ -35,6 +33,9 @@ from rowtui.tui.screens.submit import SubmitView
 from rowtui.tui.screens.view import View
 from rowtui.tui.session import Session, describe
 from rowtui.tui.themes import DEFAULT_THEME, load_themes, variable_defaults
+from rowtui.tui.work import start
+from textual.app import App
+from textual.screen import Screen
 
 HANGUP_CODE = 129
 """Exit code when the terminal went away: 128 + SIGHUP, as shells have it."""
@@ -77,6 +78,7 @@ class RowtuiApp(App[int]):
         self._config = config
         self._feed = Feed(self.session, self._session_changed, self.report)
         self._last_failure: tuple[str, str] | None = None
+        self.defect: Exception | None = None  # what ended the dashboard, if it was a defect
 
     def _chosen_theme(self, name: str | None) -> str:
         if name is None or name in self.available_themes:
@@ -105,7 +107,7 @@ class RowtuiApp(App[int]):
         self.call_after_refresh(self._start_feed)
 
     def _start_feed(self) -> None:
-        self.run_worker(self._feed.run(), group="feed", exit_on_error=False)
+        start(self, self._feed.run, "feed")
 
     def _load_keys(self) -> None:
         path = self._config / "keys.toml" if self._config else None
@@ -126,6 +128,14 @@ class RowtuiApp(App[int]):
         if self.session.sending is not None and self.session.sending.phase == "sending":
             self.session.sending.phase = "stopping"
         self.exit(HANGUP_CODE, return_code=HANGUP_CODE)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A defect of ours ends the dashboard with one sentence; tests see it as it is."""
+        if self.is_headless:
+            super()._handle_exception(error)
+            return
+        self.defect = self.defect or error
+        self.exit(1, return_code=1)
 
     def _tick(self) -> None:
         if isinstance(self.screen, View):
@@ -266,10 +276,7 @@ class RowtuiApp(App[int]):
         self.session.planning = True
         self.session.note("you", "preparing a plan")
         self._session_changed("planning")
-        self.run_worker(
-            self._plan(action_index, groups, firsts),
-            group="plan", exclusive=True, exit_on_error=False,
-        )  # fmt: skip
+        start(self, partial(self._plan, action_index, groups, firsts), "plan", exclusive=True)
 
     async def _plan(
         self, action_index: int | None, groups: Sequence[int] | None, firsts: set[str] | None
@@ -301,7 +308,7 @@ class RowtuiApp(App[int]):
             return
         sending.phase = "sending"
         self.session.note("you", f"confirmed {plural(len(sending.plan.jobs), 'job')}")
-        self.run_worker(self._send(sending), group="send", exit_on_error=False)
+        start(self, partial(self._send, sending), "send")
         self._session_changed("sending")
 
     async def _send(self, sending: Sending) -> None:
@@ -312,7 +319,8 @@ class RowtuiApp(App[int]):
                 if step.token:
                     sending.outcomes[step.token] = (step.message, step.error)
                 style = "failed" if step.error else ""
-                self.session.note("submit", step.error or step.message, style)
+                told = f"{step.done:,} of {step.total:,}: {step.error or step.message}"
+                self.session.note("submit", told, style)
                 self._session_changed("sending")
                 if sending.phase == "stopping":
                     break
@@ -346,7 +354,7 @@ class RowtuiApp(App[int]):
         """Cancel these jobs, after the person said yes."""
         if not self.session.read_only:
             self.session.note("you", f"cancel {plural(len(tokens), 'job')}")
-            self.run_worker(self._cancel(tokens), group="cancel", exit_on_error=False)
+            start(self, partial(self._cancel, tokens), "cancel")
 
     async def _cancel(self, tokens: Sequence[str]) -> None:
         try:
@@ -356,7 +364,9 @@ class RowtuiApp(App[int]):
             return
         refused = [result for result in results if result.error]
         for result in refused:
-            self.session.note("jobs", f"job {result.job_id} not cancelled: {result.error}", "failed")
+            self.session.note(
+                "jobs", f"job {result.job_id} not cancelled: {result.error}", "failed"
+            )
         done = len(results) - len(refused)
         text = f"{plural(done, 'job')} cancelled"
         if refused:
@@ -372,7 +382,7 @@ def run_dashboard(
 ) -> int:
     """Show the dashboard until the person leaves; closes the engine. The exit code.
 
-    Raises: RowtuiError where there is no terminal that could show it.
+    Raises: RowtuiError where there is no terminal that could show it, and after a defect.
     """
     if os.environ.get("TERM", "") in ("dumb", "") or not (
         sys.stdin.isatty() and sys.stdout.isatty()
@@ -391,6 +401,25 @@ def run_dashboard(
             await app.run_async(mouse=mouse)
         finally:
             await engine.close()
+        if app.defect is not None:
+            raise _told(app.defect)
         return app.return_code or 0
 
     return asyncio.run(main())
+
+
+def _told(defect: Exception) -> RowtuiError:
+    """A defect as a sentence; its details go to a file."""
+    import traceback
+
+    import platformdirs
+
+    path = Path(platformdirs.user_log_dir("rowtui")) / "dashboard.log"
+    hint = f"the details are in {path}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(traceback.format_exception(defect)), encoding="utf-8")
+    except OSError as error:
+        hint = f"the details could not be written: {error}"
+    message, _ = describe(defect)
+    return RowtuiError(f"the dashboard ended because of a defect: {message}", hint)

@@ -103,6 +103,9 @@ class Feed:
         old, session.snapshot = session.snapshot, snapshot
         session.changed = changed_counts(old, snapshot)
         session.broken = None
+        if session.action_index is None and snapshot.actions:
+            first = next((one for one in snapshot.actions if one.eligible), snapshot.actions[0])
+            session.action_index = first.index
         if old is None:
             session.note("project", f"opened on {snapshot.cluster}: {snapshot.cluster_because}")
         for text, style in _news(old, snapshot):

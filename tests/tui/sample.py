@@ -28,7 +28,7 @@ from rowtui.core.engine import (
 from rowtui.core.errors import Problem, RowtuiError
 from rowtui.core.grouping.model import Status
 from rowtui.core.submission.model import Destination, JobRecord, Plan, PlannedJob, Step
-from rowtui.core.text import Cost
+from rowtui.core.text import Cost, plural
 
 START = 1_795_236_600.0
 RUN_SECONDS = 60
@@ -49,7 +49,9 @@ class SampleAction:
 
 
 ACTIONS = (
-    SampleAction("initialize", "python project.py initialize {directory}", (), "init.gsd", 40, 1, 600),
+    SampleAction(
+        "initialize", "python project.py initialize {directory}", (), "init.gsd", 40, 1, 600
+    ),
     SampleAction(
         "equilibrate", "python project.py equilibrate {directories}", ("initialize",),
         "equilibrated.gsd", 12, 16, 14_400, sort_by=("/T",),
@@ -58,7 +60,9 @@ ACTIONS = (
         "sample", "python project.py sample {directories}", ("equilibrate",),
         "trajectory.gsd", 8, 32, 43_200, sort_by=("/T", "/rho"),
     ),
-    SampleAction("analyze", "python project.py analyze {directory}", ("sample",), "rdf.json", 30, 1, 900),
+    SampleAction(
+        "analyze", "python project.py analyze {directory}", ("sample",), "rdf.json", 30, 1, 900
+    ),
 )  # fmt: skip
 
 
@@ -127,7 +131,10 @@ class SampleEngine:
         lost = self._queue(self.actions[1], tuple(names[153:156]))
         lost.state, lost.started, lost.ended = JobState.FAILED, self.now - 300, self.now - 290
         lost.record = replace(
-            lost.record, step=Step.ENDED, ended_at=self.now - 290, exit_code=2,
+            lost.record,
+            step=Step.ENDED,
+            ended_at=self.now - 290,
+            exit_code=2,
             end_reason="exit code 2",
         )
         lost.log += ["Traceback (most recent call last):", "FloatingPointError: NaN in forces"]
@@ -271,8 +278,11 @@ class SampleEngine:
                     remaining_cost=self._cost(action, left),
                     products=(action.product,),
                     previous_actions=action.previous,
-                    resources=f"{action.processes} processes, {action.walltime // 60} minutes per job",
-                    grouping=(f"sort by {', '.join(action.sort_by)}, split, " if action.sort_by else "")
+                    resources=f"{plural(action.processes, 'process', 'processes')}, "
+                    f"{action.walltime // 60} minutes per job",
+                    grouping=(
+                        f"sort by {', '.join(action.sort_by)}, split, " if action.sort_by else ""
+                    )
                     + f"at most {action.per_group}",
                 )
             )
@@ -303,7 +313,9 @@ class SampleEngine:
                 number=number,
                 size=len(names),
                 first=names[0],
-                sort_key=json.dumps(list(self._sort_key(action, names[0]))) if action.sort_by else "",
+                sort_key=json.dumps(list(self._sort_key(action, names[0])))
+                if action.sort_by
+                else "",
                 processes=action.processes,
                 cpus=action.processes,
                 gpus=action.gpus,
@@ -356,8 +368,7 @@ class SampleEngine:
         for index in indices:
             formed = self._groups(index, (Status.ELIGIBLE,))
             chosen = range(len(formed)) if groups is None else groups
-            for number in chosen:
-                jobs.append(self._planned(index, formed[number]))
+            jobs += [self._planned(index, formed[number]) for number in chosen]
         jobs = jobs[:limit]
         if not jobs:
             raise RowtuiError("there is nothing to submit", "no directory is eligible")
@@ -370,6 +381,8 @@ class SampleEngine:
     def _planned(self, index: int, names: tuple[str, ...]) -> PlannedJob:
         action = self.actions[index]
         token = f"{action.name}-{names[0]}-{self._next_id}-{self.generation}"
+        command = action.command.replace("{directory}", '"${directory}"')
+        command = command.replace("{directories}", '"${directories[@]}"')
         quoted = " ".join(f"'{name}'" for name in names)
         script = f"""#!/bin/bash
 #SBATCH --job-name={action.name}-{names[0]}+{len(names) - 1}
@@ -385,7 +398,7 @@ trap 'printf "%s\\n" "the job was stopped" >&2' TERM
 
 for directory in "${{directories[@]}}"; do
     echo "working on ${{directory}}"
-    {action.command.replace("{directory}", '"${directory}"').replace("{directories}", '"${directories[@]}"')}
+    {command}
     if [ ! -f "${{directory}}/{action.product}" ]; then
         exit 2
     fi

@@ -28,7 +28,7 @@ def header(
     fresh: Freshness,
     read_only: bool = False,
 ) -> Line:
-    """Project, directories, cluster and age on the left; what is out of the ordinary on the right."""
+    """Project, directories, cluster and age; on the right what is out of the ordinary."""
     right: list[tuple[str, str]] = []
     if fresh.word:
         right.append((f" {fresh.word} ", "badge"))

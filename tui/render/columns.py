@@ -14,7 +14,8 @@ class Column:
     """One column. `priority` 0 is never dropped; the highest number goes first.
 
     `minimum` columns are needed, `ideal` are enough (0: the minimum); what is left over goes to
-    the columns with `grow`, in proportion. `short` replaces a title that does not fit.
+    the columns with `grow`, in proportion. `short` replaces a title that does not fit; columns of
+    one `family` all get their ideal width or none does, so that their titles are of one kind.
     """
 
     id: str
@@ -25,6 +26,7 @@ class Column:
     priority: int = 0
     grow: int = 0
     short: str = ""
+    family: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,21 @@ def place(columns: Sequence[Column], width: int) -> tuple[Placed, ...]:
         return ()
     widths = {column.id: column.minimum for column in kept}
     spare = width - _needed(kept)
+    settled: set[str] = set()
     for column in sorted(kept, key=lambda column: column.priority):
-        more = min(max(0, spare), max(0, column.ideal - column.minimum))
-        widths[column.id] += more
-        spare -= more
+        if column.family in settled:
+            continue
+        if column.family:
+            settled.add(column.family)
+            alike = [one for one in kept if one.family == column.family]
+            if sum(_wish(one) for one in alike) > spare:
+                continue
+        else:
+            alike = [column]
+        for one in alike:
+            more = min(max(0, spare), _wish(one))
+            widths[one.id] += more
+            spare -= more
     growing = [column for column in kept if column.grow]
     weights = sum(column.grow for column in growing)
     left = max(0, spare)
@@ -69,6 +82,10 @@ def place(columns: Sequence[Column], width: int) -> tuple[Placed, ...]:
             widest = max(widths, key=lambda name: widths[name])
             widths[widest] = max(1, widths[widest] - 1)
     return tuple(Placed(column, widths[column.id]) for column in kept)
+
+
+def _wish(column: Column) -> int:
+    return max(0, column.ideal - column.minimum)
 
 
 def _needed(columns: Sequence[Column]) -> int:

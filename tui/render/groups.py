@@ -23,7 +23,14 @@ def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[Column, .
         longest = max(len(group.sort_key) for group in groups)
         columns.append(Column("sort_key", "Sort key", 8, min(longest, 30), priority=2, grow=1))
     columns += [
-        Column("first", "First directory", 10, min(max(first, 15), 40), grow=2, short="First"),
+        Column(
+            "first",
+            "First directory",
+            min(first, 16),
+            min(max(first, 15), 40),
+            grow=2,
+            short="First",
+        ),
         Column("cpus", "CPUs", 4, 6, "right", 3),
     ]
     if any(group.gpus for group in groups):
@@ -64,8 +71,9 @@ def directory_columns(rows: Sequence[DirectoryRow]) -> tuple[Column, ...]:
     if any(row.job for row in rows):
         columns.append(Column("job", "Job", 8, 14, priority=2))
     if any(row.detail for row in rows):
-        columns.append(Column("detail", "Why", 10, 24, priority=1, grow=1))
-    columns.append(Column("value", "Value", 10, 20, priority=3, grow=2))
+        longest = max(len(row.detail) for row in rows)
+        columns.append(Column("detail", "Why", 8, min(longest, 30), priority=1))
+    columns.append(Column("value", "Value", 10, 20, priority=3, grow=1))
     return tuple(columns)
 
 

@@ -24,14 +24,14 @@ def job_columns(jobs: Sequence[JobView]) -> tuple[Column, ...]:
         Column("id", "Job", 6, 9, "right"),
         Column("action", "Action", 8, min(max(names, 8), 30)),
         Column("size", "Dirs", 4, 6, "right", 1),
-        Column("first", "First directory", 8, 15, priority=4, grow=1, short="First"),
+        Column("first", "First directory", 12, 15, priority=4, grow=1, short="First"),
         Column("elapsed", "Elapsed / limit", 9, 17, "right", 1, short="Elapsed"),
     ]
     if any(job.record.partition for job in jobs):
         columns.append(Column("partition", "Partition", 6, 12, priority=3))
     if any(job.nodes for job in jobs):
         columns.append(Column("nodes", "Nodes", 6, 12, priority=5))
-    columns.append(Column("reason", "Reason", 8, 16, priority=2, grow=2))
+    columns.append(Column("reason", "Reason", 14, 16, priority=2, grow=2))
     return tuple(columns)
 
 
@@ -98,7 +98,7 @@ def _because(job: JobView) -> list[str | tuple[str, str]]:
     parts: list[str | tuple[str, str]] = []
     if why(job):
         parts.append(f": {why(job)}")
-    if job.record.exit_code is not None:
+    if job.record.exit_code is not None and "exit code" not in why(job):
         parts.append((f"  exit code {job.record.exit_code}", "dim"))
     if job.elapsed is not None:
         parts.append((f"  after {duration(job.elapsed)}", "dim"))

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rowtui.core.submission.model import Plan, PlannedJob
-from rowtui.core.text import plural
+from rowtui.core.text import plural, visible
 from rowtui.tui.render.cells import Cell, Choice, Line, Number, Span, line
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.numbers import duration, short_cost
-from rowtui.core.text import visible
 
 
 @dataclass(slots=True)
@@ -57,14 +56,16 @@ def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[Column, ...]:
     columns += [
         Column("walltime", "Walltime", 8, 9, "right", 4),
         Column("cost", "Cost", 8, 11, "right", 1),
-        Column("first", "First directory", 8, 15, priority=6, grow=1, short="First"),
+        Column("first", "First directory", 12, 15, priority=6, grow=1, short="First"),
     ]
     if any(job.warnings for job in jobs):
         columns.append(Column("warnings", "▲", 2, align="right"))
     return tuple(columns)
 
 
-def plan_cells(number: int, job: PlannedJob, outcomes: Mapping[str, tuple[str, str]]) -> dict[str, Cell]:
+def plan_cells(
+    number: int, job: PlannedJob, outcomes: Mapping[str, tuple[str, str]]
+) -> dict[str, Cell]:
     """One row of the list of planned jobs. `number` counts from 1."""
     message, error = outcomes.get(job.token, ("", ""))
     if error:
@@ -139,14 +140,17 @@ def sending_line(sending: Sending) -> Line:
     left = total - len(sending.outcomes)
     if sending.phase == "sending":
         return line(
-            ("▶ ", "submitted"), f"sending: {sending.done:,} of {total:,}",
-            (f"  ✓ {accepted:,} accepted", "completed"), *refused,
+            ("▶ ", "submitted"),
+            f"sending: {sending.done:,} of {total:,}",
+            (f"  ✓ {accepted:,} accepted", "completed"),
+            *refused,
         )
     if sending.phase == "stopping":
         return line(("▲ ", "warning"), f"stopping after this job: {sending.done:,} of {total:,}")
     if sending.phase == "broken":
         return line(
-            ("✗ ", "failed"), (sending.error, "failed"),
+            ("✗ ", "failed"),
+            (sending.error, "failed"),
             f"  {accepted:,} of {total:,} were accepted.",
         )
     mark = ("✓ ", "completed") if accepted == total else ("▲ ", "warning")
@@ -154,7 +158,9 @@ def sending_line(sending: Sending) -> Line:
     parts += refused
     if left:
         word = "stopped" if sending.phase == "stopped" else "not sent"
-        parts.append((f"  · {left:,} not sent" + (" (stopped)" if word == "stopped" else ""), "dim"))
+        parts.append(
+            (f"  · {left:,} not sent" + (" (stopped)" if word == "stopped" else ""), "dim")
+        )
     return line(*parts)
 
 

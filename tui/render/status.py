@@ -1,4 +1,4 @@
-"""The status of a project as lines: the table of actions, the chosen action, what needs a person."""
+"""A project's status as lines: the table of actions, the chosen one, what needs a person."""
 
 from __future__ import annotations
 
@@ -25,18 +25,21 @@ def action_columns(actions: Sequence[ActionSummary]) -> tuple[Column, ...]:
     }
 
     def counting(name: str, short: str, priority: int) -> Column:
+        least = min(max(4, widest[name]), 6)
         ideal = max(widest[name], len(name))
-        return Column(name, name.capitalize(), 5, ideal, "right", priority, short=short)
+        return Column(
+            name, name.capitalize(), least, ideal, "right", priority, short=short, family="counts"
+        )
 
     return (
         Column("action", "Action", min(12, max(6, longest)), min(40, max(6, longest))),
         counting("completed", "Done", 0),
         counting("submitted", "Subm", 0),
         counting("eligible", "Elig", 0),
-        counting("waiting", "Wait", 2),
+        counting("waiting", "Wait", 1),
         counting("failed", "Fail", 1),
         Column("cost", "Remaining", 6, 12, "right", 3, short="Left"),
-        Column("progress", "Progress", 10, 20, priority=1, grow=1),
+        Column("progress", "Progress", 10, 14, priority=2, grow=1),
     )
 
 
@@ -81,7 +84,9 @@ def action_detail(action: ActionSummary) -> list[Line]:
     lines.append(_field("command", first_line(action.command)))
     lines.append(_field("groups", action.grouping or "all directories in one group"))
     lines.append(_field("resources", action.resources or "1 process"))
-    lines.append(_field("remaining", str(action.remaining_cost) or "nothing"))
+    lines.append(
+        _field("remaining", str(action.remaining_cost) if action.remaining_cost else "nothing")
+    )
     lines.append(_field("products", ", ".join(action.products) or "none: it never completes"))
     lines.append(_field("after", ", ".join(action.previous_actions) or "nothing"))
     return lines
@@ -102,7 +107,7 @@ def _standing(action: ActionSummary) -> list[tuple[str, str]]:
     if action.eligible:
         parts.append((f"○ {action.eligible:,} eligible", "eligible"))
     if action.failed:
-        parts.append((f"✗ {action.failed:,} of them failed", "failed"))
+        parts.append((f"✗ {action.failed:,} failed", "failed"))
     if action.waiting:
         parts.append((f"· {action.waiting:,} waiting", "waiting"))
     spaced: list[tuple[str, str]] = []
@@ -144,8 +149,7 @@ def needs(
         if action.problem
     ]
     found += [
-        Need("✗", f"{plural(action.failed, 'directory', 'directories')} of {action.name} failed",
-             "failed", "x")
+        Need("✗", f"{action.name}: {action.failed:,} failed", "failed", "x")
         for action in snapshot.actions
         if action.failed
     ]
@@ -153,15 +157,17 @@ def needs(
         found.append(Need("▲", f"{snapshot.cluster}: {jobs.error}", "warning", "6"))
     if snapshot.bad_count:
         found.append(
-            Need("▲", plural(snapshot.bad_count, "bad directory", "bad directories") + " set aside",
-                 "warning")
+            Need(
+                "▲",
+                plural(snapshot.bad_count, "bad directory", "bad directories") + " set aside",
+                "warning",
+            )
         )
         found += [Need(" ", f"{name}: {reason}", "dim") for name, reason in snapshot.bad[:3]]
     found += [_problem(one) for one in snapshot.problems if one.severity != "error"]
     found += [Need("▲", notice, "warning") for notice in snapshot.notices]
     found += [
-        Need("○", f"{plural(action.eligible - action.failed, 'directory', 'directories')}"
-             f" of {action.name} eligible", "eligible", "s")
+        Need("○", f"{action.name}: {action.eligible - action.failed:,} eligible", "eligible", "s")
         for action in snapshot.actions
         if action.eligible > action.failed
     ]
@@ -210,8 +216,9 @@ def job_counts(view: JobsView | None) -> list[Line]:
     counts: dict[str, int] = {}
     for job in view.jobs:
         counts[job.state.value] = counts.get(job.state.value, 0) + 1
+    widest = max(len(f"{number:,}") for number in counts.values())
     return [
-        line((f"{mark.glyph} {counts[state.value]:>6,} {mark.word}", mark.style))
+        line((f"{mark.glyph} {counts[state.value]:>{widest},} {mark.word}", mark.style))
         for state, mark in JOB_MARKS.items()
         if state.value in counts
     ]

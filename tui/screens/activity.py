@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
-from textual.binding import Binding
-from textual.screen import ModalScreen
-
 from rowtui.core.text import plural
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.numbers import clock_time
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.session import Activity, Session
 from rowtui.tui.widgets.text_lines import TextLines
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
 
 
 class ActivityScreen(ModalScreen[None]):
@@ -34,7 +33,7 @@ class ActivityScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """One line each."""
-        page = TextLines(self._colour, id="activity-page")
+        page = TextLines(self._colour, name="activity-page")
         page.empty = line(("Nothing has happened yet.", "dim"))
         set_titles(page, "Activity", f"{plural(len(self._lines), 'line')} · y copy · Esc close")
         yield page

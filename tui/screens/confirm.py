@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rowtui.tui.render.cells import line
+from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
-
-from rowtui.tui.render.cells import line
-from rowtui.tui.screens.view import set_titles
-from rowtui.tui.widgets.palette import as_content
 
 MOST_LINES = 8
 """Lines of what it concerns; the rest is counted."""
@@ -36,8 +35,15 @@ class ConfirmScreen(ModalScreen[bool]):
             shown.append(line((f"and {len(self._lines) - MOST_LINES:,} more", "dim")))
         shown.append(line(""))
         shown.append(
-            line("Type ", (self.word, "key"), " and press ", ("Enter", "key"), ".  ",
-                 ("Esc", "key"), " does nothing.")
+            line(
+                "Type ",
+                (self.word, "key"),
+                " and press ",
+                ("Enter", "key"),
+                ".  ",
+                ("Esc", "key"),
+                " does nothing.",
+            )
         )
         with Vertical(id="dialog") as dialog:
             set_titles(dialog, self._question)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
-
-from textual.app import ComposeResult
-from textual.timer import Timer
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, ClassVar
 
 from rowtui.core.engine import DirectoryRow, GroupsPage, GroupSummary
 from rowtui.core.text import plural
@@ -19,10 +17,16 @@ from rowtui.tui.render.groups import (
     group_columns,
     marked_summary,
 )
+from rowtui.tui.render.marks import STATUS_MARKS
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.session import FILTERS, Filter
+from rowtui.tui.widgets.chrome import Panel
 from rowtui.tui.widgets.rows import PagedRows
 from rowtui.tui.widgets.virtual_table import VirtualTable
+from rowtui.tui.work import start
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.timer import Timer
 
 SETTLE_SECONDS = 0.05
 """How long the cursor rests on a group before its directories are asked for."""
@@ -49,8 +53,10 @@ class GroupsView(View):
 
     def body(self) -> ComposeResult:
         """Groups on the left (or above), directories on the right (or below)."""
-        yield VirtualTable(id="groups", can_mark=True)
-        yield VirtualTable(id="directories")
+        with Container(id="panes"):
+            yield VirtualTable(name="groups", can_mark=True)
+            yield VirtualTable(name="directories")
+        yield Panel("Value", name="value", wrap=True)
 
     @property
     def table(self) -> VirtualTable:
@@ -93,19 +99,19 @@ class GroupsView(View):
             fetch,
             lambda group: group.first,
             group_cells,
-            self._spawn,
-            lambda: self._groups_arrived(rows),
-            lambda error: self.dashboard.report("the groups cannot be listed", error),
+            spawn=self._spawn,
+            arrived=lambda: self._groups_arrived(rows),
+            failed=lambda error: self.dashboard.report("the groups cannot be listed", error),
         )
         self._groups = rows
         self.table.show(rows, group_columns((), 0))
         self.query_one("#directories", VirtualTable).show_nothing()
 
-    def _spawn(self, work: object) -> None:
-        self.run_worker(work, group="pages", exit_on_error=False)  # type: ignore[arg-type]
+    def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        start(self, work, "pages")
 
     def _groups_arrived(self, rows: PagedRows[GroupSummary]) -> None:
-        if rows is not self._groups or not self.is_mounted:
+        if rows is not self._groups or not self.ready:
             return
         if self._page is not None and self._page.problem:
             self.table.empty = line(("▲ ", "warning"), (self._page.problem, "warning"))
@@ -118,6 +124,7 @@ class GroupsView(View):
         if not rows.row_count:
             self.query_one("#directories", VirtualTable).show_nothing()
             self._directories = None
+            self._show_value()
         self._titles()
         self.show_bottom()
 
@@ -142,14 +149,17 @@ class GroupsView(View):
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
         """Another group: ask for its directories as soon as the cursor rests."""
-        if event.table.id != "groups" or event.key is None:
+        if event.table.id == "directories":
+            self._show_value()
+            return
+        if event.key is None:
             return
         if self._settle is not None:
             self._settle.stop()
         self._settle = self.set_timer(SETTLE_SECONDS, self._open_directories)
 
     def _open_directories(self) -> None:
-        if self._shown is None or self._groups is None or not self._groups.row_count:
+        if self._shown is None or not self._groups or not self._groups.row_count or not self.ready:
             return
         index, chosen = self._shown
         group = self.table.cursor
@@ -165,9 +175,9 @@ class GroupsView(View):
             fetch,
             lambda row: row.name,
             directory_cells,
-            self._spawn,
-            lambda: self._directories_arrived(rows),
-            lambda error: self.dashboard.report("the directories cannot be listed", error),
+            spawn=self._spawn,
+            arrived=lambda: self._directories_arrived(rows),
+            failed=lambda error: self.dashboard.report("the directories cannot be listed", error),
         )
         self._directories = rows
         table.start_over()
@@ -175,11 +185,28 @@ class GroupsView(View):
         self._titles()
 
     def _directories_arrived(self, rows: PagedRows[DirectoryRow]) -> None:
-        if rows is not self._directories or not self.is_mounted:
+        if rows is not self._directories or not self.ready:
             return
         table = self.query_one("#directories", VirtualTable)
         table.show(rows, directory_columns(rows.loaded_items()), stale=self.session.stale)
+        self._show_value()
         self._titles()
+
+    def _show_value(self) -> None:
+        """Everything about the directory under the cursor, and about its group."""
+        panel = self.query_one("#value", Panel)
+        rows, groups = self._directories, self._groups
+        row = rows.item(self.query_one("#directories", VirtualTable).cursor) if rows else None
+        group = groups.item(self.table.cursor) if groups else None
+        lines = []
+        if group is not None and group.problem:
+            lines.append(line(("▲ ", "warning"), (group.problem, "warning")))
+        if row is not None:
+            mark = STATUS_MARKS[row.status]
+            about = "  ".join(text for text in (row.job, row.detail) if text)
+            lines += [(*mark.spans, *line("  ", row.name, (f"  {about}", "dim"))), line(row.value)]
+        panel.show(lines, stale=self.session.stale)
+        set_titles(panel, "Directory", "y copy" if row else "")
 
     async def on_virtual_table_row_pressed(self, event: VirtualTable.RowPressed) -> None:
         """A second click marks."""
@@ -259,8 +286,7 @@ class GroupsView(View):
                 return
             self.dashboard.prepare_plan(action.index, [self.table.cursor], {str(key)})
             return
-        self.run_worker(self._plan_marked(action.index), group="marks", exclusive=True,
-                        exit_on_error=False)
+        start(self, partial(self._plan_marked, action.index), "marks", exclusive=True)
 
     async def _plan_marked(self, index: int) -> None:
         """Find where the marked groups are now: a refresh may have moved them."""

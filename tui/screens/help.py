@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
-from textual.binding import Binding
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import ModalScreen
-from textual.widgets import Static
-
 from rowtui.tui.actions import COMMANDS, Command
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.marks import STATUS_MARKS, WARNING
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.session import Session
 from rowtui.tui.widgets.palette import as_content
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static
 
 
 def help_sections(session: Session, view: str, title: str) -> list[tuple[str, list[Line]]]:
@@ -27,14 +26,17 @@ def help_sections(session: Session, view: str, title: str) -> list[tuple[str, li
         for command in COMMANDS
         if command.scope in (view, "app") and (reason := command.enabled(session))
     ]
-    sections = [(f"Here: {title}", entries(view)), ("Moving", entries("list"))]
+    sections = [(f"Here: {title}", entries(view)), ("Moving", entries("list") + entries("text"))]
     if refused:
         sections.append(
             (
                 "Not now, and why",
                 [
-                    line((f"{command.shown_keys:>9}  ", "faint"), f"{command.label}: ",
-                         (reason, "warning"))
+                    line(
+                        (f"{command.shown_keys:>9}  ", "faint"),
+                        f"{command.label}: ",
+                        (reason, "warning"),
+                    )
                     for command, reason in refused
                 ],
             )
@@ -45,7 +47,7 @@ def help_sections(session: Session, view: str, title: str) -> list[tuple[str, li
 
 
 def _entry(command: Command) -> Line:
-    tail = [(" (asks first)", "dim")] if command.asks else []
+    tail = [(" (asks)", "dim")] if command.asks else []
     return line((f"{command.shown_keys:>9}  ", "key"), command.description, *tail)
 
 

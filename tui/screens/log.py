@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
-
-from textual.app import ComposeResult
-from textual.timer import Timer
 
 from rowtui.core.engine import JobView, LogTail
 from rowtui.core.text import plural, si
@@ -17,6 +15,9 @@ from rowtui.tui.render.marks import JOB_MARKS
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.widgets.chrome import OneLine
 from rowtui.tui.widgets.text_lines import TextLines
+from rowtui.tui.work import start
+from textual.app import ComposeResult
+from textual.timer import Timer
 
 POLL_SECONDS = 0.5
 """Between two looks at the log, only while it is shown."""
@@ -41,8 +42,8 @@ class LogView(View):
 
     def body(self) -> ComposeResult:
         """A line about the job, and its log."""
-        yield OneLine(id="about")
-        yield TextLines(log_line, id="log")
+        yield OneLine(name="about")
+        yield TextLines(log_line, name="log")
 
     def on_mount(self) -> None:
         """Look at the log now and then."""
@@ -54,8 +55,7 @@ class LogView(View):
             self._timer.pause()
 
     def on_screen_resume(self) -> None:
-        """Somebody reads it."""
-        super().on_screen_resume()
+        """Somebody reads it. (The view itself is shown again by its base.)"""
         if self._timer is not None:
             self._timer.resume()
         self._look()
@@ -63,9 +63,7 @@ class LogView(View):
     def _look(self) -> None:
         job = self.session.job
         if job is not None and self.is_current:
-            self.run_worker(
-                self._read(job.record.token), group="log", exclusive=True, exit_on_error=False
-            )
+            start(self, partial(self._read, job.record.token), "log", exclusive=True)
 
     async def _read(self, token: str) -> None:
         try:
@@ -73,7 +71,8 @@ class LogView(View):
         except Exception as error:
             self.dashboard.report("the log cannot be read", error)
             return
-        if self.session.job is not None and self.session.job.record.token == token:
+        job = self.session.job
+        if self.ready and job is not None and job.record.token == token:
             self._tail = tail
             self.show_body()
 
@@ -144,11 +143,3 @@ class LogView(View):
         if 0 <= at < len(tokens):
             self.session.job_token = tokens[at]
             self.show()
-
-    def command_left(self) -> None:
-        """Scroll to the left."""
-        self.query_one("#log", TextLines).sideways(-1)
-
-    def command_right(self) -> None:
-        """Scroll to the right."""
-        self.query_one("#log", TextLines).sideways(1)

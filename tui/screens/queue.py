@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.app import ComposeResult
-
 from rowtui.core.engine import JobView
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
@@ -17,6 +15,7 @@ from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.widgets.chrome import Panel
 from rowtui.tui.widgets.rows import ListRows
 from rowtui.tui.widgets.virtual_table import VirtualTable
+from textual.app import ComposeResult
 
 
 class QueueView(View):
@@ -33,8 +32,8 @@ class QueueView(View):
 
     def body(self) -> ComposeResult:
         """The list, and the chosen job below."""
-        yield VirtualTable(id="queue", can_mark=True)
-        yield Panel("Job", id="job")
+        yield VirtualTable(name="queue", can_mark=True)
+        yield Panel("Job", name="job")
 
     @property
     def table(self) -> VirtualTable:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.app import ComposeResult
-from textual.containers import Vertical
-
 from rowtui.core.engine import ActionSummary
 from rowtui.core.grouping.model import Status
 from rowtui.core.text import plural
@@ -26,6 +23,8 @@ from rowtui.tui.session import FILTERS
 from rowtui.tui.widgets.chrome import Panel
 from rowtui.tui.widgets.rows import ListRows
 from rowtui.tui.widgets.virtual_table import VirtualTable
+from textual.app import ComposeResult
+from textual.containers import Vertical
 
 
 class StatusView(View):
@@ -38,12 +37,12 @@ class StatusView(View):
     def body(self) -> ComposeResult:
         """Actions and detail on the left, what needs a person on the right (or below)."""
         with Vertical(id="left"):
-            yield VirtualTable(id="actions")
-            yield Panel("Action", id="detail")
-            yield Panel("Activity", id="activity")
+            yield VirtualTable(name="actions")
+            yield Panel("Action", name="detail")
+            yield Panel("Activity", name="activity")
         with Vertical(id="right"):
-            yield Panel("Needs you", id="needs")
-            yield Panel("Jobs", id="jobs")
+            yield Panel("Needs you", name="needs", wrap=True)
+            yield Panel("Jobs", name="jobs")
 
     def show_body(self) -> None:
         """Everything from the latest snapshot."""
@@ -62,6 +61,8 @@ class StatusView(View):
             action_columns(actions),
             stale=session.stale,
         )
+        if session.action is not None:
+            table.move_to_key(_key(session.action))
         if session.changed:
             by_index = {action.index: _key(action) for action in actions}
             table.flash((by_index[index], count) for index, count in session.changed)
@@ -76,8 +77,11 @@ class StatusView(View):
         room = max(1, activity.size.height)
         latest = list(session.activity)[-room:][::-1]
         activity.show(
-            line((clock_time(entry.at) + "  ", "dim"), (f"{entry.source:<8} ", "dim"),
-                 (entry.text, entry.style))
+            line(
+                (clock_time(entry.at) + "  ", "dim"),
+                (f"{entry.source:<8} ", "dim"),
+                (entry.text, entry.style),
+            )
             for entry in latest
         )
         set_titles(activity, "Activity", "@ all of it")

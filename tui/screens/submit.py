@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import events
-from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
-from textual.widgets import Input
-
 from rowtui.core.submission.model import PlannedJob
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
@@ -28,6 +23,10 @@ from rowtui.tui.widgets.chrome import OneLine, Panel
 from rowtui.tui.widgets.rows import ListRows
 from rowtui.tui.widgets.text_lines import TextLines
 from rowtui.tui.widgets.virtual_table import VirtualTable
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Input
 
 
 class SubmitView(View):
@@ -40,12 +39,12 @@ class SubmitView(View):
     def body(self) -> ComposeResult:
         """From what would be sent, through its script, down to the question."""
         with Horizontal(id="upper"):
-            yield VirtualTable(id="planned")
-            yield Panel("Cost and checks", id="checks", wrap=True)
-        yield TextLines(script_line, id="script")
+            yield VirtualTable(name="planned")
+            yield Panel("Cost and checks", name="checks", wrap=True)
+        yield TextLines(script_line, name="script")
         with Vertical(id="confirm"):
-            yield OneLine(id="short")
-            yield OneLine(id="question")
+            yield OneLine(name="short")
+            yield OneLine(name="question")
             yield Input(id="yes", compact=True, disabled=True)
 
     @property
@@ -115,7 +114,9 @@ class SubmitView(View):
             return
         short.show((*line(" "), *checks_in_short(sending.plan)))
         question.show((*line(" "), *self._question()))
-        set_titles(self.query_one("#confirm"), "Confirm" if sending.phase == "review" else "Sending")
+        set_titles(
+            self.query_one("#confirm"), "Confirm" if sending.phase == "review" else "Sending"
+        )
 
     def _question(self) -> Line:
         sending = self.session.sending
@@ -136,12 +137,20 @@ class SubmitView(View):
         word = confirm_word(sending.plan)
         if not self.query_one("#yes", Input).disabled:
             return line(
-                "Type ", (word, "key"), " and press ", ("Enter", "key"), f" to send {what} to "
-                f"{sending.plan.cluster}.  ", ("Esc", "key"), " sends nothing.",
+                "Type ",
+                (word, "key"),
+                " and press ",
+                ("Enter", "key"),
+                f" to send {what} to {sending.plan.cluster}.  ",
+                ("Esc", "key"),
+                " sends nothing.",
             )
         return line(
-            "Nothing is sent yet.  ", ("s", "key"), f" then {word} sends {what} to "
-            f"{sending.plan.cluster}.  ", ("Esc", "key"), " leaves.",
+            "Nothing is sent yet.  ",
+            ("s", "key"),
+            f" then {word} sends {what} to {sending.plan.cluster}.  ",
+            ("Esc", "key"),
+            " leaves.",
         )
 
     def on_virtual_table_cursor_moved(self) -> None:
@@ -160,7 +169,7 @@ class SubmitView(View):
             self.dashboard.send_plan()
             return
         if typed.strip():
-            text = (f"{typed.strip()!r} is not {confirm_word(sending.plan)!r}: nothing was sent.")
+            text = f"{typed.strip()!r} is not {confirm_word(sending.plan)!r}: nothing was sent."
         else:
             text = "Nothing was sent."
         self.app.notify(text, severity="warning", markup=False)

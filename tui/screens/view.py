@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import ComposeResult
-from textual.containers import Container
-from textual.content import Content
-from textual.screen import Screen
-from textual.widget import Widget
-
 from rowtui.tui.actions import KEY_NAMES, VIEWS, hints_here
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.chrome import Hint, Tab, header, hints, tabs
 from rowtui.tui.render.numbers import clock_time
 from rowtui.tui.session import Session
 from rowtui.tui.widgets.chrome import OneLine
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
 
 if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
@@ -43,12 +42,12 @@ class View(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The body between the lines at the top and at the bottom."""
-        yield OneLine(id="header")
-        yield OneLine(id="tabs")
+        yield OneLine(name="header")
+        yield OneLine(name="tabs")
         with Container(id="body"):
             yield from self.body()
-        yield OneLine(id="message")
-        yield OneLine(id="keys")
+        yield OneLine(name="message")
+        yield OneLine(name="keys")
 
     def body(self) -> ComposeResult:
         """The widgets of this view."""
@@ -66,6 +65,10 @@ class View(Screen[None]):
         """One step back inside this view; False if there is none."""
         return False
 
+    def on_mount(self) -> None:
+        """What changed before the widgets were there is shown now."""
+        self.call_after_refresh(self.show)
+
     def on_screen_resume(self) -> None:
         """Something may have changed while another view was shown."""
         self.show()
@@ -74,9 +77,14 @@ class View(Screen[None]):
         """The lines depend on the width."""
         self.call_after_refresh(self.show)
 
+    @property
+    def ready(self) -> bool:
+        """The widgets are there: not before the first layout, not while leaving."""
+        return self.is_attached and not self._closing and bool(self.query("#keys"))
+
     def show(self) -> None:
         """Bring everything up to date with the session."""
-        if not self.is_mounted or not self.query("#keys"):
+        if not self.ready:
             return
         self.show_header()
         self.show_body()
@@ -84,6 +92,8 @@ class View(Screen[None]):
 
     def show_header(self) -> None:
         """The line at the top; its age changes by itself."""
+        if not self.ready:
+            return
         session = self.session
         width = self.size.width
         self.query_one("#header", OneLine).show(
@@ -94,6 +104,8 @@ class View(Screen[None]):
 
     def show_bottom(self) -> None:
         """The last thing that happened, and the keys."""
+        if not self.ready:
+            return
         self.query_one("#message", OneLine).show(self.message())
         keys = []
         for command in hints_here(self.MODE):
@@ -116,7 +128,7 @@ class View(Screen[None]):
         latest = self.session.activity[-1]
         return line(
             (f" {clock_time(latest.at)}  ", "dim"),
-            (latest.text.replace("\n", " "), latest.style),
+            (" ".join(latest.text.split()), latest.style),
         )
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rowtui.tui.render.cells import Line, cut, fit
+from rowtui.tui.render.chrome import Pressable
+from rowtui.tui.widgets.palette import Palette, as_content
 from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
-
-
-from rowtui.tui.render.cells import Line, cut, fit
-from rowtui.tui.render.chrome import Pressable
-from rowtui.tui.widgets.palette import Palette, as_content
 
 
 class OneLine(Widget):
@@ -23,8 +21,8 @@ class OneLine(Widget):
     """
     ALLOW_SELECT = False
 
-    def __init__(self, *, id: str) -> None:
-        super().__init__(id=id)
+    def __init__(self, *, name: str) -> None:
+        super().__init__(id=name)
         self._spans: Line = ()
         self._areas: tuple[Pressable, ...] = ()
         self._palette: Palette | None = None
@@ -62,8 +60,8 @@ class Panel(Static):
     Panel { width: 1fr; height: auto; }
     """
 
-    def __init__(self, title: str, *, id: str, wrap: bool = False) -> None:
-        super().__init__("", id=id, markup=False)
+    def __init__(self, title: str, *, name: str, wrap: bool = False) -> None:
+        super().__init__("", id=name, markup=False)
         self.border_title = title
         self._wrap = wrap
         self._lines: list[Line] = []

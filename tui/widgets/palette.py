@@ -6,13 +6,12 @@ from collections.abc import Iterable
 
 from rich.segment import Segment
 from rich.style import Style
+from rowtui.tui.render.cells import Line, Span
+from rowtui.tui.themes import STYLES
 from textual.app import App
 from textual.color import Color
 from textual.content import Content
 from textual.strip import Strip
-
-from rowtui.tui.render.cells import Line, Span
-from rowtui.tui.themes import STYLES
 
 
 class Palette:
@@ -53,6 +52,5 @@ def as_content(lines: Iterable[Line], *, stale: bool = False) -> Content:
     for number, spans in enumerate(lines):
         if number:
             parts.append("\n")
-        for span in spans:
-            parts.append((span.text, STYLES.get("dim" if stale else span.style, "")))
+        parts += [(span.text, STYLES.get("dim" if stale else span.style, "")) for span in spans]
     return Content.assemble(*parts)

@@ -95,7 +95,8 @@ class PagedRows(Generic[Item]):
         fetch: Callable[[int, int], Awaitable[tuple[int, Sequence[Item]]]],
         key_of: Callable[[Item], Hashable],
         cells_of: Callable[[Item], Mapping[str, Cell]],
-        spawn: Callable[[Coroutine[Any, Any, None]], object],
+        *,
+        spawn: Callable[[Callable[[], Coroutine[Any, Any, None]]], object],
         arrived: Callable[[], None],
         failed: Callable[[Exception], None],
     ) -> None:
@@ -160,7 +161,7 @@ class PagedRows(Generic[Item]):
     def _start(self) -> None:
         if not self._running and self._next_page() is not None:
             self._running = True
-            self._spawn(self._run())
+            self._spawn(self._run)
 
     def _next_page(self) -> int | None:
         first, last = self._window

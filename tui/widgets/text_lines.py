@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rowtui.tui.actions import bindings_for
+from rowtui.tui.render.cells import Line, Span, plain, width_of
+from rowtui.tui.widgets.palette import Palette
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
-
-from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.cells import Line, Span, plain, width_of
-from rowtui.tui.widgets.palette import Palette
 
 SIDEWAYS = 8
 """Columns of one step to the side."""
@@ -20,16 +19,17 @@ SIDEWAYS = 8
 class TextLines(ScrollView, can_focus=True):
     """Lines of text; `colour` turns one into spans only when it is drawn."""
 
-    BINDINGS = bindings_for("list")
+    BINDINGS = bindings_for("list") + bindings_for("text")
     DEFAULT_CSS = """
     TextLines {
         overflow: auto auto;
-        scrollbar-size: 1 1;
+        scrollbar-size-vertical: 1;
+        scrollbar-size-horizontal: 0;
     }
     """
 
-    def __init__(self, colour: Callable[[str], Line], *, id: str) -> None:
-        super().__init__(id=id)
+    def __init__(self, colour: Callable[[str], Line], *, name: str) -> None:
+        super().__init__(id=name)
         self._colour = colour
         self.lines: Sequence[str] = ()
         self.empty: Line = ()
@@ -65,7 +65,7 @@ class TextLines(ScrollView, can_focus=True):
         if self._palette is None:
             self._palette = Palette(self.app)
         left, top = self.scroll_offset
-        width = self.size.width
+        width = self.scrollable_content_region.width
         base = self.rich_style
         index = top + y
         if index >= len(self.lines):
@@ -82,6 +82,9 @@ class TextLines(ScrollView, can_focus=True):
             chosen = self.screen.get_component_rich_style("screen--selection")
             before, inside, after = strip.crop(0, start), strip.crop(start, end), strip.crop(end)
             strip = Strip.join([before, inside.apply_style(chosen), after])
+        if strip.cell_length > left + width > left + 1:  # more to the right
+            more = self._palette.strip((Span("…", "dim"),), base)
+            strip = Strip.join([strip.crop(0, left + width - 1), more])
         return strip.crop_extend(left, left + width, base).apply_offsets(left, index)
 
     def action_line_down(self) -> None:
@@ -116,6 +119,10 @@ class TextLines(ScrollView, can_focus=True):
         """To the last line."""
         self.scroll_to(y=len(self.lines), animate=False)
 
-    def sideways(self, steps: int) -> None:
-        """Scroll to the side."""
-        self.scroll_relative(x=steps * SIDEWAYS, animate=False)
+    def action_left(self) -> None:
+        """To the left."""
+        self.scroll_relative(x=-SIDEWAYS, animate=False)
+
+    def action_right(self) -> None:
+        """To the right."""
+        self.scroll_relative(x=SIDEWAYS, animate=False)

@@ -12,6 +12,11 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
+from rowtui.tui.actions import bindings_for
+from rowtui.tui.render.cells import Cell, Line, Span, fit, line
+from rowtui.tui.render.columns import GAP, Column, Placed, place
+from rowtui.tui.widgets.palette import Palette
+from rowtui.tui.widgets.rows import ListRows, Marks, RowSource
 from textual import events
 from textual.cache import LRUCache
 from textual.geometry import Region, Size
@@ -20,19 +25,13 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.cells import Cell, Line, Span, fit, line
-from rowtui.tui.render.columns import GAP, Column, Placed, place
-from rowtui.tui.widgets.palette import Palette
-from rowtui.tui.widgets.rows import ListRows, Marks, RowSource
-
 FLASH_SECONDS = 1.5
 """How long a changed number stands out: one look."""
 
 KEPT_STRIPS = 600
 """Drawn lines that are kept: some screens up and down."""
 
-_NO_ROWS: RowSource = ListRows[None]([], lambda item: None, lambda index, item: {})
+_NO_ROWS: RowSource = ListRows[None]((), str, lambda *_: {})
 
 
 class VirtualTable(ScrollView, can_focus=True):
@@ -103,8 +102,8 @@ class VirtualTable(ScrollView, can_focus=True):
             """The table."""
             return self.table
 
-    def __init__(self, *, id: str, can_mark: bool = False) -> None:
-        super().__init__(id=id)
+    def __init__(self, *, name: str, can_mark: bool = False) -> None:
+        super().__init__(id=name)
         self.can_mark = can_mark
         self.marks = Marks()
         self.source: RowSource = _NO_ROWS
@@ -113,6 +112,7 @@ class VirtualTable(ScrollView, can_focus=True):
         self.sort: tuple[str, bool] | None = None  # (column id, reversed)
         self.stale = False
         self._placed: tuple[Placed, ...] = ()
+        self._placed_at = -1
         self._strips: LRUCache[int, tuple[object, Strip]] = LRUCache(KEPT_STRIPS)
         self._palette: Palette | None = None
         self._cursor_key: Hashable | None = None
@@ -153,7 +153,7 @@ class VirtualTable(ScrollView, can_focus=True):
         if now is None:
             now = max(0, min(was, count - 1))
         known = self.source.key(now) if count else None
-        size = Size(self.size.width, count + 1)
+        size = Size(self._width, count + 1)
         if size != self.virtual_size:
             self.virtual_size = size
             self.refresh()
@@ -257,7 +257,7 @@ class VirtualTable(ScrollView, can_focus=True):
 
     @property
     def _visible_rows(self) -> int:
-        return max(1, self.size.height - 1)
+        return max(1, self._height - 1)
 
     @property
     def _top(self) -> int:
@@ -285,7 +285,7 @@ class VirtualTable(ScrollView, can_focus=True):
         """Another width may have room for other columns."""
         self._place_columns()
         self._forget_strips()
-        self.virtual_size = Size(self.size.width, self.source.row_count + 1)
+        self.virtual_size = Size(self._width, self.source.row_count + 1)
         if self.source.row_count:
             self._scroll_to_cursor()
         self._want_visible()
@@ -336,16 +336,26 @@ class VirtualTable(ScrollView, can_focus=True):
     def _gutter(self) -> int:
         return 3 if self.can_mark else 2
 
+    @property
+    def _width(self) -> int:
+        """Columns of the screen beside the scroll bar."""
+        return self.scrollable_content_region.width
+
+    @property
+    def _height(self) -> int:
+        return self.scrollable_content_region.height
+
     def _place_columns(self) -> None:
-        self._placed = place(self.columns, max(1, self.size.width - self._gutter - 1))
+        self._placed_at = self._width
+        self._placed = place(self.columns, max(1, self._width - self._gutter - 1))
 
     def _forget_strips(self) -> None:
         self._strips.clear()
 
     def _repaint_row(self, index: int) -> None:
         y = index - self._top + 1
-        if 1 <= y < self.size.height:
-            self.refresh(Region(0, y, self.size.width, 1))
+        if 1 <= y < self._height:
+            self.refresh(Region(0, y, self._width, 1))
 
     def _repaint_different(self) -> None:
         top = self._top
@@ -369,7 +379,10 @@ class VirtualTable(ScrollView, can_focus=True):
         """One line of the screen."""
         if self._palette is None:
             self._palette = Palette(self.app)
-        width = self.size.width
+        width = self._width
+        if width != self._placed_at:  # the scroll bar came or went
+            self._place_columns()
+            self._forget_strips()
         base = self.rich_style
         if y == 0:
             return self._heading(base).adjust_cell_length(width, base)
@@ -414,15 +427,17 @@ class VirtualTable(ScrollView, can_focus=True):
         changed = base + self.get_component_rich_style("table--changed", partial=True)
         for placed in self._placed:
             if not isinstance(cells, Mapping):  # its page is on the way
-                segments.append(Segment("·" + " " * (placed.width - 1 + GAP), base + palette["faint"]))
+                segments.append(
+                    Segment("·" + " " * (placed.width - 1 + GAP), base + palette["faint"])
+                )
                 continue
             cell: Cell = cells.get(placed.column.id, ())
             flash = isinstance(flashing, tuple) and placed.column.id in flashing
             style = changed if flash else base
-            for span in fit(cell, placed.width, placed.column.align):
-                segments.append(
-                    Segment(span.text, style + palette["dim" if self.stale else span.style])
-                )
+            segments += [
+                Segment(span.text, style + palette["dim" if self.stale else span.style])
+                for span in fit(cell, placed.width, placed.column.align)
+            ]
             segments.append(Segment(" " * GAP, base))
         strip = Strip(segments)
-        return strip.crop(0, self.size.width).adjust_cell_length(self.size.width, base)
+        return strip.crop(0, self._width).adjust_cell_length(self._width, base)

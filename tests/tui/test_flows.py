@@ -1,0 +1,304 @@
+"""What people really do, with the keys they press."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.tui.screens.groups import GroupsView
+from rowtui.tui.widgets.virtual_table import VirtualTable
+
+from tests.tui.conftest import opened
+from tests.tui.sample import SampleEngine
+
+
+async def test_from_status_to_a_followed_job_and_out() -> None:
+    async with opened() as hand:
+        await hand.sees("Workflow", "equilibrate", "75 eligible")
+
+        await hand.press("enter")  # the cursor starts on the first action with work to do
+        await hand.sees("Groups of equilibrate", "8 groups", "T1.1-rho0.3-s3")
+        await hand.press("space", "space", "space")
+        await hand.sees("3 of 8 groups marked")
+
+        await hand.press("s")
+        await hand.sees("Jobs to submit", "3 jobs", "costs up to 192 CPU-hours", "#!/bin/bash")
+        await hand.sees("Nothing is sent yet")
+        assert "submit" not in hand.engine.calls
+
+        await hand.press("s")
+        await hand.sees("Type 3 and press Enter")
+        await hand.press("3", "enter")
+        await hand.sees("3 of 3 jobs accepted")
+        [plan] = hand.engine.submitted_plans
+        firsts = [job.directories[0] for job in plan.jobs]
+        assert firsts == ["T1.0-rho0.7-s1", "T1.1-rho0.3-s3", "T1.1-rho0.5-s5"]
+
+        await hand.press("6")
+        await hand.sees("8 jobs", "▶ running", "· pending", "waits for a slot")
+        await hand.press("j", "j", "j", "j", "j", "j", "enter")
+        await hand.sees("logs/sample-4713.out", "FOLLOW")
+        hand.engine.advance(20)
+        await hand.sees("step   200,000")
+
+        await hand.press("q")
+        await hand.until(lambda: hand.app.return_code == 0)
+
+
+async def test_marked_groups_are_forgotten_once_they_are_submitted() -> None:
+    async with opened() as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("space", "s")
+        await hand.sees("Nothing is sent yet")
+        await hand.press("s", "y", "e", "s", "enter")
+        await hand.sees("1 of 1 job accepted")
+        await hand.press("2")
+        await hand.sees("7 groups · 68 directories")
+
+
+@pytest.mark.parametrize("answer", [(), ("escape",), ("9",), ("y", "e", "s"), ("1",)])
+async def test_anything_but_the_number_of_jobs_sends_nothing(answer: tuple[str, ...]) -> None:
+    async with opened() as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("a", "s")
+        await hand.sees("8 jobs")
+        await hand.press("s")
+        await hand.sees("Type 8 and press Enter")
+        await hand.press(*answer)
+        if "escape" not in answer:
+            await hand.press("enter")
+        await hand.sees("nothing was sent" if answer and "escape" not in answer else "Nothing was")
+        await hand.rests()
+        assert hand.engine.submitted_plans == []
+
+
+async def test_leaving_the_plan_sends_nothing() -> None:
+    async with opened() as hand:
+        await hand.sees("75 eligible")
+        await hand.press("s")
+        await hand.sees("Jobs to submit")
+        await hand.press("escape")
+        await hand.sees("Groups of equilibrate")
+        await hand.rests()
+        assert "submit" not in hand.engine.calls
+        assert hand.app.session.sending is None
+
+
+async def test_the_question_takes_its_keys_for_itself() -> None:
+    async with opened() as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("a", "s")
+        await hand.sees("8 jobs")
+        await hand.press("s", "6", "q")
+        await hand.sees("Type 8", "6q")
+        assert hand.app.view_name == "submit"
+
+
+async def test_sending_can_be_stopped_between_two_jobs() -> None:
+    engine = SampleEngine()
+    third, go_on = asyncio.Event(), asyncio.Event()
+
+    async def gate(number: int) -> None:
+        if number == 3:
+            third.set()
+            await go_on.wait()
+
+    engine.gate = gate
+    async with opened(engine) as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("a", "s")
+        await hand.sees("8 jobs")
+        await hand.press("s", "8", "enter")
+        await third.wait()
+        await hand.sees("sending: 2 of 8", "2 accepted")
+
+        await hand.press("q")  # not while jobs are being sent
+        await hand.sees("Jobs are being sent")
+        await hand.press("x")
+        await hand.sees("stopping after this job")
+        go_on.set()
+        await hand.sees("3 of 8 jobs accepted", "5 not sent (stopped)")
+        assert len([one for one in engine.calls if one == "submit"]) == 1
+
+
+async def test_a_change_on_disk_appears_by_itself_and_stands_out() -> None:
+    async with opened() as hand:
+        await hand.sees("150")
+        names = [name for name in hand.engine.names if name >= "T1.1-rho0.5"][:5]
+        hand.engine.complete("equilibrate", names)
+        await hand.sees("155", "equilibrate: 5 more completed")
+        table = hand.app.screen.query_one("#actions", VirtualTable)
+        assert (("equilibrate", 1), "completed") in table._flashing
+
+
+async def test_the_next_action_becomes_eligible_while_one_watches() -> None:
+    async with opened(SampleEngine(fresh=True)) as hand:
+        await hand.sees("initialize: 240 eligible")
+        await hand.press("s")
+        await hand.sees("6 jobs")
+        await hand.press("s", "6", "enter")
+        await hand.sees("6 of 6 jobs accepted")
+        await hand.press("1")
+        for _ in range(3):
+            hand.engine.advance(61)
+            await hand.rests()
+        await hand.sees("equilibrate: 240 eligible")
+
+
+async def test_a_running_job_is_cancelled_only_after_yes() -> None:
+    async with opened() as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        await hand.press("j", "j", "j", "c")
+        await hand.sees("Cancel 1 job?")
+        await hand.press("enter")
+        await hand.sees("Nothing was cancelled")
+        assert "cancel" not in hand.engine.calls
+
+        await hand.press("c")
+        await hand.sees("Cancel 1 job?")
+        await hand.press("y", "e", "s", "enter")
+        await hand.sees("✗ cancelled")
+        states = [job.state for job in hand.engine.jobs_by_token.values()]
+        assert states.count(JobState.CANCELLED) == 1
+
+
+async def test_several_jobs_are_cancelled_after_their_number() -> None:
+    async with opened() as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        await hand.press("a")
+        await hand.sees("3 of 5 jobs marked")
+        await hand.press("c")
+        await hand.sees("Cancel 3 jobs?", "Type 3")
+        await hand.press("3", "enter")
+        await hand.sees("3 jobs cancelled")
+
+
+async def test_a_job_that_ended_cannot_be_cancelled_and_says_so() -> None:
+    async with opened() as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        await hand.press("c")
+        await hand.sees("cancel: the job has ended")
+
+
+async def test_read_only_has_no_verbs_and_says_so() -> None:
+    async with opened(read_only=True) as hand:
+        await hand.sees("READ ONLY", "equilibrate")
+        await hand.press("s")
+        await hand.sees("opened read-only")
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("a", "s")
+        await hand.rests()
+        assert "plan" not in hand.engine.calls
+
+
+async def test_failed_directories_are_one_key_away_and_cannot_be_marked_there() -> None:
+    async with opened() as hand:
+        await hand.sees("3 failed")
+        await hand.press("x")
+        await hand.sees("Groups of equilibrate · failed", "3 directories", "exit code 2")
+        await hand.press("space")
+        await hand.sees("only eligible groups can be marked")
+        await hand.press(*["f"] * 4)
+        await hand.sees("· eligible")
+
+
+async def test_the_filter_shows_the_other_statuses_too() -> None:
+    async with opened() as hand:
+        await hand.press("2", "f")
+        await hand.sees("Groups of equilibrate · all", "240 directories")
+        await hand.press("n")
+        await hand.sees("Groups of sample")
+        await hand.press("N", "N")
+        await hand.sees("Groups of initialize")
+
+
+async def test_marks_and_cursor_stay_on_their_groups_when_others_go() -> None:
+    async with opened() as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("j", "j", "space")  # marks T1.1-rho0.5-s5, cursor on the one after it
+        view = hand.app.screen
+        assert isinstance(view, GroupsView)
+        assert view.table.cursor_key == "T1.1-rho0.8-s2"
+        gone = [name for name in hand.engine.names if "T1.0-rho0.7" <= name < "T1.1-rho0.1"]
+        hand.engine.complete("equilibrate", gone)
+        await hand.sees("1 of 7 groups marked")
+        assert view.table.cursor_key == "T1.1-rho0.8-s2"
+        assert view.table.cursor == 2
+        assert "T1.1-rho0.5-s5" in view.table.marks
+        await hand.press("s")
+        await hand.sees("Script · equilibrate-T1.1-rho0.5-s5")
+
+
+async def test_views_to_come_say_what_they_come_with() -> None:
+    async with opened() as hand:
+        await hand.press("3")
+        await hand.sees("comes with the mapper")
+        await hand.press("4", "8")
+        await hand.sees("comes with the packer", "comes with the network")
+        assert hand.app.view_name == "status"
+
+
+async def test_pause_stops_following_until_it_is_taken_back() -> None:
+    async with opened() as hand:
+        await hand.sees("150")
+        await hand.press("p")
+        await hand.sees("PAUSED")
+        hand.engine.complete("equilibrate", [hand.engine.names[-1]])
+        await hand.rests()
+        assert "151" not in hand.text()
+        await hand.press("p")
+        await hand.sees("151")
+        await hand.sees_no("PAUSED")
+
+
+async def test_copy_takes_the_name_under_the_cursor() -> None:
+    async with opened() as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("j", "y")
+        await hand.sees("Copied T1.1-rho0.3-s3")
+        assert hand.app.clipboard == "T1.1-rho0.3-s3"
+
+
+async def test_the_palette_runs_what_the_registry_has() -> None:
+    async with opened() as hand:
+        await hand.sees("equilibrate")
+        await hand.press("ctrl+p")
+        await hand.sees("Search for commands")
+        await hand.press(*"next theme")
+        await hand.sees("theme  (T)")
+        await hand.press("down", "enter")
+        await hand.until(lambda: hand.app.theme != "rowtui-dark")
+
+
+async def test_the_mouse_chooses_opens_and_presses_hints() -> None:
+    async with opened() as hand:
+        await hand.sees("analyze")
+        await hand.pilot.click("#actions", offset=(5, 4))
+        await hand.sees("╭─ sample ─")
+        await hand.pilot.click("#tabs", offset=(16, 0))
+        await hand.sees("Groups of sample")
+
+
+async def test_sorting_by_a_heading_keeps_the_cursor_on_its_job() -> None:
+    async with opened() as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        table = hand.app.screen.query_one("#queue", VirtualTable)
+        before = table.cursor_key
+        await hand.press("o")
+        await hand.sees("▼")
+        assert table.cursor_key == before
+        await hand.press("O")
+        await hand.sees("▲")
+        assert table.cursor_key == before

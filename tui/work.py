@@ -1,0 +1,18 @@
+"""Work that waits, outside the handlers: it ends by itself or with the screen, and never kills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, cast
+
+from textual.dom import DOMNode
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+def start(node: DOMNode, work: Work, group: str, *, exclusive: bool = False) -> None:
+    """Run `work` as a worker of `node`. With `exclusive`, older work of the group is cancelled.
+
+    The work reports its own errors; one that escapes must not take the dashboard down.
+    """
+    node.run_worker(cast(Any, work), group=group, exclusive=exclusive, exit_on_error=False)
