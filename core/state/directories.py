@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.state.container import Container, CorruptCacheError
 from rowtui.core.state.model import DirectorySet, bit_set, positions
-from rowtui.core.state.names import NameTable
+from rowtui.core.state.names import NameTable, flags
 from rowtui.core.state.postcard import is_utf8
 
 if TYPE_CHECKING:
@@ -177,10 +177,9 @@ class StoredDirectories:
             except ValueError as error:
                 raise self._corrupt(str(error)) from None
         if column is None:
-            bad = self.bad_set
             found = [
-                MISSING if bad >> position & 1 else resolve(value, pointer)
-                for position, value in enumerate(self._parsed())
+                MISSING if bad else resolve(value, pointer)
+                for bad, value in zip(flags(self.bad_set, len(self)), self._parsed(), strict=True)
             ]
             column = rank_values(pointer, found)
         self._columns[pointer] = column

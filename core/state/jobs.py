@@ -15,6 +15,7 @@ from dataclasses import replace
 from rowtui.core.errors import RowtuiError
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import Failure, Submitted
+from rowtui.core.state.names import flags
 from rowtui.core.state.records import with_staged
 from rowtui.core.state.row_files import clean_row_files, import_row_files, without_empty
 from rowtui.core.state.staging import discard_staged, list_staged, read_staged
@@ -57,8 +58,7 @@ def reserve(
         taken = [
             (action, seen.name(was), why)
             for action, found in places.items()
-            for was, at in found
-            if (why := _why_taken(stored, action, at, token))
+            for was, why in _taken(stored, action, found, token)
         ]
         if taken:
             raise TakenError(tuple(taken))
@@ -184,17 +184,29 @@ def _places(
     }
 
 
-def _why_taken(stored: Stored, action: str, at: int | None, token: str) -> str:
-    if at is None:
-        return "is no longer in the workspace"
-    job = stored.state.submitted.get(action, {}).get(at)
-    if job is not None and job.token != token:
-        if job.job_id:
-            return f"is already submitted as {visible(job.cluster)}/{job.job_id}"
-        return f"is being submitted to {visible(job.cluster)} by somebody else"
-    if job is None and stored.state.completed.get(action, 0) >> at & 1:
-        return "is already complete"
-    return ""
+def _taken(
+    stored: Stored, action: str, places: Sequence[tuple[int, int | None]], token: str
+) -> list[tuple[int, str]]:
+    """(position in what the caller saw, why it is taken) for those that are."""
+    completed = flags(stored.state.completed.get(action, 0), len(stored.directories))
+    jobs = stored.state.submitted.get(action, {})
+    taken: list[tuple[int, str]] = []
+    for was, at in places:
+        if at is None:
+            taken.append((was, "is no longer in the workspace"))
+            continue
+        job = jobs.get(at)
+        if job is None:
+            if completed[at]:
+                taken.append((was, "is already complete"))
+        elif job.token != token:
+            place = visible(job.cluster)
+            taken.append(
+                (was, f"is already submitted as {place}/{job.job_id}")
+                if job.job_id
+                else (was, f"is being submitted to {place} by somebody else")
+            )
+    return taken
 
 
 def _each_job(stored: Stored, change: Callable[[Submitted], Submitted | None]) -> Stored:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rowtui.core.state.container import pack
 from rowtui.core.state.directories import NO_VALUE, Segment, Stamp, StoredDirectories
-from rowtui.core.state.model import DirectorySet, bit_set
+from rowtui.core.state.model import DirectorySet, bit_set, positions
 from rowtui.core.state.names import NameTable, Remap, merge_names, remap
 
 if TYPE_CHECKING:
@@ -87,11 +87,12 @@ def merge_directories(
     gone = {names[position] for position in found.vanished}
     known = old.table
     read = {name: at for at, name in enumerate(names) if name not in gone}
-    table, mapping = merge_names(
-        known,
-        {*vanished, *gone} - read.keys(),
-        [name for name, at in zip(read, known.positions(list(read)), strict=True) if at is None],
+    fresh_names = (
+        [name for name, at in zip(read, known.positions(list(read)), strict=True) if at is None]
+        if len(old)
+        else list(read)
     )
+    table, mapping = merge_names(known, {*vanished, *gone} - read.keys(), fresh_names)
     where = dict(zip(read.values(), table.positions(list(read)), strict=True))
     cells = _Cells.moved(old, mapping, len(table))
     segments, unwritten = cells.put(old, found, where, generation)
@@ -101,7 +102,8 @@ def merge_directories(
     }
     fresh = {to: found.bad[at] for at in found.bad if (to := where.get(at)) is not None}
     bad_set |= bit_set(fresh)
-    reasons = {at: why for at, why in {**reasons, **fresh}.items() if bad_set >> at & 1}
+    still = frozenset(positions(bad_set))
+    reasons = {at: why for at, why in {**reasons, **fresh}.items() if at in still}
     sections: dict[str, bytes | memoryview] = {
         "names": table.blob,
         "offsets": memoryview(array("I", table.offsets)).cast("B"),
@@ -112,7 +114,7 @@ def merge_directories(
         "reasons": _packed_reasons(reasons),
     }
     placed = [(to, at) for at, to in where.items() if to is not None]
-    pointed = _pointed_to(found, placed, bad_set, pointers)
+    pointed = _pointed_to(found, placed, still, pointers)
     for index, pointer in enumerate(pointers):
         sections[f"column{index}"] = _column(
             old.column(pointer), mapping, placed, pointed[pointer], len(table)
@@ -231,7 +233,7 @@ class _Cells:
 def _pointed_to(
     found: Found,
     fresh: Sequence[tuple[int, int]],
-    bad_set: DirectorySet,
+    bad: Collection[int],
     pointers: Sequence[str],
 ) -> dict[str, list[Any]]:
     """What each pointer points to in the values just read, each parsed once."""
@@ -241,12 +243,23 @@ def _pointed_to(
     import orjson
     from rowtui.core.values import MISSING, resolve
 
-    lists = tuple(pointed.items())
+    # Most pointers are a key of the top object: then that is all there is to do.
+    keys = tuple(
+        (pointer[1:] if pointer and not {"/", "~"} & set(pointer[1:]) else None, pointer, into)
+        for pointer, into in pointed.items()
+    )
+    loads, raws = orjson.loads, found.raw
     for to, at in fresh:
-        raw = found.raw[at]
-        value = None if raw is None else orjson.loads(raw)
-        for pointer, into in lists:
-            into.append(MISSING if bad_set >> to & 1 else resolve(value, pointer))
+        raw = raws[at]
+        value: Any = None if raw is None else loads(raw)
+        plain = type(value) is dict
+        for key, pointer, into in keys:
+            if to in bad:
+                into.append(MISSING)
+            elif plain and key is not None:
+                into.append(value.get(key, MISSING))
+            else:
+                into.append(resolve(value, pointer))
     return pointed
 
 

@@ -154,12 +154,24 @@ def remap(members: DirectorySet, mapping: Remap) -> DirectorySet:
     return int("".join(pieces)[::-1] or "0", 2)
 
 
+def flags(members: DirectorySet, count: int) -> bytes:
+    """One byte for each of `count` positions, ascending: 1 if it is a member, else 0."""
+    if not count:
+        return b""
+    return f"{members:0{count}b}"[::-1].encode().translate(_FLAGS)
+
+
+_FLAGS = bytes.maketrans(b"01", b"\0\1")
+
+
 def merge_names(
     old: NameTable, vanished: Iterable[bytes], added: Iterable[bytes]
 ) -> tuple[NameTable, Remap]:
     """The table without `vanished` and with `added` (which it must not have), and what moved."""
     gone = {at for name in vanished if (at := old.position(name)) is not None}
     fresh = sorted(set(added))
+    if not len(old):
+        return NameTable.of(fresh), Remap((), 0, len(fresh))
     # (where in the old order, 1 for a name that goes or 0 for one that comes, name)
     events: list[tuple[int, int, bytes]] = [(at, 1, b"") for at in gone]
     low = 0

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import TypeVar
 
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import DirectorySet, bit_set
-from rowtui.core.state.names import Remap, remap
+from rowtui.core.state.names import Remap, flags, remap
 from rowtui.core.state.staging import Staged
 from rowtui.core.state.store import without_outlived
 from rowtui.core.state.stored import Stored
@@ -129,8 +130,7 @@ def without_mended(stored: Stored) -> Stored:
     return replace(stored, state=replace(stored.state, failed=failed))
 
 
-def to_positions(members: DirectorySet, where: Sequence[int | None], limit: int) -> DirectorySet:
+def to_positions(members: DirectorySet, where: Sequence[int | None]) -> DirectorySet:
     """A set of indices into `where` as the set of the positions that stand there."""
-    return bit_set(
-        to for at, to in enumerate(where[:limit]) if to is not None and members >> at & 1
-    )
+    chosen = compress(where, flags(members, len(where)))
+    return bit_set(at for at in chosen if at is not None)

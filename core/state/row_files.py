@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 from rowtui.core.files import sync_folder, temporary_sibling, write_synced
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import DirectorySet, Submitted
-from rowtui.core.state.names import NameTable
+from rowtui.core.state.names import NameTable, flags
 from rowtui.core.state.postcard import (
     PostcardError,
     decode_completed,
@@ -345,12 +345,12 @@ def directories_json(stored: Stored) -> bytes:
     seconds, nanoseconds = divmod(stored.workspace_mtime_ns, 1_000_000_000)
     if bad:
         seconds = nanoseconds = 0
-    left_out = bad | nameless
+    left_out = flags(bad | nameless, len(directories))
     parts = []
     for at, (name, raw) in enumerate(
         zip(directories.table.all(), directories.raw_values(), strict=True)
     ):
-        if not left_out >> at & 1:
+        if not left_out[at]:
             parts.append(encode_basestring(name.decode()).encode() + b":" + (raw or b"null"))
     head = f'{{"modified_time":[{seconds},{nanoseconds}],"values":{{'.encode()
     return head + b",".join(parts) + b"}}"
@@ -398,16 +398,6 @@ def _blocks_at_once(
         chosen = np.frombuffer(flags(members, len(table)), dtype=np.bool_)
         blocks[action] = (members.bit_count(), rows[chosen].tobytes())
     return blocks
-
-
-def flags(members: DirectorySet, count: int) -> bytes:
-    """One byte for each of `count` positions, ascending: 1 if it is a member, else 0."""
-    if not count:
-        return b""
-    return f"{members:0{count}b}"[::-1].encode().translate(_FLAGS)
-
-
-_FLAGS = bytes.maketrans(b"01", b"\0\1")
 
 
 def _replace(path: Path, data: bytes) -> Identity:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from rowtui.core.state.container import Container, CorruptCacheError, pack
 from rowtui.core.state.directories import StoredDirectories, as_segments
 from rowtui.core.state.merge import empty_directories
-from rowtui.core.state.model import DirectorySet, Failure, State, Submitted
+from rowtui.core.state.model import DirectorySet, Failure, State, Submitted, positions
 
 JobKey = tuple[str, int]  # (cluster, job id)
 T = TypeVar("T")
@@ -100,6 +100,7 @@ def exported_jobs(stored: Stored) -> dict[str, dict[int, JobKey]]:
 def _exported_jobs(state: State, nameless: DirectorySet) -> dict[str, dict[int, JobKey]]:
     jobs: dict[str, dict[int, JobKey]] = {}
     keys: dict[Submitted, JobKey] = {}
+    hidden = frozenset(positions(nameless))
     for action, records in state.submitted.items():
         if action not in state.completed:
             continue
@@ -109,7 +110,7 @@ def _exported_jobs(state: State, nameless: DirectorySet) -> dict[str, dict[int, 
             if job.job_id
         }
         jobs[action] = (
-            {a: j for a, j in found.items() if not nameless >> a & 1} if nameless else found
+            {at: job for at, job in found.items() if at not in hidden} if hidden else found
         )
     return {action: found for action, found in jobs.items() if found}
 

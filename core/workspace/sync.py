@@ -276,11 +276,8 @@ class _Run:
         where = stored.directories.table.positions(names)
         usable = [None if at in found.bad else to for at, to in enumerate(where)]
         everything = (1 << len(names)) - 1
-        scanned = to_positions(everything, usable, len(names))
-        sets = {
-            action: to_positions(members, where, len(names))
-            for action, members in found.completed.items()
-        }
+        scanned = to_positions(everything, usable)
+        sets = {action: to_positions(members, where) for action, members in found.completed.items()}
         after = with_scanned(stored, scanned, sets, replacing=replacing)
         if replacing and after is not stored:
             lost = sum(
