@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Iterable, Sequence
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,22 +20,24 @@ from rowtui.core.clusters.schedulers.base import (
     JobSpec,
     OutcomeUnknown,
     Rejected,
+    Scheduler,
     SubmitResult,
 )
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.ending import ending_of
 from rowtui.core.submission.fence import ABANDONED, read_ended, read_fence
+from rowtui.core.submission.journal import RECORDED, Journal
 from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
 from rowtui.core.submission.plan_json import save_plan
-from rowtui.core.submission.reservations import Release
-from rowtui.core.submission.tools import Tools
+from rowtui.core.submission.reservations import Release, Reservations
 from rowtui.core.text import plural, visible
 
 # Jobs that are reserved, and whose ids are recorded, together: a commit of records of a million
 # directories takes about as long as five submissions.
 BATCH = 64
-# How often a job is looked for whose submission had no clear answer.
+# How often, and how many seconds apart, a job is looked for whose submission had no clear answer.
 LOOKUPS = 3
+LOOKUP_PAUSE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,22 @@ class Progress:
     token: str
     message: str
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What carrying out a plan works with. `root` is the project's folder.
+
+    `stop` is asked between two jobs: when it says yes, no more are sent.
+    """
+
+    scheduler: Scheduler
+    journal: Journal
+    reservations: Reservations
+    root: Path
+    clock: Callable[[], float] = time.time
+    stop: Callable[[], bool] = lambda: False
+    lookup_pause: float = LOOKUP_PAUSE
 
 
 async def carry_out(plan: Plan, tools: Tools) -> AsyncGenerator[Progress, None]:
@@ -223,15 +242,21 @@ class _Run:
     async def record(self) -> None:
         ids, self.unrecorded = self.unrecorded, {}
         await asyncio.to_thread(self.tools.reservations.record, ids)
+        await self.write(
+            JournalEntry(token, self.plan.id, Step.ACCEPTED, self.tools.clock(), job_id, RECORDED)
+            for token, job_id in ids.items()
+        )
 
     async def note(
         self, step: Step, jobs: Sequence[PlannedJob], job_id: int = 0, detail: str = ""
     ) -> None:
         at = self.tools.clock()
-        entries: Iterable[JournalEntry] = [
+        await self.write(
             JournalEntry(job.token, self.plan.id, step, at, job_id, detail) for job in jobs
-        ]
-        await asyncio.to_thread(self.tools.journal.append, entries)
+        )
+
+    async def write(self, entries: Iterable[JournalEntry]) -> None:
+        await asyncio.to_thread(self.tools.journal.append, list(entries))
 
     def say(self, job: PlannedJob, message: str, error: str = "", done: int = 0) -> Progress:
         self.done += done

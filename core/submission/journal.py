@@ -27,6 +27,8 @@ from rowtui.core.text import visible
 
 VERSION = 1
 LIMIT = 1 << 30
+# The detail of an `accepted` entry: the id is in the project's records too.
+RECORDED = "recorded"
 ENDING = ".jsonl"
 DONE = "done"
 
@@ -76,22 +78,30 @@ class Journal:
         """The latest entry of each token of a plan."""
         return {entry.token: entry for entry in self.entries(plan_id)}
 
-    def plan_ids(self, *, done: bool = False) -> list[str]:
-        """The plans with open jobs, sorted; with `done` those whose jobs have all ended too."""
-        found: set[str] = set()
-        for folder in (self.folder, self.folder / DONE) if done else (self.folder,):
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                found.update(
-                    n.removesuffix(ENDING) for n in os.listdir(folder) if n.endswith(ENDING)
-                )
-        return sorted(found)
+    def plan_ids(self) -> list[str]:
+        """All plans that have a journal, sorted."""
+        return sorted({*self._in(self.folder), *self._in(self.folder / DONE)})
+
+    def open_plan_ids(self) -> list[str]:
+        """Those of them whose journal was not put away."""
+        return sorted(self._in(self.folder))
+
+    @staticmethod
+    def _in(folder: Path) -> list[str]:
+        try:
+            names = os.listdir(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return [name.removesuffix(ENDING) for name in names if name.endswith(ENDING)]
 
     def put_away(self, plan_id: str) -> None:
         """Move the journal of a plan whose jobs have all come to an end. Hold it meanwhile."""
         with contextlib.suppress(OSError):
             (self.folder / DONE).mkdir(exist_ok=True)
             name = f"{plan_id}{ENDING}"
-            if not (self.folder / DONE / name).exists():
+            if not os.stat(self.folder / name).st_size:  # killed before it wrote anything
+                os.unlink(self.folder / name)
+            elif not (self.folder / DONE / name).exists():
                 os.rename(self.folder / name, self.folder / DONE / name)
 
     @contextlib.contextmanager
@@ -102,21 +112,35 @@ class Journal:
         the fence in the job's script keeps jobs from running twice also then.
         """
         try:
-            fd = self._open(plan_id)
+            fd, held = self._lock(plan_id)
         except OSError:
             yield True
             return
         try:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                held = True
-            except BlockingIOError:
-                held = False
-            except OSError:
-                held = True
             yield held
         finally:
             os.close(fd)
+
+    def _lock(self, plan_id: str) -> tuple[int, bool]:
+        while True:
+            fd = self._open(plan_id)
+            try:
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return fd, False
+                if self._is_current(fd, plan_id):
+                    return fd, True
+            except OSError:
+                return fd, True
+            os.close(fd)  # it was put away between our two calls
+
+    def _is_current(self, fd: int, plan_id: str) -> bool:
+        try:
+            there = os.stat(self.folder / f"{plan_id}{ENDING}")
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(there, os.fstat(fd))
 
     def _open(self, plan_id: str) -> int:
         path = self.folder / f"{plan_id}{ENDING}"
@@ -188,7 +212,7 @@ def _checked(fields: Mapping[str, Any], plan_id: str) -> JournalEntry:
 def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
     """The jobs of a plan as its journal knows them, in the order of the plan.
 
-    `submitted_at` is when it was accepted; `detail` of an `ended` entry is `end_detail`'s.
+    `submitted_at` is when it was accepted, or sent if that is not known.
     """
     latest: dict[str, JournalEntry] = {}
     ids: dict[str, int] = {}
@@ -197,7 +221,7 @@ def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
         latest[entry.token] = entry
         if entry.job_id:
             ids[entry.token] = entry.job_id
-        if entry.step in (Step.ACCEPTED, Step.UNKNOWN) or entry.token not in times:
+        if entry.detail != RECORDED and entry.step in (Step.SENDING, Step.ACCEPTED):
             times[entry.token] = entry.at
     records = []
     for job in plan.jobs:

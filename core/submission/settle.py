@@ -1,28 +1,29 @@
 """What became of jobs whose fate the journal does not know, and which of the others have ended.
 
-Takes the journal and the scheduler; enters what is known into the project's records, writes it
-down, and gives a `Settled` for each job of which there is something new. Run at every start and
-with every poll. A job that was being sent when rowtui was killed is looked for by its token; if
-neither the scheduler nor the fence knows it, the fence is closed first, so that it can never run
-later, and then its directories are free again. Whatever cannot be asked stays as it is, and is
-said. Source: slurm_rig 6.4, steps 3 to 6.
+Takes the journal and the scheduler; gives a `Settled` for each job of which there is something
+new. Run at every start and with every poll. A job that was being sent when rowtui was killed is
+looked for by its token; if neither the scheduler nor the fence knows it, the fence is closed
+first, so that it can never run later, and then its directories are free again. Whatever cannot be
+asked stays as it is, and is said. Source: slurm_rig 6.4, steps 3 to 6.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot
+from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot, Scheduler
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.ending import WITHOUT_A_WORD, Ending, ending_of, scheduler_word
 from rowtui.core.submission.fence import ABANDONED, abandon, job_id_of, read_ended, read_fence
+from rowtui.core.submission.journal import RECORDED, Journal
 from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
 from rowtui.core.submission.plan_json import load_plan
-from rowtui.core.submission.reservations import Release
-from rowtui.core.submission.tools import Tools
+from rowtui.core.submission.reservations import Release, Reservations
 from rowtui.core.text import visible
 
 _OPEN = frozenset({Step.PLANNED, Step.SENDING, Step.UNKNOWN, Step.ACCEPTED})
@@ -34,26 +35,38 @@ class Settled:
     """What is now known of one job. `message` is for a person, "" if there is nothing to say.
 
     `release` has the job's action and failures: its directories are no longer submitted. None:
-    they still are, under `job_id` if that is not 0.
+    they still are, under `job_id` if that is not 0. `step` is written down with `detail` by
+    `apply_settled` if `is_news`: else nothing is known that the journal does not say.
     """
 
     token: str
     plan_id: str
     cluster: str
     step: Step
-    job_id: int
+    job_id: int = 0
     message: str = ""
     release: Release | None = None
+    detail: str = ""
+    is_news: bool = False
+    at: float = 0.0
+    journal: Journal | None = field(default=None, repr=False, compare=False)
 
 
-async def settle(tools: Tools, snapshot: QueueSnapshot | None = None) -> tuple[Settled, ...]:
-    """Settle the open jobs of all plans, and enter that into the project's records.
+async def settle(
+    journal: Journal,
+    scheduler: Scheduler,
+    root: Path,
+    *,
+    clock: Callable[[], float] = time.time,
+    snapshot: QueueSnapshot | None = None,
+) -> tuple[Settled, ...]:
+    """Find out about the open jobs of all plans. Only fences are made; nothing else is written.
 
     `snapshot`: all jobs of this user as just polled, if the caller has it; else it is asked for.
-    Plans that another process is carrying out are left to it.
-    Raises: RowtuiError if the records or the journal cannot be written.
+    Plans that another process is carrying out are left to it. Afterwards merge what jobs staged
+    (they do so before they end), then call `apply_settled`. Doing it all again is harmless.
     """
-    settling = _Settling(tools)
+    settling = _Settling(journal, scheduler, root, clock)
     plans = await asyncio.to_thread(settling.open_plans)
     asked = {
         entry.job_id
@@ -62,78 +75,101 @@ async def settle(tools: Tools, snapshot: QueueSnapshot | None = None) -> tuple[S
         if entry.step is Step.ACCEPTED
     }
     if asked and snapshot is None:
-        snapshot = await tools.scheduler.queue(sorted(asked))
+        snapshot = await scheduler.queue(sorted(asked))
     settling.asked, settling.snapshot = asked, snapshot
     for plan_id in plans:
-        with tools.journal.hold(plan_id) as held:
+        with journal.hold(plan_id) as held:
             if held:
                 await settling.settle_plan(plan_id)
     return tuple(settling.settled)
 
 
+def apply_settled(settled: Sequence[Settled], reservations: Reservations) -> None:
+    """Enter what was settled into the project's records, then write it down in the journal.
+
+    In this order: whoever is killed in between leaves jobs that are settled once more. The other
+    way their directories would stay reserved. Raises: RowtuiError if either cannot be written.
+    """
+    held = [it for it in settled if it.release is None and it.job_id]
+    reservations.record({it.token: it.job_id for it in held})
+    reservations.release([it.release for it in settled if it.release is not None])
+    for it in settled:
+        if it.journal is not None and it.is_news:
+            it.journal.append(
+                [JournalEntry(it.token, it.plan_id, it.step, it.at, it.job_id, it.detail)]
+            )
+    journals = {it.plan_id: it.journal for it in settled if it.journal is not None and it.is_news}
+    for plan_id, journal in journals.items():
+        _put_away_if_done(journal, plan_id)
+
+
+def _put_away_if_done(journal: Journal, plan_id: str) -> None:
+    with journal.hold(plan_id) as held:
+        if held and not any(entry.step in _OPEN for entry in journal.latest(plan_id).values()):
+            journal.put_away(plan_id)
+
+
 @dataclass
 class _Settling:
-    tools: Tools
+    journal: Journal
+    scheduler: Scheduler
+    root: Path
+    clock: Callable[[], float]
     asked: Collection[int] = ()
     snapshot: QueueSnapshot | None = None
     by_id: dict[int, Job] = field(default_factory=dict)
     settled: list[Settled] = field(default_factory=list)
-    # Of the plan at hand: what is to be entered and then written down, in this order.
-    plan: Plan | None = None
+    plan: Plan | None = None  # the plan at hand, once it was needed
     plan_id: str = ""
-    ids: dict[str, int] = field(default_factory=dict)
-    releases: list[Release] = field(default_factory=list)
-    entries: list[JournalEntry] = field(default_factory=list)
 
     def open_plans(self) -> dict[str, dict[str, JournalEntry]]:
         """The plans that have open jobs, with the latest entry of each job."""
         found = {}
-        for plan_id in self.tools.journal.plan_ids():
+        for plan_id in self.journal.open_plan_ids():
             try:
-                latest = self.tools.journal.latest(plan_id)
+                latest = self.journal.latest(plan_id)
             except RowtuiError as error:
                 self.plan_id = plan_id
                 self.tell("", Step.UNKNOWN, error.message)
                 continue
             if any(entry.step in _OPEN for entry in latest.values()):
                 found[plan_id] = latest
+            else:
+                _put_away_if_done(self.journal, plan_id)
         return found
 
     async def settle_plan(self, plan_id: str) -> None:
         """All open jobs of one plan, whose journal is held."""
-        journal, reservations = self.tools.journal, self.tools.reservations
-        latest = await asyncio.to_thread(journal.latest, plan_id)
+        latest = await asyncio.to_thread(self.journal.latest, plan_id)
         self.plan, self.plan_id = None, plan_id
-        self.ids, self.releases, self.entries = {}, [], []
         for token, entry in latest.items():
             if entry.step in _OPEN:
                 await self.settle_token(token, entry)
-        # Directories are given back before that is written down: whoever is killed in between
-        # leaves jobs that are settled once more. The other way they would stay reserved.
-        await asyncio.to_thread(reservations.record, self.ids)
-        await asyncio.to_thread(reservations.release, self.releases)
-        await asyncio.to_thread(journal.append, self.entries)
-        latest |= {entry.token: entry for entry in self.entries}
-        if not any(entry.step in _OPEN for entry in latest.values()):
-            await asyncio.to_thread(journal.put_away, plan_id)
 
     async def settle_token(self, token: str, entry: JournalEntry) -> None:
         if entry.step is Step.ACCEPTED and not self.may_have_changed(entry, token):
             return
         try:
             if self.plan is None:
-                self.plan = await asyncio.to_thread(load_plan, self.tools.root, self.plan_id)
+                self.plan = await asyncio.to_thread(load_plan, self.root, self.plan_id)
             job = next(job for job in self.plan.jobs if job.token == token)
         except (RowtuiError, StopIteration) as error:
             self.tell(token, entry.step, f"what job {token} was for is not known: {error}")
             return
         try:
             if entry.step is Step.PLANNED:
-                # Written down before anything was sent: it certainly never was.
-                self.give_up(job, "never sent")
+                # Written down before anything was sent, so it never was. The fence is for whoever
+                # carries out this very plan later.
+                runner = abandon(self.root, token)
+                if runner:
+                    self.tell(
+                        token, entry.step, f"{job.name}: unexpectedly run by {visible(runner)}"
+                    )
+                else:
+                    self.give_up(job, "never sent")
             elif self.plan.scheduler == "bash":
                 self.settle_immediate(job, entry)
-            elif self.plan.cluster != self.tools.scheduler.cluster:
+            elif self.plan.cluster != self.scheduler.cluster:
                 return  # its own cluster must be asked
             elif entry.step in _LOST:
                 await self.find_lost(job, entry)
@@ -149,10 +185,23 @@ class _Settling:
             return False
         known = self.known(entry.job_id, token)
         if known is not None and (known.state.active or known.state is JobState.UNKNOWN):
-            # Killed between writing an id down and recording it: record it again, it is cheap.
-            self.ids[token] = known.id
+            if entry.detail != RECORDED:  # killed between writing the id down and recording it
+                self.settled.append(self.recorded(token, known.id))
             return False
         return True
+
+    def recorded(self, token: str, job_id: int) -> Settled:
+        return Settled(
+            token,
+            self.plan_id,
+            self.scheduler.cluster,
+            Step.ACCEPTED,
+            job_id,
+            detail=RECORDED,
+            is_news=True,
+            at=self.clock(),
+            journal=self.journal,
+        )
 
     def known(self, job_id: int, token: str) -> Job | None:
         """The job in the snapshot, unless its id was given to another."""
@@ -164,15 +213,15 @@ class _Settling:
     # -- jobs whose submission had no answer -------------------------------------------------
 
     async def find_lost(self, job: PlannedJob, entry: JournalEntry) -> None:
-        found = await self.tools.scheduler.find(job.token)
+        found = await self.scheduler.find(job.token)
         if found is None:
             where = visible(job.destination.cluster)
             why = f"whether {job.name} was submitted is not known: {where} cannot be asked"
             self.tell(job.token, entry.step, why)
             return
-        runner = read_fence(self.tools.root, job.token)
+        runner = read_fence(self.root, job.token)
         if not found and not runner:
-            runner = abandon(self.tools.root, job.token)
+            runner = abandon(self.root, job.token)
             if not runner:
                 self.give_up(job, "it never reached the scheduler")
                 return
@@ -186,20 +235,19 @@ class _Settling:
         if known is None or not known.state.active:
             await self.finish(job, job_id, known)
         else:
-            self.ids[job.token] = job_id
-            self.note(job.token, Step.ACCEPTED, job_id, "found again")
             where = f"{visible(job.destination.cluster)}/{job_id}"
-            self.tell(job.token, Step.ACCEPTED, f"{job.name} was found again: {where}", job_id)
+            message = f"{job.name} was found again: {where}"
+            self.news(job, Step.ACCEPTED, message, job_id=job_id, detail="found again")
 
     async def cancel(self, others: Sequence[Job]) -> None:
         """Take duplicates out of the queue; the fence keeps them from doing anything anyway."""
         ids = [other.id for other in others if other.state.active]
         if ids:
-            await self.tools.scheduler.cancel(ids)
+            await self.scheduler.cancel(ids)
 
     def settle_immediate(self, job: PlannedJob, entry: JournalEntry) -> None:
         """A job that ran inside a rowtui that was killed: it may have gone on without it."""
-        root = self.tools.root
+        root = self.root
         marker = read_ended(root, job.token)
         runner = read_fence(root, job.token)
         if marker is None and runner != ABANDONED:
@@ -221,47 +269,65 @@ class _Settling:
 
     def give_up(self, job: PlannedJob, why: str) -> None:
         release = Release(job.token, job.action, {})
-        self.note(job.token, Step.ABANDONED, 0, why)
-        self.tell(job.token, Step.ABANDONED, f"{job.name}: {why}", release=release)
+        self.news(job, Step.ABANDONED, f"{job.name}: {why}", detail=why, release=release)
 
     # -- jobs that the scheduler has or had ---------------------------------------------------
 
     async def look_at(self, job: PlannedJob, entry: JournalEntry) -> None:
         known = self.known(entry.job_id, job.token)
-        if known is None and read_ended(self.tools.root, job.token) is None:
-            found = await self.tools.scheduler.find(job.token)
+        if known is None and read_ended(self.root, job.token) is None:
+            found = await self.scheduler.find(job.token)
             if found is None:
                 return
             known = _chosen(found, entry.job_id)
         if known is None or not (known.state.active or known.state is JobState.UNKNOWN):
             await self.finish(job, entry.job_id, known)
         elif known.id != entry.job_id:
-            self.ids[job.token] = known.id
-            self.note(job.token, Step.ACCEPTED, known.id, "it has a new id")
+            self.news(job, Step.ACCEPTED, "", job_id=known.id, detail="it has a new id")
 
     async def finish(self, job: PlannedJob, job_id: int, known: Job | None) -> None:
-        marker = await asyncio.to_thread(read_ended, self.tools.root, job.token)
+        marker = await asyncio.to_thread(read_ended, self.root, job.token)
         code, word = (None, WITHOUT_A_WORD) if known is None else scheduler_word(known)
         self.end(job, job_id, ending_of(job, marker, code, word, job_id))
 
     def end(self, job: PlannedJob, job_id: int, ending: Ending) -> None:
         message = f"{job.name}: {visible(ending.reason)}" if ending.reason else ""
-        self.note(job.token, Step.ENDED, job_id, ending.detail)
-        self.tell(job.token, Step.ENDED, message, job_id, ending.release)
+        detail, release = ending.detail, ending.release
+        self.news(job, Step.ENDED, message, job_id=job_id, detail=detail, release=release)
 
-    # -- what is entered and written down when the plan is through ------------------------------
+    # -- what is said -----------------------------------------------------------------------------
 
-    def note(self, token: str, step: Step, job_id: int, detail: str) -> None:
-        at = self.tools.clock()
-        self.entries.append(JournalEntry(token, self.plan_id, step, at, job_id, detail))
+    def tell(self, token: str, step: Step, message: str) -> None:
+        """Something that a person should know; nothing changes."""
+        cluster = self.plan.cluster if self.plan else self.scheduler.cluster
+        self.settled.append(Settled(token, self.plan_id, cluster, step, message=message))
 
-    def tell(
-        self, token: str, step: Step, message: str, job_id: int = 0, release: Release | None = None
+    def news(
+        self,
+        job: PlannedJob,
+        step: Step,
+        message: str,
+        *,
+        detail: str,
+        job_id: int = 0,
+        release: Release | None = None,
     ) -> None:
-        cluster = self.plan.cluster if self.plan else ""
-        self.settled.append(Settled(token, self.plan_id, cluster, step, job_id, message, release))
-        if release is not None:
-            self.releases.append(release)
+        """A step that is to be entered and written down."""
+        self.settled.append(
+            Settled(
+                token=job.token,
+                plan_id=self.plan_id,
+                cluster=job.destination.cluster,
+                step=step,
+                job_id=job_id,
+                message=message,
+                release=release,
+                detail=detail,
+                is_news=True,
+                at=self.clock(),
+                journal=self.journal,
+            )
+        )
 
 
 def _chosen(found: Sequence[Job], runner: int) -> Job | None:

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rowtui.core.clusters.model import Cluster, Identify, Partition
+from rowtui.core.clusters.model import Cluster, Identify, Launchers, Partition
+from rowtui.core.clusters.schedulers.base import Scheduler
+from rowtui.core.clusters.schedulers.local import LocalScheduler
 from rowtui.core.grouping.model import Group, JobRequest
+from rowtui.core.grouping.request import job_requests
+from rowtui.core.state.model import State, positions
 from rowtui.core.state.postcard import decode_completed
 from rowtui.core.state.staging import decode_names
+from rowtui.core.state.store import Store
+from rowtui.core.submission.carry_out import Progress, Tools, carry_out
+from rowtui.core.submission.journal import Journal
+from rowtui.core.submission.model import Plan
+from rowtui.core.submission.plan import Setting, make_plan
+from rowtui.core.submission.reservations import StoredReservations
 from rowtui.core.submission.script import job_script, write_recipe
+from rowtui.core.submission.settle import Settled, apply_settled, settle
 from rowtui.core.text import Cost
-from rowtui.core.workflow.model import Action, Resources, SubmitOptions
+from rowtui.core.workflow.model import Action, Resources, SubmitOptions, Workflow
 from rowtui.core.workflow.template import parse_command
+from rowtui.core.workspace.sync import Disk, synchronise
+from rowtui.core.workspace.workers import Workers
 
 HOSTILE = [
     "d0",
@@ -154,3 +168,102 @@ def project(tmp_path: Path) -> SmallProject:
     (root / "workspace").mkdir(parents=True)
     (root / "workflow.toml").touch()
     return SmallProject(root)
+
+
+class RealProject:
+    """A project with records and a real scheduler: what a submission works with."""
+
+    def __init__(self, root: Path, names: Sequence[str], scheduler: Scheduler) -> None:
+        self.root = root
+        self.scheduler = scheduler
+        (root / "workspace").mkdir(parents=True)
+        (root / "workflow.toml").touch()
+        for name in names:
+            (root / "workspace" / name).mkdir()
+        # Every run of a command leaves a line.
+        command = "echo x >> workspace/{directory}/runs; touch workspace/{directory}/out"
+        self.action = Action(0, "one", command, products=("out",))
+        self.store = Store(root)
+        self.journal = Journal(root)
+        self.synchronise()
+
+    @property
+    def state(self) -> State:
+        stored = self.store.load().stored
+        assert stored is not None
+        return stored.state
+
+    def synchronise(self) -> None:
+        workflow = Workflow(self.root, actions=(self.action,))
+        synchronise(self.store, workflow, disk=Disk(workers=Workers(1, 1)))
+
+    def with_command(self, command: str) -> RealProject:
+        self.action = replace(self.action, command=command)
+        return self
+
+    def plan(self, nonce: str, size: int = 1) -> Plan:
+        """A plan for everything that is neither complete nor submitted."""
+        state = self.state
+        taken = state.completed["one"] | state.submitted_set("one")
+        free = positions(state.everything & ~taken)
+        groups = [
+            Group(self.action, tuple(free[start : start + size]))
+            for start in range(0, len(free), size)
+        ]
+        scheduler = "bash" if self.scheduler.immediate else "local"
+        cluster = Cluster(self.scheduler.cluster, Identify(always=True), scheduler)
+        setting = Setting(cluster, Launchers({}), "2026-01-01T00:00:00Z", "me", nonce)
+        workflow = Workflow(self.root, actions=(self.action,))
+        return make_plan(workflow, job_requests(groups), state.directories, setting)
+
+    def tools(self, **rest: Any) -> Tools:
+        return Tools(
+            self.scheduler,
+            self.journal,
+            StoredReservations(self.store),
+            self.root,
+            lookup_pause=0.0,
+            **rest,
+        )
+
+    async def submit(self, plan: Plan, **rest: Any) -> list[Progress]:
+        return [progress async for progress in carry_out(plan, self.tools(**rest))]
+
+    async def settle(self) -> tuple[Settled, ...]:
+        settled = await settle(self.journal, self.scheduler, self.root)
+        self.synchronise()
+        apply_settled(settled, StoredReservations(self.store))
+        return settled
+
+    async def wait(self) -> None:
+        """Until no job is active."""
+        deadline = time.monotonic() + 60
+        while True:
+            snapshot = await self.scheduler.queue()
+            assert not snapshot.error
+            if not any(job.state.active for job in snapshot.jobs):
+                return
+            assert time.monotonic() < deadline, snapshot
+            await asyncio.sleep(0.02)
+
+    def runs(self) -> dict[str, int]:
+        """How often each directory's command ran."""
+        found = {}
+        for folder in (self.root / "workspace").iterdir():
+            log = folder / "runs"
+            found[folder.name] = len(log.read_text().splitlines()) if log.exists() else 0
+        return found
+
+    def steps(self, plan: Plan) -> list[str]:
+        latest = self.journal.latest(plan.id)
+        return [latest[job.token].step.value if job.token in latest else "" for job in plan.jobs]
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> LocalScheduler:
+    return LocalScheduler(folder=tmp_path / "queue")
+
+
+@pytest.fixture
+def real(tmp_path: Path, scheduler: LocalScheduler) -> RealProject:
+    return RealProject(tmp_path / "project", ["a", "b c", "d\udcff"], scheduler)

@@ -1,0 +1,177 @@
+"""rowtui is killed with SIGKILL at every step: no job is lost, and none runs twice."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rowtui.core.clusters.schedulers.bash import BashScheduler
+from rowtui.core.clusters.schedulers.local import LocalScheduler
+from rowtui.core.submission.model import Plan
+
+from tests.core.submission.conftest import RealProject
+
+NAMES = ["a", "b c", "d\udcff"]
+# What changes a file or starts something. Before each of these the process may be killed.
+STEPS = {
+    "os.link",
+    "os.mkdir",
+    "os.remove",
+    "os.rename",
+    "os.symlink",
+    "subprocess.Popen",
+    "os.posix_spawn",
+    "os.fork",
+}
+WRITING = os.O_WRONLY | os.O_RDWR
+
+
+def kill_before(step: int, where: Path) -> Callable[[str, tuple[Any, ...]], None]:
+    """An audit hook that kills this process before its step-th change below `where`."""
+    own = os.getpid()
+    below = os.fsencode(where)
+    left = step
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal left
+        if os.getpid() != own:
+            return  # a process that it started: it goes on, as it would
+        if event == "open":
+            path, _, flags = arguments
+            counts = isinstance(flags, int) and bool(flags & WRITING)
+            counts = counts and isinstance(path, (str, bytes, os.PathLike))
+            counts = counts and os.fsencode(path).startswith(below)
+        else:
+            counts = event in STEPS
+        if counts:
+            left -= 1
+            if left == 0:
+                os.kill(own, signal.SIGKILL)
+
+    return hook
+
+
+def in_a_child(where: Path, step: int, work: Callable[[], None]) -> bool:
+    """Do the work in a child that is killed before its step; whether it was."""
+    child = os.fork()
+    if child == 0:
+        status = 70
+        try:
+            sys.addaudithook(kill_before(step, where))
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, status
+    return os.WIFSIGNALED(status)
+
+
+def submit(real: RealProject, nonce: str, size: int) -> None:
+    asyncio.run(real.submit(real.plan(nonce, size)))
+
+
+def carry_on(real: RealProject, plan: Plan) -> None:
+    asyncio.run(real.submit(plan))
+
+
+def look_again(real: RealProject) -> None:
+    asyncio.run(real.settle())
+
+
+async def finish(real: RealProject, size: int) -> None:
+    """What people do afterwards: start again, submit what is left, wait."""
+    await real.settle()
+    await real.submit(real.plan("after", size))
+    await real.wait()
+    await real.settle()
+
+
+@pytest.mark.slow
+def test_killed_at_any_change_of_a_file_every_directory_runs_once(tmp_path: Path) -> None:
+    step, killed = 0, True
+    while killed:
+        step += 1
+        root = tmp_path / str(step)
+        real = RealProject(root / "project", NAMES, LocalScheduler(folder=root / "queue"))
+
+        killed = in_a_child(root, step, functools.partial(submit, real, "first", 2))
+        asyncio.run(finish(real, 2))
+
+        assert real.runs() == dict.fromkeys(NAMES, 1), f"killed before step {step}"
+        assert real.state.completed["one"] == 0b111
+        assert real.state.submitted == {}
+        assert real.journal.open_plan_ids() == []
+    assert step > 40
+
+
+@pytest.mark.slow
+def test_killed_while_settling_every_directory_runs_once(tmp_path: Path) -> None:
+    step, killed = 0, True
+    while killed:
+        step += 1
+        root = tmp_path / str(step)
+        real = RealProject(root / "project", NAMES, LocalScheduler(folder=root / "queue"))
+        # Of three jobs one was sent, one was about to be, and one was only planned.
+        plan = real.plan("first")
+        calls = iter(range(10))
+
+        class Killing(LocalScheduler):
+            async def submit(self, job: Any) -> Any:
+                if next(calls) == 1:  # noqa: B023
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return await super().submit(job)
+
+        real.scheduler = Killing(folder=root / "queue")
+        assert in_a_child(
+            root, 1 << 30, lambda real=real, plan=plan: asyncio.run(real.submit(plan))
+        )  # type: ignore[misc]
+        real.scheduler = LocalScheduler(folder=root / "queue")
+
+        killed = in_a_child(root, step, functools.partial(look_again, real))
+        asyncio.run(finish(real, 1))
+
+        assert real.runs() == dict.fromkeys(NAMES, 1), f"killed before step {step}"
+        assert real.state.submitted == {}
+        assert real.journal.open_plan_ids() == []
+    assert step > 5
+
+
+def test_killed_while_a_job_runs_inside_every_directory_runs_once(tmp_path: Path) -> None:
+    # Given a rowtui that is killed while it runs a job itself: the job goes on.
+    real = RealProject(tmp_path / "project", ["a", "b c"], BashScheduler())
+    real.with_command(
+        "echo x >> workspace/{directory}/runs; touch began\n"
+        "while [ ! -e go ]; do sleep 0.01; done; touch workspace/{directory}/out"
+    )
+    child = os.fork()
+    if child == 0:
+        try:
+            submit(real, "first", 2)
+        finally:
+            os._exit(70)
+    while not (real.root / "began").exists():
+        os.sched_yield()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+    # When another one starts while the job still runs, then its directories are not free.
+    (said,) = asyncio.run(real.settle())
+    assert "still running" in said.message
+    assert real.plan("second").jobs == ()
+
+    # And when it has ended, they are complete.
+    (real.root / "go").touch()
+    while not (real.root / ".row/rowtui/ended/first-0").exists():
+        os.sched_yield()
+    asyncio.run(real.settle())
+    assert real.runs() == {"a": 1, "b c": 1}
+    assert real.state.completed["one"] == 0b11
+    assert real.state.submitted == {}
