@@ -11,12 +11,27 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rowtui.core.clusters.schedulers.base import CancelResult, JobState
+from rowtui.core.clusters.schedulers.base import CancelResult
 from rowtui.core.errors import Problem
 from rowtui.core.grouping.model import Status
+from rowtui.core.project.views import JobsView, JobView, LogTail
 from rowtui.core.submission.carry_out import Progress
-from rowtui.core.submission.model import JobRecord, Plan
+from rowtui.core.submission.model import Plan
 from rowtui.core.text import Cost
+
+__all__ = [
+    "ActionSummary",
+    "DirectoriesPage",
+    "DirectoryRow",
+    "Engine",
+    "GroupSummary",
+    "GroupsPage",
+    "JobView",
+    "JobsView",
+    "LogTail",
+    "Snapshot",
+    "SubmitProgress",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,39 +127,7 @@ class DirectoriesPage:
     rows: tuple[DirectoryRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class JobView:
-    """One row of the jobs screen: our record and what the scheduler last said."""
-
-    record: JobRecord
-    state: JobState
-    reason: str = ""
-    elapsed: int | None = None
-    limit: int | None = None
-    nodes: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class JobsView:
-    """The jobs of this project, newest first. `error`: why `state` may be out of date."""
-
-    generation: int
-    at: float
-    jobs: tuple[JobView, ...]
-    error: str = ""
-
-
 SubmitProgress = Progress  # one step of carrying out a plan
-
-
-@dataclass(frozen=True, slots=True)
-class LogTail:
-    """The end of a job's log. `path` as people would type it; `error` when it can't be read."""
-
-    path: str
-    size: int
-    lines: tuple[str, ...]
-    error: str = ""
 
 
 class Engine(Protocol):

@@ -22,10 +22,10 @@ from rowtui.core.clusters.schedulers.base import (
     QueueSnapshot,
     Scheduler,
 )
-from rowtui.core.engine import JobsView, JobView, LogTail, SubmitProgress
 from rowtui.core.errors import RowtuiError
+from rowtui.core.project.views import JobsView, JobView, LogTail
 from rowtui.core.state.stored import Stored
-from rowtui.core.submission.carry_out import Tools, carry_out
+from rowtui.core.submission.carry_out import Progress, Tools, carry_out
 from rowtui.core.submission.journal import Journal, job_records
 from rowtui.core.submission.model import JobRecord, Plan, Step
 from rowtui.core.submission.plan_json import load_plan
@@ -155,7 +155,7 @@ class Jobs:
 
     # Sending
 
-    async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+    async def submit(self, plan: Plan) -> AsyncIterator[Progress]:
         """Carry out a plan. Raises: RowtuiError if nothing can be written down."""
         project = self.project
         scheduler = self.scheduler(plan.cluster)

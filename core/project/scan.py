@@ -102,11 +102,8 @@ def _take_back(project: Project, listed: Sequence[bytes], reading: Reading) -> d
         lost.clear()
         where = stored.directories.table.positions(listed)
         usable = [None if at in reading.bad else to for at, to in enumerate(where)]
-        looked_at = to_positions((1 << len(listed)) - 1, usable, len(listed))
-        found = {
-            name: to_positions(members, where, len(listed))
-            for name, members in reading.completed.items()
-        }
+        looked_at = to_positions((1 << len(listed)) - 1, usable)
+        found = {name: to_positions(members, where) for name, members in reading.completed.items()}
         for name, members in found.items():
             gone = stored.state.completed.get(name, 0) & looked_at & ~members
             if gone:

@@ -1,0 +1,40 @@
+"""What screens and commands show of jobs: small immutable values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.submission.model import JobRecord
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """One row of the jobs screen: our record and what the scheduler last said."""
+
+    record: JobRecord
+    state: JobState
+    reason: str = ""
+    elapsed: int | None = None
+    limit: int | None = None
+    nodes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobsView:
+    """The jobs of this project, newest first. `error`: why `state` may be out of date."""
+
+    generation: int
+    at: float
+    jobs: tuple[JobView, ...]
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogTail:
+    """The end of a job's log. `path` as people would type it; `error` when it can't be read."""
+
+    path: str
+    size: int
+    lines: tuple[str, ...]
+    error: str = ""
