@@ -29,6 +29,7 @@ _ACCEPTED: Final[dict[str, frozenset[int]]] = {
     "<": frozenset({-1}),
     "<=": frozenset({-1, 0}),
     "==": frozenset({0}),
+    "!=": frozenset({-1, 1}),
     ">=": frozenset({0, 1}),
     ">": frozenset({1}),
 }

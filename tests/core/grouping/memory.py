@@ -125,6 +125,7 @@ def plainly_holds(condition: Condition, value: Any) -> bool:
         "<": order < 0,
         "<=": order <= 0,
         "==": order == 0,
+        "!=": order != 0,
         ">=": order >= 0,
         ">": order > 0,
     }[condition.operator]

@@ -26,7 +26,7 @@ from tests.core.grouping.memory import (
     workspaces,
 )
 
-OPERATORS = ("<", "<=", "==", ">=", ">")
+OPERATORS = ("<", "<=", "==", "!=", ">=", ">")
 conditions = st.tuples(st.sampled_from(["/a", "/b", ""]), st.sampled_from(OPERATORS), json_values)
 selectors = st.lists(
     st.lists(conditions, max_size=3).map(lambda all_of: selector(*all_of)), max_size=3
@@ -72,7 +72,8 @@ def test_a_verdict_is_the_comparison_with_each_distinct_value(
 ) -> None:
     column = rank_values("/p", found)
     verdicts = verdicts_by_code(column, operator, operand)
-    accepted = {"<": {-1}, "<=": {-1, 0}, "==": {0}, ">=": {0, 1}, ">": {1}}[operator]
+    spread = {"<": {-1}, "<=": {-1, 0}, "==": {0}, "!=": {-1, 1}, ">=": {0, 1}, ">": {1}}
+    accepted = spread[operator]
     for value, verdict in zip(column.distinct, verdicts, strict=False):
         order = compare(value, operand)
         assert verdict == (2 if order is None else order in accepted)
