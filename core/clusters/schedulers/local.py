@@ -7,13 +7,13 @@ process that starts jobs is local_supervisor, each job's own local_keeper.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
@@ -46,6 +46,9 @@ from rowtui.core.clusters.schedulers.local_queue import (
 from rowtui.core.clusters.schedulers.local_wake import CANCELLED, NEW_JOB, ensure_supervisor, ring
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural
+
+_Asked = TypeVar("_Asked")
+_Answer = TypeVar("_Answer")
 
 DEPENDENCY = "Dependency"
 GRACE_SECONDS = 10.0  # the script's warning before its limit: time to report what is complete
@@ -91,19 +94,19 @@ class LocalScheduler:
 
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Queue a job and return at once. The same token again gives the same id again."""
-        return await asyncio.to_thread(self.submit_now, job)
+        return await _aside(self.submit_now, job)
 
     async def find(self, token: str) -> tuple[Job, ...] | None:
         """The job with this token, also when it ended up to 400 days ago."""
-        return await asyncio.to_thread(self._find, token)
+        return await _aside(self.find_now, token)
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
         """All jobs of this user on this machine, those that ended in the last 7 days too."""
-        return await asyncio.to_thread(self._snapshot, job_ids)
+        return await _aside(self.queue_now, job_ids)
 
     async def cancel(self, job_ids: Sequence[int]) -> tuple[CancelResult, ...]:
         """Stop each job: SIGTERM to all its processes, SIGKILL five seconds later."""
-        return await asyncio.to_thread(self._cancel, job_ids)
+        return await _aside(self.cancel_now, job_ids)
 
     # -- the same, synchronous: they wait for the disk only ----------------------------------
 
@@ -152,7 +155,8 @@ class LocalScheduler:
     def _explain(self, error: OSError) -> str:
         return f"the queue in {self._queue.folder} cannot be used: {error.strerror or error}"
 
-    def _find(self, token: str) -> tuple[Job, ...] | None:
+    def find_now(self, token: str) -> tuple[Job, ...] | None:
+        """`find`, for callers without an event loop."""
         try:
             known = self._queue.find_token(token)
             if known is None:
@@ -162,7 +166,8 @@ class LocalScheduler:
         except (OSError, RowtuiError):
             return None
 
-    def _snapshot(self, job_ids: Sequence[int] | None) -> QueueSnapshot:
+    def queue_now(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
+        """`queue`, for callers without an event loop."""
         now = time.time()
         try:
             numbers = self._queue.ids()
@@ -218,7 +223,8 @@ class LocalScheduler:
         end = self._queue.read_end(job.id)  # written between our two looks
         return _ended_job(job, end) if end else _job(job, JobState.COMPLETING, elapsed=elapsed)
 
-    def _cancel(self, job_ids: Sequence[int]) -> tuple[CancelResult, ...]:
+    def cancel_now(self, job_ids: Sequence[int]) -> tuple[CancelResult, ...]:
+        """`cancel`, for callers without an event loop."""
         results = []
         for number in job_ids:
             try:
@@ -244,6 +250,13 @@ class LocalScheduler:
             keeper = ProcessIdentity(claim.pid, claim.start)
             ended = not signal_process(keeper, signal.SIGTERM)
         return f"job {number} has ended already" if ended else ""
+
+
+async def _aside(call: Callable[[_Asked], _Answer], asked: _Asked) -> _Answer:
+    """Call in a thread, since the disk may be slow."""
+    import asyncio  # here, because a command that only asks needs no event loop
+
+    return await asyncio.to_thread(call, asked)
 
 
 def _job(

@@ -185,12 +185,18 @@ def _become_the_job(job: QueuedJob) -> None:
             resource.setrlimit(number, (allowed, hard))
 
 
+def note_trouble() -> None:
+    """Put the present exception into the log, if that can be written (it may be the full disk)."""
+    with contextlib.suppress(OSError, ValueError):
+        traceback.print_exc()
+
+
 def _insist(write: Callable[[], None]) -> None:
     """Write what must not be lost, also when the disk is full for a while."""
     for _ in range(_RETRIES):
         try:
             return write()
         except OSError:
-            traceback.print_exc()
+            note_trouble()
             time.sleep(_RETRY_SECONDS)
     return write()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -54,7 +53,7 @@ def boot_id() -> str:
 
 def host_name() -> str:
     """The machine's name, as one path component."""
-    return re.sub(r"[^A-Za-z0-9._-]", "_", socket.gethostname()).lstrip(".") or "localhost"
+    return re.sub(r"[^A-Za-z0-9._-]", "_", os.uname().nodename).lstrip(".") or "localhost"
 
 
 def _stated(environment: Mapping[str, str], name: str, least: int) -> int | None:

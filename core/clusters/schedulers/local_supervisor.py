@@ -16,12 +16,11 @@ import select
 import signal
 import sys
 import time
-import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.clusters.schedulers.local_keeper import keep_job
+from rowtui.core.clusters.schedulers.local_keeper import keep_job, note_trouble
 from rowtui.core.clusters.schedulers.local_machine import Capacity, boot_id, machine_capacity
 from rowtui.core.clusters.schedulers.local_planning import plan_jobs
 from rowtui.core.clusters.schedulers.local_processes import (
@@ -64,6 +63,7 @@ class Supervisor:
         self.kept: dict[int, _Kept] = {}
         self.ended: dict[int, bool | None] = {}  # whether it ended well; None: not yet read
         self.bad: set[int] = set()  # unreadable: left alone
+        self.unwritten: dict[int, tuple[QueuedJob, End]] = {}
         self.not_before: dict[int, float] = {}
         self.poll = select.poll()
         self.bell = -1
@@ -77,7 +77,7 @@ class Supervisor:
         while True:
             self._look(everything=CANCELLED in message)
             self._start_jobs()
-            if self.waiting or self.kept:
+            if self.waiting or self.kept or self.unwritten:
                 idle_since = None
             elif idle_since is None:
                 idle_since = time.monotonic()
@@ -112,6 +112,8 @@ class Supervisor:
             seconds = idle_since + _IDLE_SECONDS - now
         elif any(kept.pidfd < 0 for kept in self.kept.values()):
             seconds = _POLL_SECONDS
+        if self.unwritten:
+            seconds = min(seconds, _RETRY_SECONDS)
         for at in self.not_before.values():
             seconds = min(seconds, at - now)
         events = self.poll.poll(max(seconds, 0.0) * 1000 + 1)
@@ -124,6 +126,8 @@ class Supervisor:
     # -- what the files and processes say ---------------------------------------------------
 
     def _look(self, *, everything: bool) -> None:
+        for job, end in [self.unwritten.pop(number) for number in list(self.unwritten)]:
+            self._finish(job, end)
         for kept in list(self.kept.values()):
             if not _goes_on(kept):
                 self._take_leave(kept)
@@ -158,7 +162,7 @@ class Supervisor:
 
     def _set_aside(self, number: int) -> None:
         # One damaged record is shown as such (local.py) and stops no other job.
-        traceback.print_exc()
+        note_trouble()
         self.bad.add(number)
 
     def _sort_by_files(self, job: QueuedJob) -> None:
@@ -217,8 +221,11 @@ class Supervisor:
         self._finish(job, End(JobState.FAILED, time.time(), elapsed=elapsed, reason=reason))
 
     def _finish(self, job: QueuedJob, end: End) -> None:
-        with contextlib.suppress(OSError):  # a full disk: the next supervisor writes it
+        try:
             self.queue.finish(job, end)
+        except OSError:  # a full disk: try again later
+            note_trouble()
+            self.unwritten[job.id] = (job, end)
         self._note_end(job, end)
 
     def _note_end(self, job: QueuedJob, end: End) -> None:
@@ -252,6 +259,8 @@ class Supervisor:
         )
 
     def _start_jobs(self) -> None:
+        if sum(kept.job.cpus for kept in self.kept.values()) >= self.capacity.cores:
+            return  # every job takes a core, so there is nothing to plan
         now = time.monotonic()
         self.not_before = {number: at for number, at in self.not_before.items() if at > now}
         ready = [
@@ -288,7 +297,7 @@ class Supervisor:
             keep_job(self.queue, job, gpus)
             code = 0
         except BaseException:
-            traceback.print_exc()
+            note_trouble()
         finally:
             os._exit(code)
 

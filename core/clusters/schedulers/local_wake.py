@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -83,6 +82,8 @@ def ensure_supervisor(folder: Path, message: bytes = b"") -> None:
 
 
 def _start(folder: Path, lock: int) -> None:
+    import subprocess  # here, because it is slow to import and seldom needed
+
     bell = open_bell(folder)
     log = _open_log(folder)
     try:
