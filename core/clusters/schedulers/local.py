@@ -37,12 +37,8 @@ from rowtui.core.clusters.schedulers.local_processes import (
     is_running,
     signal_process,
 )
-from rowtui.core.clusters.schedulers.local_queue import (
-    CommitUncertainError,
-    End,
-    LocalQueue,
-    QueuedJob,
-)
+from rowtui.core.clusters.schedulers.local_queue import CommitUncertainError, LocalQueue
+from rowtui.core.clusters.schedulers.local_records import End, QueuedJob
 from rowtui.core.clusters.schedulers.local_wake import CANCELLED, NEW_JOB, ensure_supervisor, ring
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural

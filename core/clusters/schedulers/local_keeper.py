@@ -25,7 +25,8 @@ from rowtui.core.clusters.schedulers.local_processes import (
     processes_of_job,
     signal_process,
 )
-from rowtui.core.clusters.schedulers.local_queue import Claim, End, LocalQueue, QueuedJob
+from rowtui.core.clusters.schedulers.local_queue import LocalQueue
+from rowtui.core.clusters.schedulers.local_records import Claim, End, QueuedJob
 from rowtui.core.errors import RowtuiError
 
 _NEWS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.local_machine import Capacity
-from rowtui.core.clusters.schedulers.local_queue import QueuedJob
+from rowtui.core.clusters.schedulers.local_records import QueuedJob
 
 RESOURCES = "Resources"
 PRIORITY = "Priority"

@@ -19,77 +19,37 @@ import contextlib
 import hashlib
 import json
 import os
-import re
-import resource
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from rowtui.core.clusters.schedulers.base import JobSpec, JobState
+from rowtui.core.clusters.schedulers.local_records import (
+    FORMAT_VERSION,
+    RECORD_LIMIT,
+    Claim,
+    End,
+    QueuedJob,
+    encode_record,
+    parse_end,
+    parse_job,
+    queued_job,
+    read_record,
+    spec_record,
+)
 from rowtui.core.errors import RowtuiError
 from rowtui.core.files import publish_new, read_bounded, replace_file, sync_folder
 
-FORMAT_VERSION = 1
 KEEP_ENDED_SECONDS = 7 * 86_400
 KEEP_TOKENS_SECONDS = 400 * 86_400  # so that a long absence never runs a job twice
 KEEP_LITTER_SECONDS = 86_400
-_RECORD_LIMIT = 16 << 20
 _OWN_VARIABLES = ("ROWTUI_JOB_ID", "ROWTUI_TOKEN", "ROWTUI_LOCAL_CPUS")
 
 
 class CommitUncertainError(RowtuiError):
     """Whether the job is in the queue is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedJob:
-    """A job as it was submitted. `log_path` is absolute; `limits` are soft resource limits."""
-
-    id: int
-    token: str
-    name: str
-    workdir: str
-    log_path: str
-    cpus: int
-    gpus: int
-    memory_mb: int
-    walltime_seconds: int | None
-    after: tuple[int, ...]
-    submitted_at: float
-    umask: int
-    limits: dict[str, int]
-    grace_seconds: float
-    kill_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Who has the job. `pid` 0: nobody will ever run it, it was cancelled for `reason`.
-
-    `since`: CLOCK_MONOTONIC, which all processes of one boot share and no clock change moves.
-    """
-
-    pid: int
-    start: int = 0
-    boot: str = ""
-    since: float = 0.0
-    gpus: tuple[str, ...] = ()
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a job ended. `at`: epoch seconds."""
-
-    state: JobState
-    at: float
-    exit_code: int | None = None
-    exit_signal: int | None = None
-    elapsed: int | None = None
-    reason: str = ""
 
 
 class LocalQueue:
@@ -121,7 +81,7 @@ class LocalQueue:
             return known[0].id
         folder = self._make_job_folder()
         try:
-            queued = _queued(job, int(folder.name), grace_seconds, kill_seconds)
+            queued = queued_job(job, int(folder.name), grace_seconds, kill_seconds)
             environment = {
                 key: value
                 for key, value in os.environb.items()
@@ -130,7 +90,7 @@ class LocalQueue:
             entries = [key + b"=" + value + b"\0" for key, value in environment.items()]
             _write_private(folder / "environ", b"".join(entries))
             _write_private(folder / "script", job.script.encode("utf-8", "surrogateescape"))
-            _write_private(folder / "spec.json", _encode(_spec_record(queued)))
+            _write_private(folder / "spec.json", encode_record(spec_record(queued)))
             sync_folder(folder)
             sync_folder(self.jobs)
         except BaseException:
@@ -193,26 +153,26 @@ class LocalQueue:
 
         Raises: OSError, RowtuiError when the file cannot be read.
         """
-        record = _read_record(self._token_path(token))
+        record = read_record(self._token_path(token))
         if record is None:
             return None
-        job = _parse_job(record)
-        end = _parse_end(record) if "end" in record else self.read_end(job.id)
+        job = parse_job(record)
+        end = parse_end(record) if "end" in record else self.read_end(job.id)
         return job, end
 
     def read_job(self, number: int) -> QueuedJob | None:
         """A job as it was submitted; None if it was never committed, or has gone."""
-        record = _read_record(self.jobs / str(number) / "spec.json")
+        record = read_record(self.jobs / str(number) / "spec.json")
         if record is None:
             return None
-        job = _parse_job(record)
-        committed = _read_record(self._token_path(job.token))
+        job = parse_job(record)
+        committed = read_record(self._token_path(job.token))
         return job if committed is not None and committed.get("id") == job.id else None
 
     def read_ended(self, number: int) -> tuple[QueuedJob, End] | None:
         """A job that is over, from its end record alone; None while it is not."""
-        record = _read_record(self.jobs / str(number) / "end")
-        return None if record is None else (_parse_job(record), _parse_end(record))
+        record = read_record(self.jobs / str(number) / "end")
+        return None if record is None else (parse_job(record), parse_end(record))
 
     def has_ended(self, number: int) -> bool:
         """Whether a job is over. Much quicker than to read how."""
@@ -225,7 +185,7 @@ class LocalQueue:
 
     def read_claim(self, number: int) -> Claim | None:
         """Who has the job, None while it waits."""
-        record = _read_record(self.jobs / str(number) / "claim")
+        record = read_record(self.jobs / str(number) / "claim")
         if record is None:
             return None
         record.pop("version", None)
@@ -237,7 +197,7 @@ class LocalQueue:
 
     def read_environment(self, number: int) -> dict[bytes, bytes]:
         """The environment that the job was submitted with. Raises: OSError."""
-        text = read_bounded(self.jobs / str(number) / "environ", _RECORD_LIMIT)
+        text = read_bounded(self.jobs / str(number) / "environ", RECORD_LIMIT)
         pairs = (entry.partition(b"=") for entry in text.split(b"\0") if entry)
         return {key: value for key, _, value in pairs}
 
@@ -250,13 +210,13 @@ class LocalQueue:
     def claim(self, number: int, claim: Claim) -> bool:
         """Take a waiting job, to run it or to cancel it; False if another has it already."""
         record = {"version": FORMAT_VERSION, **asdict(claim)}
-        return publish_new(self.jobs / str(number) / "claim", _encode(record))
+        return publish_new(self.jobs / str(number) / "claim", encode_record(record))
 
     def finish(self, job: QueuedJob, end: End) -> None:
         """Write down how a job ended; the first word stands. Raises: OSError."""
         ended = {**asdict(end), "state": end.state.name}
-        record = {**_spec_record(job), "end": ended}
-        publish_new(self.jobs / str(job.id) / "end", _encode(record))
+        record = {**spec_record(job), "end": ended}
+        publish_new(self.jobs / str(job.id) / "end", encode_record(record))
         self.forget_environment(job.id)
 
     def cancel_waiting(self, job: QueuedJob, reason: str) -> bool:
@@ -291,7 +251,7 @@ class LocalQueue:
 
     def _retire(self, number: int) -> None:
         folder = self.jobs / str(number)
-        record = read_bounded(folder / "end", _RECORD_LIMIT)
+        record = read_bounded(folder / "end", RECORD_LIMIT)
         token = json.loads(record)["token"]
         replace_file(self._token_path(token), record)
         self._discard(folder)
@@ -317,89 +277,6 @@ class LocalQueue:
         # A token may be any text; its hash is a file name on every file system.
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
         return self.tokens / digest[:40]
-
-
-def _queued(job: JobSpec, number: int, grace_seconds: float, kill_seconds: float) -> QueuedJob:
-    workdir = os.path.abspath(job.workdir)
-    log_path = os.path.join(workdir, job.log_path.replace("%j", str(number)))
-    if "\0" in workdir + log_path + job.token:
-        raise ValueError("a path or token holds a NUL character")
-    return QueuedJob(
-        id=number,
-        token=job.token,
-        name=job.name,
-        workdir=workdir,
-        log_path=log_path,
-        cpus=max(job.cpus, 1),
-        gpus=max(job.gpus, 0),
-        memory_mb=max(job.memory_mb or 0, 0),
-        walltime_seconds=job.walltime_seconds,
-        after=tuple(job.after),
-        submitted_at=time.time(),
-        umask=_current_umask(),
-        limits=_soft_limits(),
-        grace_seconds=grace_seconds,
-        kill_seconds=kill_seconds,
-    )
-
-
-def _current_umask() -> int:
-    # umask(2) can only be read by setting it, which other threads would notice.
-    with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:
-        found = re.search(rb"^Umask:\s*([0-7]+)", file.read(), re.MULTILINE)
-        if found:
-            return int(found[1], 8)
-    return 0o022
-
-
-def _soft_limits() -> dict[str, int]:
-    names = [
-        name for name in dir(resource) if name.startswith("RLIMIT_") and name != "RLIMIT_OFILE"
-    ]
-    limits = {}
-    for name in names:
-        with contextlib.suppress(OSError, ValueError):
-            limits[name] = resource.getrlimit(getattr(resource, name))[0]
-    return limits
-
-
-def _spec_record(job: QueuedJob) -> dict[str, Any]:
-    return {"version": FORMAT_VERSION, **asdict(job)}
-
-
-def _parse_job(record: dict[str, Any]) -> QueuedJob:
-    fields = {key: value for key, value in record.items() if key not in ("version", "end")}
-    try:
-        return QueuedJob(**{**fields, "after": tuple(fields["after"])})
-    except (TypeError, KeyError) as error:
-        raise RowtuiError("a record of the local queue is incomplete") from error
-
-
-def _parse_end(record: dict[str, Any]) -> End:
-    fields = record["end"]
-    try:
-        return End(**{**fields, "state": JobState[fields["state"]]})
-    except (TypeError, KeyError) as error:
-        raise RowtuiError("a record of the local queue is incomplete") from error
-
-
-def _encode(record: dict[str, Any]) -> bytes:
-    # ASCII: lone surrogates, which stand for bytes that are not UTF-8, survive as \udcxx.
-    return json.dumps(record, separators=(",", ":")).encode("ascii")
-
-
-def _read_record(path: Path) -> dict[str, Any] | None:
-    try:
-        text = read_bounded(path, _RECORD_LIMIT)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    try:
-        record = json.loads(text)
-    except ValueError as error:
-        raise RowtuiError(f"{path} is damaged") from error
-    if not isinstance(record, dict) or record.get("version") != FORMAT_VERSION:
-        raise RowtuiError(f"{path} was written by another version of rowtui")
-    return record
 
 
 def _write_private(path: Path, data: bytes) -> None:

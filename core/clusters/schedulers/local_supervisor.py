@@ -30,7 +30,8 @@ from rowtui.core.clusters.schedulers.local_processes import (
     is_running,
     open_process,
 )
-from rowtui.core.clusters.schedulers.local_queue import Claim, End, LocalQueue, QueuedJob
+from rowtui.core.clusters.schedulers.local_queue import LocalQueue
+from rowtui.core.clusters.schedulers.local_records import Claim, End, QueuedJob
 from rowtui.core.clusters.schedulers.local_wake import CANCELLED, open_bell, take_lock
 from rowtui.core.errors import RowtuiError
 

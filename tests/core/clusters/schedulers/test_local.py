@@ -15,7 +15,8 @@ import pytest
 from rowtui.core.clusters.schedulers.base import Accepted, JobState, Rejected
 from rowtui.core.clusters.schedulers.local import LocalScheduler
 from rowtui.core.clusters.schedulers.local_processes import ProcessIdentity, identify_process
-from rowtui.core.clusters.schedulers.local_queue import Claim, LocalQueue
+from rowtui.core.clusters.schedulers.local_queue import LocalQueue
+from rowtui.core.clusters.schedulers.local_records import Claim
 
 from tests.core.clusters.schedulers.local_rig import LocalRig, wait_for_process
 
