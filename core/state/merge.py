@@ -192,22 +192,24 @@ class _Cells:
         segments = list(old.segments)
         base = sum(segment.size for segment in segments)
         parts: list[bytes] = []
-        size = 0
+        place = base
+        raws, stamps = found.raw, found.stamps
+        starts, sizes, times, lengths = self.starts, self.sizes, self.times, self.lengths
         for at, to in where.items():
             if to is None:
                 continue
-            raw = found.raw[at]
-            self.times[to], self.lengths[to] = found.stamps[at]
+            raw = raws[at]
+            times[to], lengths[to] = stamps[at]
             if raw is None:
-                self.sizes[to] = NO_VALUE
+                sizes[to] = NO_VALUE
                 continue
-            self.starts[to] = base + size
-            self.sizes[to] = len(raw)
+            starts[to] = place
+            sizes[to] = length = len(raw)
             parts.append(raw)
-            size += len(raw)
-        live = sum(length for length in self.sizes if length != NO_VALUE)
+            place += length
+        live = sum(sizes) - NO_VALUE * sizes.count(NO_VALUE)
         crowded = len(segments) >= MOST_SEGMENTS or (bool(segments) and live < SMALL)
-        if crowded or base + size - live > DEAD_SHARE * (base + size):
+        if crowded or place - live > DEAD_SHARE * place:
             fresh = b"".join(parts)
             parts = [
                 fresh[start - base : start - base + length]
@@ -244,10 +246,7 @@ def _pointed_to(
     from rowtui.core.values import MISSING, resolve
 
     # Most pointers are a key of the top object: then that is all there is to do.
-    keys = tuple(
-        (pointer[1:] if pointer and not {"/", "~"} & set(pointer[1:]) else None, pointer, into)
-        for pointer, into in pointed.items()
-    )
+    keys = tuple((_top_key(pointer), pointer, into) for pointer, into in pointed.items())
     loads, raws = orjson.loads, found.raw
     for to, at in fresh:
         raw = raws[at]
@@ -263,6 +262,13 @@ def _pointed_to(
     return pointed
 
 
+def _top_key(pointer: str) -> str | None:
+    """The key of the top object that a pointer names, None if it is not so simple."""
+    if not pointer.startswith("/") or "~" in pointer or "/" in pointer[1:]:
+        return None
+    return pointer[1:]
+
+
 def _column(
     before: RankColumn,
     mapping: Remap,
@@ -273,17 +279,22 @@ def _column(
     """The column of a pointer: old ranks are translated, only new values are ranked."""
     from rowtui.core.state.columns import rank_values
 
-    moved = array("I", b"\xff" * (4 * count))
-    for start, stop, new in mapping.runs:
-        moved[new : new + stop - start] = array("I", before.codes[start:stop])
-    for to, _ in fresh:
-        moved[to] = NO_VALUE
-    used = sorted(code for code in set(moved) if code < before.missing)
+    used: list[int] = []
+    if mapping.runs:
+        moved = array("I", b"\xff" * (4 * count))
+        for start, stop, new in mapping.runs:
+            moved[new : new + stop - start] = array("I", before.codes[start:stop])
+        for to, _ in fresh:
+            moved[to] = NO_VALUE
+        used = sorted(code for code in set(moved) if code < before.missing)
     ranked = rank_values(before.pointer, [*(before.distinct[code] for code in used), *pointed])
-    translated = dict(zip(used, ranked.codes, strict=False))
-    translated[before.missing] = ranked.missing
-    translated[NO_VALUE] = ranked.missing
-    codes = array("I", map(translated.__getitem__, moved))
+    if mapping.runs:
+        translated = dict(zip(used, ranked.codes, strict=False))
+        translated[before.missing] = ranked.missing
+        translated[NO_VALUE] = ranked.missing
+        codes = array("I", map(translated.__getitem__, moved))
+    else:
+        codes = array("I", bytes(4 * count))
     for (to, _), code in zip(fresh, ranked.codes[len(used) :], strict=True):
         codes[to] = code
     narrow = array("H" if ranked.missing <= 0xFFFF else "I", codes)

@@ -9,7 +9,7 @@ from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.merge import build_directories
 from rowtui.core.values import compact
 
-POINTERS = ("", "/a", "/b/0")
+POINTERS = ("", "/a", "/b/0", "a", "/~0", "/")
 
 
 @dataclass
