@@ -153,14 +153,18 @@ def released(state: State, releases: Iterable[Release]) -> State:
             changed = True
             had.setdefault(action, set()).update(r.token for r in records.values())
         submitted[action] = kept if len(kept) != len(records) else records
-    failed = {action: dict(records) for action, records in state.failed.items()}
+    complete = state.completed
+    failed = {
+        action: {at: why for at, why in records.items() if not complete.get(action, 0) >> at & 1}
+        for action, records in state.failed.items()
+    }
     for release in by_token.values():
         if release.token not in had.get(release.action, ()):
             continue  # its end was entered before, or Row took its records over
         failures = failed.setdefault(release.action, {})
         for name, failure in release.failures.items():
             position = state.directories.position(name)
-            if position is None or state.completed.get(release.action, 0) >> position & 1:
+            if position is None or complete.get(release.action, 0) >> position & 1:
                 continue
             if position not in submitted.get(release.action, {}):
                 failures[position] = failure

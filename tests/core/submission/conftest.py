@@ -173,8 +173,12 @@ def project(tmp_path: Path) -> SmallProject:
 class RealProject:
     """A project with records and a real scheduler: what a submission works with."""
 
-    def __init__(self, root: Path, names: Sequence[str], scheduler: Scheduler) -> None:
+    def __init__(
+        self, root: Path, names: Sequence[str], scheduler: Scheduler, cluster: Cluster | None = None
+    ) -> None:
         self.root = root
+        kind = "bash" if scheduler.immediate else "local"
+        self.cluster = cluster or Cluster(scheduler.cluster, Identify(always=True), kind)
         self.scheduler = scheduler
         (root / "workspace").mkdir(parents=True)
         (root / "workflow.toml").touch()
@@ -210,9 +214,7 @@ class RealProject:
             Group(self.action, tuple(free[start : start + size]))
             for start in range(0, len(free), size)
         ]
-        scheduler = "bash" if self.scheduler.immediate else "local"
-        cluster = Cluster(self.scheduler.cluster, Identify(always=True), scheduler)
-        setting = Setting(cluster, Launchers({}), "2026-01-01T00:00:00Z", "me", nonce)
+        setting = Setting(self.cluster, Launchers({}), "2026-01-01T00:00:00Z", "me", nonce)
         workflow = Workflow(self.root, actions=(self.action,))
         return make_plan(workflow, job_requests(groups), state.directories, setting)
 

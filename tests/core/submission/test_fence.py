@@ -1,0 +1,73 @@
+"""Fences, and what jobs write down at their end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rowtui.core.submission.fence import (
+    Ended,
+    abandon,
+    ended_path,
+    fence_path,
+    job_id_of,
+    read_ended,
+    read_fence,
+)
+
+
+def test_whoever_makes_the_fence_first_wins(tmp_path: Path) -> None:
+    assert read_fence(tmp_path, "t") == ""
+    assert abandon(tmp_path, "t") == ""
+    assert abandon(tmp_path, "t") == ""
+    assert read_fence(tmp_path, "t") == "abandoned"
+    fence_path(tmp_path, "u").symlink_to("slurm:12")
+    assert abandon(tmp_path, "u") == "slurm:12"
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("0\nexit\nslurm:7\n5\n0\n\n", Ended(0, "exit", "slurm:7", 5.0, 0, None)),
+        ("2\nexit\nlocal:7\n5\n9\n3\n", Ended(2, "exit", "local:7", 5.0, 9, 3)),
+        ("2\nexit\nlocal:7\n5\n", None),
+        ("x\nexit\nlocal:7\n5\n\n\n", None),
+        ("", None),
+    ],
+)
+def test_an_end_is_read_as_a_whole_or_not_at_all(
+    tmp_path: Path, text: str, ended: Ended | None
+) -> None:
+    path = ended_path(tmp_path, "t")
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+
+    assert read_ended(tmp_path, "t") == ended
+    assert read_ended(tmp_path, "other") is None
+
+
+@pytest.mark.parametrize(
+    ("ended", "reason"),
+    [
+        (Ended(0, "exit", "", 0.0, 0), ""),
+        (Ended(1, "exit", "", 0.0), "exit code 1: the setup failed"),
+        (Ended(1, "exit", "", 0.0, 4), "exit code 1: the command ended with 4"),
+        (
+            Ended(3, "exit", "", 0.0, 0),
+            "exit code 3: the completed directories could not be reported",
+        ),
+        (Ended(138, "time limit", "", 0.0), "time limit"),
+        (Ended(143, "signal TERM", "", 0.0), "stopped by signal TERM"),
+    ],
+)
+def test_an_end_has_a_reason_for_people(ended: Ended, reason: str) -> None:
+    assert ended.reason == reason
+
+
+def test_the_id_is_read_from_the_fence() -> None:
+    assert [job_id_of(text) for text in ("slurm:12", "local:3", "bash:h:1.2", "abandoned")] == [
+        12,
+        3,
+        0,
+        0,
+    ]

@@ -1,0 +1,147 @@
+"""Scripts, submission and settling on a real Slurm."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rowtui.core.clusters.model import Cluster, Identify, Partition
+from rowtui.core.clusters.schedulers.base import Accepted, JobSpec
+from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
+from rowtui.core.submission.model import JournalEntry, Step
+from rowtui.core.submission.plan_json import save_plan
+from rowtui.core.workflow.model import SubmitOptions
+
+from tests.core.submission.conftest import HOSTILE, RealProject
+from tests.rig.processes import wait_until
+from tests.rig.slurm import SlurmCluster
+
+pytestmark = [pytest.mark.slurm, pytest.mark.slow]
+
+CLUSTER = Cluster(
+    "alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=10),)
+)
+
+
+@pytest.fixture
+def real(slurm: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RealProject:
+    monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
+    return RealProject(tmp_path / "pro ject", HOSTILE, SlurmScheduler("alpha"), CLUSTER)
+
+
+async def test_hostile_names_run_once_and_are_complete(real: RealProject) -> None:
+    plan = real.plan("n", size=5)
+
+    progress = await real.submit(plan)
+    assert not any(step.error for step in progress)
+    await real.wait()
+    await real.settle()
+
+    assert real.runs() == dict.fromkeys(HOSTILE, 1)
+    assert real.state.completed["one"].bit_count() == len(HOSTILE)
+    assert real.state.submitted == {}
+    assert real.state.failed == {}
+    assert real.journal.open_plan_ids() == []
+
+
+async def test_names_and_logs_are_what_was_asked_for(
+    real: RealProject, slurm: SlurmCluster
+) -> None:
+    options = SubmitOptions(output_file_path="lo gs", output_file_name="x '{action_name}'-%j.log")
+    real.action = replace(real.action, submit_options={"alpha": options})
+    real.with_command("echo {directory}; scontrol show job $SLURM_JOB_ID > seen")
+    plan = real.plan("n", size=len(HOSTILE))
+
+    await real.submit(plan)
+    (job,) = (await real.scheduler.queue()).jobs[-1:]
+    await real.wait()
+
+    assert job.name == plan.jobs[0].name
+    assert job.token == "n-0"
+    log = real.root / plan.jobs[0].log_path.replace("%j", str(job.id))
+    assert log.parent == real.root / "lo gs"
+    assert os.fsencode("\n".join(sorted(HOSTILE, key=os.fsencode)) + "\n") == log.read_bytes()
+
+
+async def test_the_warning_before_the_limit_reports_what_is_done(
+    real: RealProject, slurm: SlurmCluster
+) -> None:
+    real.with_command(
+        "if [ {directory} = '$(touch pwned)' ]; then touch workspace/{directory}/out\n"
+        "else touch began; sleep 1000; fi"
+    )
+    plan = real.plan("n", size=len(HOSTILE))
+    assert plan.jobs[0].directories[0] == "$(touch pwned)"
+    await real.submit(plan)
+    wait_until(lambda: (real.root / "began").exists(), "the job to begin")
+    job_id = next(iter(real.state.submitted["one"].values())).job_id
+
+    slurm.run(f"scancel --signal=USR1 --batch {job_id}")
+    await real.wait()
+    await real.settle()
+
+    assert real.state.completed["one"] == 1
+    failed = real.state.failed["one"]
+    assert failed[1].reason == "time limit"
+    assert {failed[at].reason for at in range(2, len(HOSTILE))} == {"not reached: time limit"}
+
+
+async def test_a_cancelled_job_says_so_and_stops(real: RealProject) -> None:
+    plan = real.with_command("touch began; sleep 1000 # {directory}").plan("n", size=len(HOSTILE))
+    await real.submit(plan)
+    wait_until(lambda: (real.root / "began").exists(), "the job to begin")
+    job_id = next(iter(real.state.submitted["one"].values())).job_id
+
+    await real.scheduler.cancel([job_id])
+    await real.wait()
+    await real.settle()
+
+    reasons = {failure.reason.split(": ")[-1] for failure in real.state.failed["one"].values()}
+    assert reasons == {"cancelled"}
+
+
+async def test_a_job_whose_id_was_lost_is_found_by_its_token(real: RealProject) -> None:
+    plan = real.plan("n", size=len(HOSTILE))
+    save_plan(real.root, plan)
+    real.tools().reservations.reserve(plan.jobs)
+    real.journal.append([JournalEntry("n-0", plan.id, Step.SENDING, 1.0)])
+    job = plan.jobs[0]
+    sent = await real.scheduler.submit(JobSpec("n-0", job.name, job.script, real.root, ""))
+    assert isinstance(sent, Accepted)
+
+    await real.settle()
+    await real.wait()
+    await real.settle()
+
+    assert real.runs() == dict.fromkeys(HOSTILE, 1)
+    assert real.state.completed["one"].bit_count() == len(HOSTILE)
+    assert real.steps(plan) == ["ended"]
+
+
+async def test_a_requeued_job_runs_again_and_another_with_its_token_does_not(
+    real: RealProject, slurm: SlurmCluster
+) -> None:
+    real.with_command("echo x >> runs; while [ ! -e go ]; do sleep 0.05; done # {directories}")
+    plan = real.plan("n", size=len(HOSTILE))
+    await real.submit(plan)
+    job_id = next(iter(real.state.submitted["one"].values())).job_id
+    runs = real.root / "runs"
+    wait_until(runs.exists, "the first run")
+
+    # The same token again, as after a lost answer: it ends at once.
+    job = plan.jobs[0]
+    spec = JobSpec("n-0", job.name, job.script, real.root, "")
+    other = await real.scheduler.submit(spec)
+    assert isinstance(other, Accepted)
+    slurm.wait_for(other.job_id, "COMPLETED")
+    assert runs.read_text() == "x\n"
+
+    slurm.run(f"scontrol requeue {job_id}")
+    slurm.run(f"scontrol update jobid={job_id} starttime=now", check=False)
+    wait_until(lambda: slurm.state(job_id) in ("PENDING", "RUNNING"), "the job to be back")
+    await real.settle()
+    assert real.state.submitted["one"][0].job_id == job_id
+    slurm.run(f"scancel {job_id}")
+    await real.wait()
