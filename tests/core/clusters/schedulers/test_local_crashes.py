@@ -144,6 +144,22 @@ def test_a_supervisor_killed_at_any_step_runs_every_job_exactly_once(rig: LocalR
     assert sorted(runs) == sorted(f"{n}-{i}" for n in range(1, count + 1) for i in (1, 2))
 
 
+def test_of_many_keepers_of_one_job_only_one_runs_it(rig: LocalRig) -> None:
+    number = rig.queue.commit(rig.spec("echo run >> runs"), 10, 1)
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from rowtui.core.clusters.schedulers.local_keeper import keep_job\n"
+        "from rowtui.core.clusters.schedulers.local_queue import LocalQueue\n"
+        "queue = LocalQueue(Path(sys.argv[1]))\n"
+        "keep_job(queue, queue.read_job(int(sys.argv[2])), ())\n"
+    )
+    command = [sys.executable, "-c", program, str(rig.folder), str(number)]
+    keepers = [subprocess.Popen(command) for _ in range(5)]
+    assert [keeper.wait() for keeper in keepers] == [0] * 5
+    assert (rig.work / "runs").read_text() == "run\n"
+
+
 async def test_jobs_go_on_without_their_supervisor_and_the_next_one_takes_them_over(
     rig: LocalRig,
 ) -> None:
