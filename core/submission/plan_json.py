@@ -2,7 +2,7 @@
 
 Takes and gives `Plan`; the id is the SHA-256 of the canonical JSON of everything else, so that a
 plan that was changed on disk is noticed. ASCII only: bytes of names that are not UTF-8 are lone
-surrogates, which only escapes can carry.
+surrogates, which only escapes can carry. The fixed part that all scripts share is written once.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from rowtui.core.errors import RowtuiError
 from rowtui.core.files import read_bounded, replace_file
 from rowtui.core.submission.model import Destination, Plan, PlannedJob
+from rowtui.core.submission.shell import PRELUDE
 from rowtui.core.text import Cost, visible
 
 VERSION = 1
@@ -97,6 +98,7 @@ def _fields(plan: Plan) -> dict[str, Any]:
         "cluster": plan.cluster,
         "scheduler": plan.scheduler,
         "jobs": [_job_fields(job) for job in plan.jobs],
+        "shared": PRELUDE if any(PRELUDE in job.script for job in plan.jobs) else "",
         "cost": _cost_fields(plan.cost),
         "warnings": plan.warnings,
         "skipped": plan.skipped,
@@ -118,7 +120,7 @@ def _job_fields(job: PlannedJob) -> dict[str, Any]:
             "cluster": job.destination.cluster,
             "partition": job.destination.partition,
         },
-        "script": job.script,
+        "script": job.script.split(PRELUDE, 1),  # two parts with `shared` between them, or all
         "log_path": job.log_path,
         "processes": job.processes,
         "cpus": job.cpus,
@@ -140,14 +142,14 @@ def _plan(fields: Mapping[str, Any]) -> Plan:
         user=_text(fields["user"]),
         cluster=_text(fields["cluster"]),
         scheduler=_text(fields["scheduler"]),
-        jobs=tuple(map(_job, fields["jobs"])),
+        jobs=tuple(_job(job, _text(fields["shared"])) for job in fields["jobs"]),
         cost=_cost(fields["cost"]),
         warnings=_texts(fields["warnings"]),
         skipped=_texts(fields["skipped"]),
     )
 
 
-def _job(fields: Mapping[str, Any]) -> PlannedJob:
+def _job(fields: Mapping[str, Any], shared: str) -> PlannedJob:
     destination = fields["destination"]
     memory = fields["memory_mb"]
     return PlannedJob(
@@ -157,7 +159,7 @@ def _job(fields: Mapping[str, Any]) -> PlannedJob:
         action_index=_number(fields["action_index"]),
         directories=_texts(fields["directories"]),
         destination=Destination(_text(destination["cluster"]), _text(destination["partition"])),
-        script=_text(fields["script"]),
+        script=shared.join(_texts(fields["script"])),
         log_path=_text(fields["log_path"]),
         processes=_number(fields["processes"]),
         cpus=_number(fields["cpus"]),

@@ -23,6 +23,7 @@ from rowtui.core.submission.plan_json import (
     plan_to_json,
     save_plan,
 )
+from rowtui.core.submission.shell import PRELUDE
 from rowtui.core.text import Cost
 from rowtui.core.workflow.model import (
     Action,
@@ -221,6 +222,14 @@ def test_a_changed_plan_is_refused(old: str, new: str, message: str) -> None:
         plan_from_json(text.replace(old, new))
 
 
+def test_the_part_that_all_scripts_share_is_saved_once() -> None:
+    made = plan(requests(action(), *[1] * 10))
+
+    assert all(PRELUDE in job.script for job in made.jobs)
+    assert plan_to_json(made).count("rowtui_begin()") == 1
+    assert plan_from_json(plan_to_json(made)) == made
+
+
 @pytest.mark.parametrize("identity", ["../../x", "", "0" * 64])
 def test_a_plan_that_is_not_there_is_an_error(tmp_path: Path, identity: str) -> None:
     with pytest.raises(RowtuiError):
@@ -238,7 +247,7 @@ JOB = st.builds(
     action_index=NUMBER,
     directories=st.lists(NAME, max_size=3).map(tuple),
     destination=st.builds(Destination, NAME, NAME),
-    script=NAME,
+    script=st.lists(NAME | st.just(PRELUDE), max_size=4).map("".join),
     log_path=NAME,
     processes=NUMBER,
     cpus=NUMBER,
