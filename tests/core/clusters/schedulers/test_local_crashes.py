@@ -145,7 +145,7 @@ def test_a_supervisor_killed_at_any_step_runs_every_job_exactly_once(rig: LocalR
 
 
 def test_of_many_keepers_of_one_job_only_one_runs_it(rig: LocalRig) -> None:
-    number = rig.queue.commit(rig.spec("echo run >> runs"), 10, 1)
+    number = rig.queue.commit(rig.spec("sleep 0.5; echo run >> runs"), 10, 1)
     program = (
         "import sys\n"
         "from pathlib import Path\n"
@@ -158,6 +158,9 @@ def test_of_many_keepers_of_one_job_only_one_runs_it(rig: LocalRig) -> None:
     keepers = [subprocess.Popen(command) for _ in range(5)]
     assert [keeper.wait() for keeper in keepers] == [0] * 5
     assert (rig.work / "runs").read_text() == "run\n"
+    end = rig.queue.read_end(number)
+    assert end is not None
+    assert end.state is JobState.COMPLETED
 
 
 async def test_jobs_go_on_without_their_supervisor_and_the_next_one_takes_them_over(
