@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A column's header and how its cells look."""
+    """A column's header and how its cells look. `right_header`: as its cells, where they are."""
 
     header: str
     right: bool = False
     style: str = ""
+    right_header: bool = True
 
 
 class Cell(NamedTuple):
@@ -53,14 +54,16 @@ def table_lines(
     lines = []
     if header:
         titles = [(column.header, "underline") for column in columns]
-        lines.append(_line(titles, columns, widths, out))
-    lines += ["" if cells is None else _line(cells, columns, widths, out) for cells in shown]
+        right = [column.right and column.right_header for column in columns]
+        lines.append(_line(titles, right, widths, out))
+    right = [column.right for column in columns]
+    lines += ["" if cells is None else _line(cells, right, widths, out) for cells in shown]
     return lines
 
 
 def _line(
     cells: Sequence[tuple[str, str]],
-    columns: Sequence[Column],
+    right: Sequence[bool],
     widths: Sequence[int],
     out: Output,
 ) -> str:
@@ -68,9 +71,9 @@ def _line(
     for index, (text, style) in enumerate(cells):
         padding = " " * (widths[index] - display_width(text))
         painted = out.style(text, style) if style else text
-        if columns[index].right:
+        if right[index]:
             parts.append(padding + painted)
-        elif index == len(columns) - 1:
+        elif index == len(right) - 1:
             parts.append(painted)
         else:
             parts.append(painted + padding)

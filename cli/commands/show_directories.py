@@ -59,9 +59,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     elements = [
         project.groups(action, statuses, among) for action in project.workflow.named(args.action)
     ]
-    more = False
+    whole = [len(groups) for groups in elements]
     if args.n_groups is not None:
-        more = len(elements[-1]) > args.n_groups
         elements = [groups[: args.n_groups] for groups in elements]
     if args.json:
         _print_json(args, project, elements, out)
@@ -76,9 +75,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
             for position in group.indices
         )
     else:
-        _print_table(args, project, elements, statuses, out)
-        if more and not args.no_separate_groups:
-            out.print()  # Row ends a shortened list with the line between groups
+        with_jobs = bool({Status.COMPLETED, Status.SUBMITTED} & set(statuses))
+        out.lines(_table(args, project, list(zip(elements, whole, strict=True)), with_jobs, out))
     return 0
 
 
@@ -95,7 +93,7 @@ def _print_names(args: argparse.Namespace, project: Project, out: Output) -> int
     names: Any = (
         directories.names()
         if among is None
-        else (directories.name(position) for position in sorted(set(among)))
+        else (directories.name(position) for position in sorted(among))
     )
     if args.json:
         import json
@@ -107,27 +105,30 @@ def _print_names(args: argparse.Namespace, project: Project, out: Output) -> int
     return 0
 
 
-def _print_table(
+def _table(
     args: argparse.Namespace,
     project: Project,
-    elements: list[tuple[Group, ...]],
-    statuses: list[Status],
+    elements: list[tuple[tuple[Group, ...], int]],
+    with_jobs: bool,
     out: Output,
-) -> None:
-    with_jobs = bool({Status.COMPLETED, Status.SUBMITTED} & set(statuses))
+) -> list[str]:
+    """The table of each element's groups and of how many it has, also those not to be shown."""
     columns = [Column("Directory", style="bold"), Column("Status")]
     if with_jobs:
         columns.append(Column("Job ID"))
-    columns += [Column(pointer, right=True) for pointer in args.value]
+    columns += [Column(pointer, right=True, right_header=False) for pointer in args.value]
     rows: list[Row] = []
-    for number, groups in enumerate(elements):
-        if number and rows and not args.no_separate_groups and rows[-1] is not None:
-            rows.append(None)
+    # An empty line after each group but an element's last, and after each element: as in Row
+    # also behind the last group of a list that -n shortened. None ends the table.
+    for groups, count in elements:
         for index, group in enumerate(groups):
-            if index and not args.no_separate_groups:
-                rows.append(None)
             rows.extend(_rows(args.value, project, group, with_jobs=with_jobs))
-    out.lines(table_lines(columns, rows, out, header=not args.no_header))
+            if index < count - 1 and not args.no_separate_groups:
+                rows.append(None)
+        rows.append(None)
+    if rows[-1] is None:
+        rows.pop()
+    return table_lines(columns, rows, out, header=not args.no_header)
 
 
 def _rows(pointers: list[str], project: Project, group: Group, *, with_jobs: bool) -> Iterator[Row]:

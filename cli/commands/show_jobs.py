@@ -32,7 +32,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
     elif args.short:
         out.lines(str(job_id) for job_id, _, _ in rows)
     else:
-        columns = [Column("ID"), Column("Action", style="bold"), Column("Directories", right=True)]
+        columns = [
+            Column("ID", right=True, right_header=False, style="bold"),
+            Column("Action"),
+            Column("Directories", right=True, right_header=False),
+        ]
         cells = [[str(job_id), action, count(number)] for job_id, action, number in rows]
         out.lines(table_lines(columns, cells, out, header=not args.no_header))
     return 0

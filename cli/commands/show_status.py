@@ -54,7 +54,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.lines(lines)
         if _is_plain(args, counted):
             keep_for_next_time(project, shown, out)
-    return 0
+    return 1 if any(row.problem for row, _ in counted) else 0
 
 
 def _is_plain(args: argparse.Namespace, rows: Sequence[tuple[ActionStatus, object]]) -> bool:
@@ -69,7 +69,6 @@ def keep_for_next_time(
     """Let the next `rowtui show status` print the same at once, if nothing changes."""
     from rowtui.cli.output import Output
     from rowtui.cli.quick import COLOURED, PLAIN
-    from rowtui.core.project.summary import write_summary
 
     if out.said:
         return
@@ -77,7 +76,7 @@ def keep_for_next_time(
     for which, color in ((PLAIN, "never"), (COLOURED, "always")):
         lines = status_lines(rows, Output(color=color), header=True)
         texts[which] = "".join(f"{line}\n" for line in lines)
-    write_summary(project, texts)
+    project.keep_texts(texts)
 
 
 def status_lines(

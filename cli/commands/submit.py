@@ -114,7 +114,8 @@ def _say_answer(project: Project, step: SubmitProgress, out: Output) -> None:
     if step.message.startswith("skipped"):
         out.warn(step.message)
     elif project.cluster.scheduler != "bash":
-        out.print(f"Row submitted {step.message.removeprefix('submitted ')}.")
+        message = step.message.removeprefix("submitted ")
+        out.print(f"Row submitted {message.replace(f'{project.cluster.name}/', '', 1)}.")
 
 
 def _line(number: int, total: int, job: PlannedJob, seconds: float) -> str:
