@@ -13,24 +13,21 @@ import contextlib
 import os
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from rowtui.core.files import sync_folder, temporary_sibling, write_synced
-from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import DirectorySet, Submitted
-from rowtui.core.state.names import NameTable, flags
 from rowtui.core.state.postcard import (
     PostcardError,
     decode_completed,
     decode_submitted,
     encode_completed_blocks,
-    encode_names,
     encode_submitted,
 )
+from rowtui.core.state.row_bytes import completed_blocks, directories_json
 from rowtui.core.state.stored import (
     Identity,
     JobKey,
@@ -305,11 +302,13 @@ def write_row_files(root: Path, stored: Stored, what: Due) -> Written:
         row = replace(row, submitted_identity=identity, submitted=jobs)
     if what.completed:
         completed = exported_completed(stored)
-        data = encode_completed_blocks(_blocks(directories.table, completed))
+        data = encode_completed_blocks(completed_blocks(directories.table, completed))
         identity = _replace(paths.completed, data + trailer)
         row = replace(row, completed_identity=identity, completed=completed)
     if what.directories:
-        identity = _replace(paths.directories, directories_json(stored))
+        identity = _replace(
+            paths.directories, directories_json(directories, stored.workspace_mtime_ns)
+        )
         row = replace(row, directories_identity=identity, directories=_version(stored))
     return Written(row, directories.file)
 
@@ -334,28 +333,6 @@ def with_written(stored: Stored, written: Written, what: Due) -> Stored:
     return replace(stored, row=row)
 
 
-def directories_json(stored: Stored) -> bytes:
-    """Row's directories.json.
-
-    Bad directories are left out, and the time is then one that never matches: Row looks for new
-    directories, and says itself what is wrong with these. Source: Row A3.2.
-    """
-    directories: StoredDirectories = stored.directories
-    bad, nameless = directories.bad_set, directories.nameless_set
-    seconds, nanoseconds = divmod(stored.workspace_mtime_ns, 1_000_000_000)
-    if bad:
-        seconds = nanoseconds = 0
-    left_out = flags(bad | nameless, len(directories))
-    parts = []
-    for at, (name, raw) in enumerate(
-        zip(directories.table.all(), directories.raw_values(), strict=True)
-    ):
-        if not left_out[at]:
-            parts.append(encode_basestring(name.decode()).encode() + b":" + (raw or b"null"))
-    head = f'{{"modified_time":[{seconds},{nanoseconds}],"values":{{'.encode()
-    return head + b",".join(parts) + b"}}"
-
-
 def clean_row_files(root: Path, *, directories: bool, submitted: bool, completed: bool) -> None:
     """Delete these of Row's files, as `row clean` does. Raises: OSError."""
     paths = Paths.of(root)
@@ -363,41 +340,6 @@ def clean_row_files(root: Path, *, directories: bool, submitted: bool, completed
         if chosen:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
-
-
-def _blocks(table: NameTable, records: Mapping[str, DirectorySet]) -> dict[str, tuple[int, bytes]]:
-    """Each action's names, encoded in order."""
-    total = sum(members.bit_count() for members in records.values())
-    if total >= NUMPY_FROM and 0 < table.width < 0x80:
-        return _blocks_at_once(table, records)
-    from itertools import compress
-
-    names = table.all() if total else []
-    blocks = {}
-    for action, members in records.items():
-        chosen: Iterable[bytes] = compress(names, flags(members, len(table)))
-        blocks[action] = (members.bit_count(), encode_names(chosen))
-    return blocks
-
-
-NUMPY_FROM = 50_000
-
-
-def _blocks_at_once(
-    table: NameTable, records: Mapping[str, DirectorySet]
-) -> dict[str, tuple[int, bytes]]:
-    """Like `_blocks` for names of one length, through numpy."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    import numpy as np
-
-    rows = np.empty((len(table), table.width + 1), dtype=np.uint8)
-    rows[:, 0] = table.width
-    rows[:, 1:] = np.frombuffer(table.blob, dtype=np.uint8).reshape(len(table), table.width)
-    blocks = {}
-    for action, members in records.items():
-        chosen = np.frombuffer(flags(members, len(table)), dtype=np.bool_)
-        blocks[action] = (members.bit_count(), rows[chosen].tobytes())
-    return blocks
 
 
 def _replace(path: Path, data: bytes) -> Identity:

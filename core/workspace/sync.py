@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.state.container import CorruptCacheError
 from rowtui.core.state.directories import Stamp
 from rowtui.core.state.export import export_row_files
 from rowtui.core.state.merge import merge_directories
-from rowtui.core.state.model import DirectorySet, State
+from rowtui.core.state.model import State
 from rowtui.core.state.records import (
     moved,
     to_positions,
@@ -34,6 +34,7 @@ from rowtui.core.state.store import NotSavedError, Store
 from rowtui.core.state.stored import Identity, Stored
 from rowtui.core.text import plural, visible
 from rowtui.core.workflow.model import Workflow
+from rowtui.core.workspace.gather import Gathered, Wanted, append_changed, workflow_pointers
 from rowtui.core.workspace.list import Listing, list_workspace, workspace_mtime_ns
 from rowtui.core.workspace.read import NO_STAMP, Reading, read_directories, stat_values
 from rowtui.core.workspace.workers import Workers
@@ -145,36 +146,6 @@ def _is_behind(stored: Stored, waiting: Iterable[str]) -> bool:
     return any(due(stored)) or any(file in stored.consumed for file in waiting)
 
 
-def workflow_pointers(workflow: Workflow) -> tuple[str, ...]:
-    """The JSON pointers that including and sorting need, sorted: their columns are stored."""
-    found: set[str] = set()
-    for action in workflow.actions:
-        found.update(action.group.sort_by)
-        for selector in action.group.include:
-            found.update(condition.pointer for condition in selector.conditions)
-    return tuple(sorted(found))
-
-
-class _Job(NamedTuple):
-    """Something to read: names, and what to look for in them."""
-
-    names: list[bytes]
-    value_file: str | None
-    actions: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class _Found:
-    """Several readings one behind the other, as the merge of directories wants them."""
-
-    names: list[bytes] = field(default_factory=list)
-    raw: list[bytes | None] = field(default_factory=list)
-    stamps: list[Stamp] = field(default_factory=list)
-    bad: dict[int, str] = field(default_factory=dict)
-    vanished: list[int] = field(default_factory=list)
-    completed: dict[str, DirectorySet] = field(default_factory=dict)
-
-
 class _Run:
     """One synchronisation. Readings are kept while a lost race makes it start again."""
 
@@ -198,7 +169,7 @@ class _Run:
         self.uncompleted = 0
         self.damaged = False  # one of Row's files
         self._listing: Listing | None = None
-        self._readings: list[tuple[_Job, Reading]] = []
+        self._readings: list[tuple[Wanted, Reading]] = []
         self._unreadable: tuple[tuple[str, str], ...] = ()
         self._products: dict[str, tuple[str, ...]] = {}
         for action in workflow.actions:  # elements of one name have the same products
@@ -328,25 +299,25 @@ class _Run:
             vanished = [name for name in old if name not in listed]
         every_action = tuple(self._products)
         whole = added + (there if everything else [])
-        jobs = [_Job(whole, value_file, every_action)]
+        reads = [Wanted(whole, value_file, every_action)]
         values = (
             [] if everything else there if other_values else self._edited(stored, there, listing)
         )
-        jobs.append(_Job(values, value_file, ()))
+        reads.append(Wanted(values, value_file, ()))
         changed = () if everything else tuple(a for a in renewed if a in known_actions)
         unseen = () if everything else tuple(a for a in renewed if a not in known_actions)
-        rescans = [(_Job(there, None, changed), True), (_Job(there, None, unseen), False)]
-        found = _Found()
+        rescans = [(Wanted(there, None, changed), True), (Wanted(there, None, unseen), False)]
+        found = Gathered()
         scans: list[tuple[list[bytes], Reading, bool]] = []
-        for job in jobs:
-            if job.names:
-                reading = self._read(job)
-                _append_changed(found, job, reading, stored)
-                if job.actions:
-                    scans.append((job.names, reading, self.full))
-        for job, replacing in rescans:
-            if job.names and job.actions:
-                scans.append((job.names, self._read(job), replacing))
+        for wanted in reads:
+            if wanted.names:
+                reading = self._read(wanted)
+                append_changed(found, wanted, reading, stored)
+                if wanted.actions:
+                    scans.append((wanted.names, reading, self.full))
+        for wanted, replacing in rescans:
+            if wanted.names and wanted.actions:
+                scans.append((wanted.names, self._read(wanted), replacing))
         pointers = workflow_pointers(self.workflow)
         stale = not set(pointers) <= set(stored.directories.pointers)
         if found.names or vanished or found.vanished or stale or not stored.directories.file:
@@ -405,9 +376,9 @@ class _Run:
             if at is not None and directories.stamp(at) != (stamp or NO_STAMP)
         ]
 
-    def _read(self, job: _Job) -> Reading:
+    def _read(self, wanted: Wanted) -> Reading:
         for known, reading in self._readings:
-            if known == job:
+            if known == wanted:
                 return reading
         arguments: dict[str, Any] = {}
         if self.disk.workers:
@@ -416,38 +387,10 @@ class _Run:
             arguments["progress"] = self.disk.progress
         reading = self.disk.read(
             self.workflow.workspace,
-            job.names,
-            value_file=job.value_file,
-            products={action: self._products[action] for action in job.actions},
+            wanted.names,
+            value_file=wanted.value_file,
+            products={action: self._products[action] for action in wanted.actions},
             **arguments,
         )
-        self._readings.append((job, reading))
+        self._readings.append((wanted, reading))
         return reading
-
-
-def _append_changed(found: _Found, job: _Job, reading: Reading, stored: Stored) -> None:
-    """Add to `found` what is new or not as it is stored; the rest needs no rewriting."""
-    directories = stored.directories
-    names = job.names
-    where = directories.table.positions(names) if len(directories) else [None] * len(names)
-    comparable = stored.value_file == job.value_file
-    bad = dict(directories.bad)
-    vanished = set(reading.vanished)
-    for at, (name, old) in enumerate(zip(names, where, strict=True)):
-        reason = reading.bad.get(at)
-        if (
-            old is not None
-            and at not in vanished
-            and comparable
-            and directories.stamp(old) == reading.stamps[at]
-            and bad.get(old) == reason
-            and directories.raw_value(old) == reading.raw[at]
-        ):
-            continue
-        if at in vanished:
-            found.vanished.append(len(found.names))
-        if reason is not None:
-            found.bad[len(found.names)] = reason
-        found.names.append(name)
-        found.raw.append(reading.raw[at])
-        found.stamps.append(reading.stamps[at])

@@ -18,12 +18,10 @@ from rowtui.core.state.postcard import (
     encode_completed,
     encode_submitted,
 )
+from rowtui.core.state.row_bytes import blocks_at_once, completed_blocks, directories_json
 from rowtui.core.state.row_files import (
     EXPORT_BELOW,
     Due,
-    _blocks,
-    _blocks_at_once,
-    directories_json,
     due,
     import_row_files,
     write_row_files,
@@ -286,7 +284,10 @@ def test_names_that_are_not_utf8_stay_ours_whatever_row_does(tmp_path: Path) -> 
 
 def test_bad_directories_make_row_look_again(tmp_path: Path) -> None:
     stored = begun(tmp_path, {b"a": 1, b"b": ValueError("it is empty"), b'q"\n': 2})
-    assert directories_json(stored) == b'{"modified_time":[0,0],"values":{"a":1,"q\\"\\n":2}}'
+    assert (
+        directories_json(stored.directories, stored.workspace_mtime_ns)
+        == b'{"modified_time":[0,0],"values":{"a":1,"q\\"\\n":2}}'
+    )
 
 
 def test_a_damaged_file_of_rows_is_set_aside_and_written_anew(tmp_path: Path) -> None:
@@ -329,4 +330,4 @@ def test_a_large_project_that_row_never_opened_keeps_no_copies_for_row(tmp_path:
 def test_names_are_encoded_alike_with_and_without_numpy(chosen: list[set[int]]) -> None:
     table = NameTable.of([b"%08x" % at for at in range(300)])
     records = {f"a{at}": bit_set(members) for at, members in enumerate(chosen)}
-    assert _blocks(table, records) == _blocks_at_once(table, records)
+    assert completed_blocks(table, records) == blocks_at_once(table, records)

@@ -1,0 +1,70 @@
+"""The bytes of Row's larger files, from columns.
+
+Takes names, values and sets of positions; gives directories.json, and the parts of
+completed.postcard. Source: Row A3.2.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from itertools import compress
+from json.encoder import encode_basestring
+
+from rowtui.core.state.directories import StoredDirectories
+from rowtui.core.state.model import DirectorySet
+from rowtui.core.state.names import NUMPY_FROM, NameTable, flags
+from rowtui.core.state.postcard import encode_names
+
+
+def directories_json(directories: StoredDirectories, workspace_mtime_ns: int) -> bytes:
+    """Row's directories.json.
+
+    Bad directories are left out, and the time is then one that never matches: Row looks for new
+    directories, and says itself what is wrong with these. Source: Row A3.2.
+    """
+    bad, nameless = directories.bad_set, directories.nameless_set
+    seconds, nanoseconds = divmod(workspace_mtime_ns, 1_000_000_000)
+    if bad:
+        seconds = nanoseconds = 0
+    left_out = flags(bad | nameless, len(directories))
+    parts = []
+    for at, (name, raw) in enumerate(
+        zip(directories.table.all(), directories.raw_values(), strict=True)
+    ):
+        if not left_out[at]:
+            parts.append(encode_basestring(name.decode()).encode() + b":" + (raw or b"null"))
+    head = f'{{"modified_time":[{seconds},{nanoseconds}],"values":{{'.encode()
+    return head + b",".join(parts) + b"}}"
+
+
+def completed_blocks(
+    table: NameTable, records: Mapping[str, DirectorySet]
+) -> dict[str, tuple[int, bytes]]:
+    """Each action's names, encoded in order."""
+    total = sum(members.bit_count() for members in records.values())
+    if total >= NUMPY_FROM and 0 < table.width < 0x80:
+        return blocks_at_once(table, records)
+    names = table.all() if total else []
+    blocks = {}
+    for action, members in records.items():
+        chosen: Iterable[bytes] = compress(names, flags(members, len(table)))
+        blocks[action] = (members.bit_count(), encode_names(chosen))
+    return blocks
+
+
+def blocks_at_once(
+    table: NameTable, records: Mapping[str, DirectorySet]
+) -> dict[str, tuple[int, bytes]]:
+    """Like `completed_blocks` for names of one length, through numpy."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    import numpy as np
+
+    rows = np.empty((len(table), table.width + 1), dtype=np.uint8)
+    rows[:, 0] = table.width
+    rows[:, 1:] = np.frombuffer(table.blob, dtype=np.uint8).reshape(len(table), table.width)
+    blocks = {}
+    for action, members in records.items():
+        chosen = np.frombuffer(flags(members, len(table)), dtype=np.bool_)
+        blocks[action] = (members.bit_count(), rows[chosen].tobytes())
+    return blocks
