@@ -8,7 +8,7 @@ runs: a thousand new directories among a million cost no reading of the million.
 from __future__ import annotations
 
 import json
-import secrets
+import os
 import sys
 from array import array
 from collections.abc import Collection, Mapping, Sequence
@@ -315,4 +315,4 @@ def _packed_reasons(reasons: Mapping[int, str]) -> bytes:
 
 def _file(kind: str, generation: int) -> str:
     ending = "rtc" if kind == "dirs" else "bin"
-    return f"{kind}.{generation}-{secrets.token_hex(6)}.{ending}"
+    return f"{kind}.{generation}-{os.urandom(6).hex()}.{ending}"

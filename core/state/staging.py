@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -154,6 +153,8 @@ def _nonempty(records: Mapping[str, list[bytes]]) -> dict[str, list[bytes]]:
 
 
 def _publish(root: Path, ending: str, data: bytes) -> Path:
+    import uuid
+
     folder = staging_folder(root)
     folder.mkdir(parents=True, exist_ok=True)
     name = uuid.uuid4().hex

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import re
-import secrets
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -119,7 +117,7 @@ class Store:
 
     def begin(self) -> Stored:
         """Records of nothing, for a project that has none; not saved yet."""
-        return Stored(State(0, empty_directories(), {}), secrets.token_hex(8), reread=True)
+        return Stored(State(0, empty_directories(), {}), os.urandom(8).hex(), reread=True)
 
     def publish(self, view: View, after: Stored) -> Stored | None:
         """Make `after`, which was made from `view`, current; None if somebody was faster.
@@ -157,6 +155,8 @@ class Store:
             return None
 
     def _orders_path(self, directories: StoredDirectories, key: str) -> Path:
+        import hashlib
+
         digest = hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()[:32]
         ours = directories.file.removeprefix("dirs.").removesuffix(".rtc")
         return self.folder / f"orders.{ours}.{digest}.bin"
