@@ -22,10 +22,10 @@ def quick_answer(arguments: list[str]) -> int | None:
         return None
     if any(name in os.environ for name in SETTINGS):
         return None
-    from rowtui.core.project.summary import read_summary
+    from rowtui.core.project.summary import read_text
 
     coloured = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    text = read_summary(os.getcwd(), COLOURED if coloured else PLAIN)
+    text = read_text(os.getcwd(), COLOURED if coloured else PLAIN)
     if text is None:
         return None
     sys.stdout.write(text)

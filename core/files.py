@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from rowtui.core.errors import RowtuiError
 
 def temporary_sibling(path: Path) -> Path:
     """A new hidden name beside `path`, on the same file system, that ends in `.tmp`."""
-    return path.parent / f".{path.name}.{secrets.token_hex(8)}.tmp"
+    return path.parent / f".{path.name}.{os.urandom(8).hex()}.tmp"
 
 
 def write_synced(path: Path, data: bytes) -> None:

@@ -17,12 +17,16 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.grouping.model import ActionStatus, Group, JobRequest, Status, StatusTable
 from rowtui.core.grouping.status import action_status, chosen_from, status_table, with_status
-from rowtui.core.project.workflows import compiled_workflow, current_workflow
+from rowtui.core.project.summary import (
+    has_open_journals,
+    unchanged_generation,
+    write_summary,
+)
+from rowtui.core.project.workflows import current_workflow
 from rowtui.core.state.model import State
 from rowtui.core.state.store import Store
 from rowtui.core.state.stored import Identity, identity_of
 from rowtui.core.workflow.find import find_project
-from rowtui.core.workflow.load import load_workflow
 from rowtui.core.workflow.model import Action, Workflow
 
 if TYPE_CHECKING:
@@ -115,6 +119,8 @@ class Project:
 
     def reload_workflow_if_changed(self) -> None:
         """Read workflow.toml again. Raises: WorkflowError; the workflow then stays as it was."""
+        from rowtui.core.workflow.load import load_workflow
+
         identity = identity_of(self.workflow.path)
         if identity != self._workflow_identity:
             self.workflow = load_workflow(self.root)
@@ -135,6 +141,9 @@ class Project:
         `check_values`: look for edited value files everywhere. `export`: bring Row's own files up
         to date as well. Raises: RowtuiError, OSError.
         """
+        if not (full or check_values) and self._use_unchanged():
+            return
+        from rowtui.core.project.workflows import compiled_workflow
         from rowtui.core.workspace.sync import synchronise
 
         synced = synchronise(
@@ -149,6 +158,30 @@ class Project:
         for notice in synced.notices:
             self.notice(notice)
         self.use(synced.state)
+        if export and synced.saved and not synced.notices:
+            write_summary(self.root, self.workflow.workspace, synced.stored)
+
+    def _use_unchanged(self) -> bool:
+        """Take the records as they are if nothing on disk has changed since they were made."""
+        generation = unchanged_generation(str(self.root))
+        if generation is None:
+            return False
+        stored = self.store.load().stored
+        if stored is None or stored.state.generation != generation:
+            return False
+        self.use(stored.state)
+        return True
+
+    def keep_texts(self, texts: dict[str, str]) -> None:
+        """Keep the text of the status table for as long as nothing changes.
+
+        Not while jobs are submitted, which end without a sign, nor with a file's problems to say.
+        """
+        stored = self.store.load().stored
+        if stored is None or stored.state.generation != self.state.generation:
+            return
+        if not (self.workflow.problems or any(self.state.submitted.values())):
+            write_summary(self.root, self.workflow.workspace, stored, texts)
 
     def disk(self, progress: Progress | None) -> Disk:
         """How the workspace is looked at: with as many requests at once as were allowed."""
@@ -355,13 +388,7 @@ class Project:
 
     def has_jobs_to_ask_for(self) -> bool:
         """Whether a scheduler may know something new, or a submission was cut off."""
-        if any(self.state.submitted.values()):
-            return True
-        try:
-            journals = os.listdir(self.store.folder / "journal")
-        except OSError:
-            return False
-        return any(name.endswith(".jsonl") for name in journals)
+        return any(self.state.submitted.values()) or has_open_journals(str(self.root))
 
     def submitted_clusters(self) -> set[str]:
         """The clusters that have jobs of this project, as far as is known."""

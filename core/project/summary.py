@@ -1,9 +1,10 @@
-"""The status table as it was last printed, valid as long as nothing changed since.
+"""Whether nothing has changed since the last synchronisation, and the status table of then.
 
-`rowtui show status` is typed all day, mostly to see the same again. After a table was computed its
-text is kept in `.row/rowtui/summary.json` with the identity of everything that it was made from;
-while all of that is as it was, printing costs a few stats at any number of directories. Only the
-standard library's lightest modules are imported here. Source: docs/architecture.md, cheap starts.
+`rowtui show status` is typed all day, mostly to see the same again. After a synchronisation the
+identity of everything that it depended on is kept in `.row/rowtui/summary.json`, with the text of
+the status table once that was printed. While all of it is as it was, a command needs a few stats
+at any number of directories. Only the standard library's lightest modules are imported here.
+Source: docs/architecture.md, cheap starts.
 """
 
 from __future__ import annotations
@@ -13,30 +14,49 @@ import os
 
 TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without importing typing
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Any
 
-    from rowtui.core.project.project import Project
+    from rowtui.core.state.stored import Stored
 
-VERSION = 1
+VERSION = 2
+FILE = "summary.json"
 # Value files are looked at one by one for as many directories as `synchronise` does it for.
 MOST_STAMPS = 1_000
 
 
-def read_summary(start: str, which: str) -> str | None:
+def read_text(start: str, which: str) -> str | None:
     """The text kept under `which` for the project of folder `start`, or None if it may be stale.
 
     Never raises for anything on disk: what cannot be read is not valid.
     """
+    root = _find_root(start)
+    summary = None if root is None else _current(root)
+    if summary is None or root is None or has_open_journals(root):
+        return None
+    text = summary["texts"].get(which)
+    return text if isinstance(text, str) else None
+
+
+def unchanged_generation(root: str) -> int | None:
+    """The generation of the records if everything is as it was after it was made; else None."""
+    summary = _current(root)
+    return None if summary is None else int(summary["generation"])
+
+
+def has_open_journals(root: str) -> bool:
+    """Whether there are jobs that have not ended, or a submission was cut off."""
+    journals = _entries(os.path.join(root, ".row", "rowtui", "journal"))
+    return any(name.endswith(".jsonl") for name in journals)
+
+
+def _current(root: str) -> dict[str, Any] | None:
+    own = os.path.join(root, ".row", "rowtui")
     try:
-        root = _find_root(start)
-        if root is None:
-            return None
-        own = os.path.join(root, ".row", "rowtui")
-        with open(os.path.join(own, "summary.json"), "rb") as file:
-            summary = json.load(file)
+        with open(os.path.join(own, FILE), "rb") as file:
+            summary: dict[str, Any] = json.load(file)
         if summary["version"] == VERSION and _still_holds(root, own, summary):
-            text: str | None = summary["texts"].get(which)
-            return text
+            return summary
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass
     return None
@@ -56,8 +76,6 @@ def _still_holds(root: str, own: str, summary: dict[str, Any]) -> bool:
     waiting = _entries(os.path.join(root, ".row", "completed"))
     if any(name.endswith((".postcard", ".names")) for name in waiting):
         return False
-    if any(name.endswith(".jsonl") for name in _entries(os.path.join(own, "journal"))):
-        return False  # jobs that have not ended, or a submission that was cut off
     newest = f"done.{summary['generation']}.rtc"
     if newest not in (records := _entries(own)) or _has_newer(records, summary["generation"]):
         return False
@@ -99,46 +117,38 @@ def identity(path: str) -> list[int] | None:
     return [status.st_mtime_ns, status.st_size, status.st_ino]
 
 
-def write_summary(project: Project, texts: dict[str, str]) -> None:
-    """Keep the texts of a table that was just made, unless something may change it unseen.
+def write_summary(
+    root: Path, workspace: Path, stored: Stored, texts: dict[str, str] | None = None
+) -> None:
+    """Keep the circumstances of these records, and the texts of a table that was made from them.
 
-    Not kept: while jobs are submitted (the queue decides), while the listing is racy, where
-    nothing can be saved, or where messages came with the table.
+    Not kept: while the listing is racy, or when the records were not saved.
     """
-    from rowtui.core.files import replace_file
-
-    stored = project.store.load().stored
-    if stored is None or stored.racy or stored.state.generation != project.state.generation:
-        return
-    if project.workflow.problems or any(project.state.submitted.values()):
-        return
     directories = stored.directories
     count = len(directories)
-    value_file = stored.value_file
-    looked_at = (
-        () if value_file is None else range(count) if count <= MOST_STAMPS else directories.bad
-    )
-    if len(looked_at) > MOST_STAMPS:
-        looked_at = ()
-    row = project.root / ".row"
-    files = (
-        project.workflow.path,
-        row / "completed.postcard",
-        row / "submitted.postcard",
-        row / "directories.json",
-    )
+    if stored.racy or not directories.file:
+        return
+    looked_at = list(range(count) if count <= MOST_STAMPS else directories.bad)
+    if stored.value_file is None or len(looked_at) > MOST_STAMPS:
+        looked_at = []
+    row = root / ".row"
+    files = [root / "workflow.toml"]
+    files += [row / f"{name}.postcard" for name in ("completed", "submitted")]
+    files.append(row / "directories.json")
     summary = {
         "version": VERSION,
         "generation": stored.state.generation,
-        "workspace": str(project.workflow.workspace),
+        "workspace": str(workspace),
         "workspace_mtime_ns": stored.workspace_mtime_ns,
-        "value_file": value_file,
+        "value_file": stored.value_file,
         "stamps": [[directories.name(at), *directories.stamp(at)] for at in looked_at],
         "files": {str(path): identity(str(path)) for path in files},
-        "texts": texts,
+        "texts": texts or {},
     }
+    folder = row / "rowtui"
+    temporary = folder / f".{FILE}.{os.getpid()}.tmp"
     try:
-        data = json.dumps(summary, separators=(",", ":")).encode()
-        replace_file(project.store.folder / "summary.json", data)
+        temporary.write_bytes(json.dumps(summary, separators=(",", ":")).encode())
+        os.replace(temporary, folder / FILE)
     except (OSError, ValueError):
         return  # it only saves time

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rowtui.core.state.store import Store
 from rowtui.core.state.stored import identity_of
 from rowtui.core.workflow.compiled import workflow_from_json, workflow_to_json
-from rowtui.core.workflow.load import load_workflow
 from rowtui.core.workflow.model import Workflow
-from rowtui.core.workspace.sync import Compiled
+
+if TYPE_CHECKING:
+    from rowtui.core.workspace.sync import Compiled
 
 
 def current_workflow(root: Path, store: Store) -> Workflow:
@@ -28,10 +30,14 @@ def current_workflow(root: Path, store: Store) -> Workflow:
             return workflow_from_json(json.loads(stored.workflow), root)
         except (ValueError, KeyError, TypeError, IndexError):
             pass  # compiled by another version: parse it
+    from rowtui.core.workflow.load import load_workflow
+
     return load_workflow(root)
 
 
 def compiled_workflow(workflow: Workflow) -> Compiled:
     """The workflow in the form that is kept with the records."""
+    from rowtui.core.workspace.sync import Compiled
+
     data = json.dumps(workflow_to_json(workflow), separators=(",", ":")).encode()
     return Compiled(data, identity_of(workflow.path))
