@@ -69,10 +69,10 @@ def read_fence(root: Path, token: str) -> str:
         return ""
 
 
-def abandon(root: Path, token: str) -> str:
+def abandon(root: Path, token: str, *, durable: bool = True) -> str:
     """Keep a job from ever running; "" if that worked, else who runs or ran it already.
 
-    Raises: OSError; then nothing is known.
+    `durable`: also if this machine loses power right now. Raises: OSError; then nothing is known.
     """
     path = fence_path(root, token)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,8 @@ def abandon(root: Path, token: str) -> str:
     except FileExistsError:
         there = os.readlink(path)
         return "" if there == ABANDONED else there
-    sync_folder(path.parent)
+    if durable:
+        sync_folder(path.parent)
     return ""
 
 

@@ -116,7 +116,7 @@ def _exports(request: JobRequest, cluster: Cluster, workspace_path: str) -> list
 
 def _identity(token: str, scheduler: str) -> list[str]:
     job_id = _JOB_ID.get(scheduler)
-    by_hand = "$HOSTNAME:$$.$RANDOM"
+    by_hand = "$$.$RANDOM"
     who = f"${{{job_id}:-{by_hand}}}" if job_id else by_hand
     return [f"rowtui_token={quote(token)}", f"rowtui_job={quote(scheduler)}:{who}"]
 

@@ -10,13 +10,13 @@ asked stays as it is, and is said. Source: slurm_rig 6.4, steps 3 to 6.
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot, Scheduler
+from rowtui.core.clusters.schedulers.local_machine import host_name
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.ending import WITHOUT_A_WORD, Ending, ending_of, scheduler_word
 from rowtui.core.submission.fence import ABANDONED, abandon, job_id_of, read_ended, read_fence
@@ -121,6 +121,8 @@ class _Settling:
     settled: list[Settled] = field(default_factory=list)
     plan: Plan | None = None  # the plan at hand, once it was needed
     plan_id: str = ""
+    jobs: dict[str, PlannedJob] = field(default_factory=dict)
+    hosts: dict[str, str] = field(default_factory=dict)  # of jobs that are in a machine's own queue
 
     def open_plans(self) -> dict[str, dict[str, JournalEntry]]:
         """The plans that have open jobs, with the latest entry of each job."""
@@ -140,33 +142,40 @@ class _Settling:
 
     async def settle_plan(self, plan_id: str) -> None:
         """All open jobs of one plan, whose journal is held."""
-        latest = await asyncio.to_thread(self.journal.latest, plan_id)
-        self.plan, self.plan_id = None, plan_id
-        for token, entry in latest.items():
+        entries = await asyncio.to_thread(self.journal.entries, plan_id)
+        self.plan, self.plan_id, self.jobs = None, plan_id, {}
+        self.hosts = {it.token: it.detail for it in entries if it.step is Step.SENDING}
+        for token, entry in {it.token: it for it in entries}.items():
             if entry.step in _OPEN:
                 await self.settle_token(token, entry)
 
     async def settle_token(self, token: str, entry: JournalEntry) -> None:
-        if entry.step is Step.ACCEPTED and not self.may_have_changed(entry, token):
+        elsewhere = self.hosts.get(token, "") not in ("", host_name())
+        if elsewhere:
+            # Its queue is on another machine, but what it wrote down at its end is here.
+            if read_ended(self.root, token) is None:
+                if entry.step in _LOST:
+                    host = visible(self.hosts[token])
+                    self.tell(token, entry.step, f"what became of a job is only known on {host}")
+                return
+        elif entry.step is Step.ACCEPTED and not self.may_have_changed(entry, token):
             return
         try:
             if self.plan is None:
                 self.plan = await asyncio.to_thread(load_plan, self.root, self.plan_id)
-            job = next(job for job in self.plan.jobs if job.token == token)
-        except (RowtuiError, StopIteration) as error:
+                self.jobs = {job.token: job for job in self.plan.jobs}
+            job = self.jobs[token]
+        except (RowtuiError, KeyError) as error:
             self.tell(token, entry.step, f"what job {token} was for is not known: {error}")
             return
         try:
             if entry.step is Step.PLANNED:
                 # Written down before anything was sent, so it never was. The fence is for whoever
                 # carries out this very plan later.
-                runner = abandon(self.root, token)
-                if runner:
-                    self.tell(
-                        token, entry.step, f"{job.name}: unexpectedly run by {visible(runner)}"
-                    )
-                else:
+                if not abandon(self.root, token, durable=False):
                     self.give_up(job, "never sent")
+            elif elsewhere:
+                await self.finish(job, entry.job_id, None)
             elif self.plan.scheduler == "bash":
                 self.settle_immediate(job, entry)
             elif self.plan.cluster != self.scheduler.cluster:
@@ -253,11 +262,6 @@ class _Settling:
         if marker is None and runner != ABANDONED:
             from rowtui.core.clusters.schedulers.local_processes import processes_of_job
 
-            host = _host_of(runner)
-            if host and host != socket.gethostname():
-                why = f"{job.name} began on {visible(host)}: only there one can tell if it runs"
-                self.tell(job.token, entry.step, why)
-                return
             if processes_of_job(job.token, None):
                 self.tell(job.token, entry.step, f"{job.name} is still running")
                 return
@@ -334,9 +338,3 @@ def _chosen(found: Sequence[Job], runner: int) -> Job | None:
     """The job that has the fence, else one that can still run, else any."""
     order = sorted(found, key=lambda it: (it.id != runner, not it.state.active, it.id))
     return order[0] if order else None
-
-
-def _host_of(runner: str) -> str:
-    """The host in the fence of a job without a scheduler, `bash:<host>:<process>`."""
-    parts = runner.split(":")
-    return ":".join(parts[1:-1]) if len(parts) > 2 else ""

@@ -22,6 +22,7 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.clusters.schedulers.bash import BashScheduler
 from rowtui.core.clusters.schedulers.local import LocalScheduler
+from rowtui.core.clusters.schedulers.local_machine import host_name
 from rowtui.core.errors import RowtuiError
 from rowtui.core.state.model import Submitted
 from rowtui.core.submission.carry_out import carry_out
@@ -373,6 +374,31 @@ async def test_nothing_is_sent_that_cannot_be_written_down(real: RealProject) ->
         await real.submit(real.plan("n"))
 
     assert (await real.scheduler.queue()).jobs == ()
+
+
+async def test_jobs_in_the_queue_of_another_machine_are_not_taken_for_ended(
+    real: RealProject, tmp_path: Path
+) -> None:
+    real.with_command("while [ ! -e go ]; do sleep 0.02; done; touch workspace/{directory}/out")
+    plan = real.plan("n", size=3)
+    await real.submit(plan)
+    here = real.scheduler
+    # Given that the project is seen from another machine, with a queue of its own.
+    path = real.journal.folder / f"{plan.id}.jsonl"
+    path.write_text(path.read_text().replace(f'"detail":"{host_name()}"', '"detail":"elsewhere"'))
+    real.scheduler = LocalScheduler(folder=tmp_path / "other queue")
+
+    # Then nothing is known of its jobs until they write down how they ended.
+    assert await real.settle() == ()
+    assert len(real.state.submitted["one"]) == 3
+    (real.root / "go").touch()
+    real.scheduler = here
+    await real.wait()
+    real.scheduler = LocalScheduler(folder=tmp_path / "other queue")
+    (ended,) = await real.settle()
+    assert ended.step is Step.ENDED
+    assert real.state.completed["one"] == 0b111
+    assert real.state.submitted == {}
 
 
 # -- the scheduler that runs jobs at once ---------------------------------------------------------
