@@ -28,6 +28,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     jobs = _chosen(args, [job for job in view.jobs if job.state.active], out)
     if not jobs:
         out.warn("No job to cancel.")
+        if args.json:
+            out.print("[]")
         return 1 if args.jobs else 0
     if not args.yes and not _confirmed(jobs, out):
         out.warn("Nothing was cancelled.")

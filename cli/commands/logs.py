@@ -93,7 +93,7 @@ def _write(piece: bytes) -> None:
 def _start_of_last_lines(fd: int, lines: int) -> int:
     """The offset of the last `lines` lines, found from the end."""
     position = os.fstat(fd).st_size
-    left = lines + 1  # the newline before them
+    left = lines  # newlines: the one before them is the last of these to be found
     last = True
     while position > 0:
         size = min(PIECE, position)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.project import chosen_positions, open_project
 from rowtui.cli.table import Column, table_lines
-from rowtui.core.text import count, plural
+from rowtui.core.text import count, plural, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -24,8 +24,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     project = open_project(args, out)
     actions = matching_actions(project.workflow, args.action)
     if not actions:
-        out.warn(f"No actions match '{args.action}'.")
-        return 0
+        out.warn(f"No actions match '{visible(args.action)}'.")
+        if not args.json:
+            return 0
     among = chosen_positions(project, args.directories, out)
     plan = project.plan(actions, among, limit=args.n)
     if args.json:

@@ -13,15 +13,18 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
+    from rowtui.core.project.scan import ScanReport
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Scan and say what was found (with -v) and what was lost."""
-    from rowtui.core.project.scan import scan
+    from rowtui.core.project.scan import ScanReport, scan
 
     project = open_project(args, out, synchronise=False)
     if args.action is not None and not project.workflow.named(args.action):
         out.warn("No actions scanned.")
+        if args.json:
+            _print_json(ScanReport(0, {}, {}), out)
         return 0
     progress = Progress(out, "Scanning directories")
     try:
@@ -29,8 +32,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     finally:
         progress.close()
     if args.json:
-        document = {"scanned": report.scanned, "found": report.found, "lost": report.lost}
-        out.print(json.dumps(document, indent=2))
+        _print_json(report, out)
     for name, number in report.found.items():
         directories = plural(number, "completed directory", "completed directories")
         out.info(f"Found {directories} for action '{visible(name)}'.")
@@ -41,3 +43,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.warn("No actions scanned.")
     say_notices(project, out)
     return 0
+
+
+def _print_json(report: ScanReport, out: Output) -> None:
+    document = {"scanned": report.scanned, "found": report.found, "lost": report.lost}
+    out.print(json.dumps(document, indent=2))

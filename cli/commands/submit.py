@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from rowtui.cli.project import ask, chosen_positions, open_project, say_notices
+from rowtui.cli.project import ask, chosen_positions, is_interactive, open_project, say_notices
+from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
 def run(args: argparse.Namespace, out: Output) -> int:
     """Submit; 1 if something was not submitted or, where it was followed, did not end well."""
     from rowtui.core.grouping.select import matching_actions
+    from rowtui.core.submission.plan_json import plan_to_json
 
     project = open_project(args, out)
     actions = matching_actions(project.workflow, args.action)
     if not actions:
-        out.warn(f"No actions match '{args.action}'.")
+        out.warn(f"No actions match '{visible(args.action)}'.")
+        if args.json:
+            _print_json("", [], out)
         return 0
     among = chosen_positions(project, args.directories, out)
     plan = project.plan(actions, among, limit=args.n)
@@ -35,15 +39,23 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.warn(sentence)
     if not plan.jobs:
         out.warn("There are no eligible jobs to submit.")
+        if args.json:
+            _print_json(plan.id, [], out)
         project.close()
         return 0
     _say_what(plan, out)
     if args.dry_run:
-        for job in plan.jobs:
-            out.write(job.script)
+        if args.json:
+            out.print(plan_to_json(plan))
+        else:
+            for job in plan.jobs:
+                out.write(job.script)
         project.close()
         return 0
-    if not args.json:
+    if args.json:
+        if not args.yes and is_interactive():
+            raise RowtuiError("with --json nobody is asked", "add --yes, or see 'rowtui plan'")
+    else:
         count = out.style(str(f"{len(plan.jobs):,}"), "yellow bold")
         jobs = "job" if len(plan.jobs) == 1 else "jobs"
         cost = out.style(str(plan.cost), "cyan bold")
@@ -104,10 +116,14 @@ async def _send(args: argparse.Namespace, project: Project, plan: Plan, out: Out
             out.print(_line(number, len(plan.jobs), job, time.monotonic() - started))
             _flush()
     if args.json:
-        import json
-
-        out.print(json.dumps({"plan": plan.id, "jobs": answers}, indent=2))
+        _print_json(plan.id, answers, out)
     return failed
+
+
+def _print_json(plan_id: str, answers: list[dict[str, str]], out: Output) -> None:
+    import json
+
+    out.print(json.dumps({"plan": plan_id, "jobs": answers}, indent=2))
 
 
 def _say_answer(project: Project, step: SubmitProgress, out: Output) -> None:
