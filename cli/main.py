@@ -44,10 +44,12 @@ def run(args: argparse.Namespace) -> int:
     """Run the parsed command."""
     from importlib import import_module
 
+    from rowtui.cli.output import let_any_name_through
     from rowtui.core.errors import InvalidFileError, RowtuiError
 
     out = None
     try:
+        let_any_name_through()
         out = _output(args)
         module = import_module(f"rowtui.cli.commands.{args.command}")
         code: int = module.run(args, out)

@@ -6,8 +6,10 @@ Source: Row A8.1.
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
 from rowtui.core.text import visible
@@ -45,6 +47,32 @@ def wants_color(when: str, stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
+def let_any_name_through() -> None:
+    """Names are bytes: those that are no text in this locale must be printable all the same.
+
+    A program that reads gets the very bytes; a terminal an escape in their place.
+    """
+    codecs.register_error("rowtui", _bytes_of_names)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace" if sys.stdout.isatty() else "rowtui")
+    if isinstance(sys.stderr, TextIOWrapper):
+        sys.stderr.reconfigure(errors="backslashreplace")
+
+
+def _bytes_of_names(error: UnicodeError) -> tuple[bytes, int]:
+    """What of a name is no text goes out as the byte that it was; other characters escaped."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    out = [
+        char.encode(
+            "ascii", "surrogateescape" if "\udc80" <= char <= "\udcff" else "backslashreplace"
+        )
+        for char in text
+    ]
+    return b"".join(out), error.end
+
+
 class Output:
     """The two streams of one command. `level`: messages above it are dropped (WARN by default)."""
 
@@ -80,6 +108,10 @@ class Output:
                 batch.clear()
         if batch:
             sys.stdout.write("\n".join(batch) + "\n")
+
+    def names(self, names: Iterable[str]) -> None:
+        """Names, one a line: for programs as they are, for people with nothing that steers."""
+        self.lines(map(visible, names) if sys.stdout.isatty() else names)
 
     def message(self, level: int, text: str) -> None:
         """A message for people, on stderr."""

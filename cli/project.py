@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.parser import environment_number, environment_word
 from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
+from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 IO_THREADS = 8  # Row's default
+SHOWN_BAD = 5  # directories that are named one by one
 
 
 def cluster_name(args: argparse.Namespace) -> str | None:
@@ -38,12 +39,30 @@ def open_project(args: argparse.Namespace, out: Output, *, synchronise: bool = T
             project.synchronise(progress=progress)
         finally:
             progress.close()
+        say_set_aside(project, out)
         if project.has_jobs_to_ask_for():
             import asyncio
 
             asyncio.run(project.jobs.ask())
     say_notices(project, out)
     return project
+
+
+def say_set_aside(project: Project, out: Output) -> None:
+    """Name the first directories that cannot be used, with the reasons."""
+    directories = project.state.directories
+    bad = directories.bad
+    if not bad:
+        return
+    shown = [
+        f"{visible(directories.name(at))}: {bad[at]}"
+        for at, _ in zip(bad, range(SHOWN_BAD), strict=False)
+    ]
+    if len(bad) > len(shown):
+        more = plural(len(bad) - len(shown), "more is", "more are")
+        shown.append(f"{more} listed by 'rowtui show directories --json'")
+    count = plural(len(bad), "directory is", "directories are")
+    out.warn("\n".join([f"{count} set aside:", *shown]))
 
 
 def say_notices(project: Project, out: Output) -> None:
@@ -59,7 +78,8 @@ def given_names(directories: Sequence[str]) -> list[str] | None:
     if list(directories) != ["-"]:
         return [name.rstrip("/") or name for name in directories]
     text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-    return [line for line in text.replace("\r\n", "\n").split("\n") if line]
+    lines = text.replace("\r\n", "\n").split("\n")
+    return [line.rstrip("/") or line for line in lines if line]
 
 
 def chosen_positions(project: Project, directories: Sequence[str], out: Output) -> list[int] | None:

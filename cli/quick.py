@@ -28,6 +28,9 @@ def quick_answer(arguments: list[str]) -> int | None:
     text = read_text(os.getcwd(), COLOURED if coloured else PLAIN)
     if text is None:
         return None
-    sys.stdout.write(text)
+    try:
+        sys.stdout.write(text)
+    except UnicodeEncodeError:
+        return None
     sys.stdout.flush()
     return 0

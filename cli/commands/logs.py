@@ -28,7 +28,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     record = _find(project, args.job, args.action)
     path = project.jobs.log_path(record)
     if args.path:
-        out.print(str(path))
+        out.names([str(path)])
         return 0
     if not path.exists():
         if not (args.follow and _may_run(project, record)):

@@ -1,7 +1,7 @@
 """`rowtui show directories`: names, or an action's groups with status, job and values.
 
 Source: Row A8.3. A value that a directory does not have is an error, as in Row; a directory
-whose value file is bad is listed last, set aside, with the reason.
+whose value file is bad is set aside: it is named with the reason, and in no group.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.print("No matches.")
     elif args.short:
         directories = project.state.directories
-        out.lines(
+        out.names(
             directories.name(position)
             for groups in elements
             for group in groups
@@ -101,7 +101,7 @@ def _print_names(args: argparse.Namespace, project: Project, out: Output) -> int
         bad = {directories.name(position): why for position, why in directories.bad.items()}
         out.print(json.dumps({"directories": list(names), "bad": bad}, indent=2))
     else:
-        out.lines(names)
+        out.names(names)
     return 0
 
 
