@@ -38,6 +38,15 @@ def moved(stored: Stored, directories: StoredDirectories, mapping: Remap) -> Sto
             for action, found in records.items()
         }
 
+    completed, submitted = sets(row.completed), jobs(row.submitted)
+    row = replace(
+        row,
+        completed=completed,
+        submitted=submitted,
+        names_gone=row.names_gone
+        or any(completed[it].bit_count() < row.completed[it].bit_count() for it in completed)
+        or any(len(submitted[it]) < len(row.submitted[it]) for it in submitted),
+    )
     return replace(
         stored,
         state=replace(
@@ -48,7 +57,7 @@ def moved(stored: Stored, directories: StoredDirectories, mapping: Remap) -> Sto
             failed=jobs(state.failed),
         ),
         aside=sets(stored.aside),
-        row=replace(row, completed=sets(row.completed), submitted=jobs(row.submitted)),
+        row=row,
     )
 
 

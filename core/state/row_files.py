@@ -255,8 +255,12 @@ def due(stored: Stored) -> Due:
     small = len(stored.directories) < EXPORT_BELOW
     return Due(
         completed=(row.completed_identity is not None or small)
-        and (row.completed_identity is None or _differ(exported_completed(stored), row.completed)),
-        submitted=row.submitted_due,
+        and (
+            row.completed_identity is None
+            or row.names_gone
+            or _differ(exported_completed(stored), row.completed)
+        ),
+        submitted=row.submitted_due or (row.names_gone and row.submitted_identity is not None),
         directories=(row.directories_identity is not None or small)
         and (row.directories_identity is None or row.directories != _version(stored))
         and bool(state.directories or row.directories_identity),
@@ -322,6 +326,8 @@ def with_written(stored: Stored, written: Written, what: Due) -> Stored:
     if stored.directories.file != written.directories:
         return stored
     row, new = stored.row, written.row
+    if what.completed or what.submitted:
+        row = replace(row, names_gone=False)
     if what.completed:
         row = replace(row, completed_identity=new.completed_identity, completed=new.completed)
     if what.submitted:

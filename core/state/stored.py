@@ -47,7 +47,8 @@ class RowFiles:
 
     `completed` and `submitted` are what they held; `submitted_due` says that the latter is behind
     the records (found out when they are saved); `directories` names the cache file that
-    directories.json was last written from.
+    directories.json was last written from. `names_gone`: they name directories that vanished
+    since, whose old records Row would believe if they were made anew.
     """
 
     completed_identity: Identity | None = None
@@ -57,6 +58,7 @@ class RowFiles:
     submitted: Mapping[str, Mapping[int, JobKey]] = field(default_factory=dict)
     submitted_due: bool = False
     directories: str = ""
+    names_gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,7 @@ def pack_stored(stored: Stored, generation: int) -> bytes:
             "directories_identity": row.directories_identity,
             "directories": row.directories,
             "submitted_due": row.submitted_due,
+            "names_gone": row.names_gone,
             "completed": sets.add_all(row.completed),
         },
         "workflow_identity": stored.workflow_identity,
@@ -268,6 +271,7 @@ def _unpack(container: Container, folder: Path, generation: int) -> Stored:
             ),
             submitted_due=row["submitted_due"],
             directories=row["directories"],
+            names_gone=row.get("names_gone", False),
         ),
         workflow=bytes(container.section("workflow")) if "workflow" in container else b"",
         workflow_identity=_identity(meta["workflow_identity"]),

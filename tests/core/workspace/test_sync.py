@@ -17,7 +17,12 @@ import pytest
 from rowtui.core.errors import RowtuiError
 from rowtui.core.state.container import CorruptCacheError
 from rowtui.core.state.model import Submitted, positions
-from rowtui.core.state.postcard import decode_completed, encode_completed, encode_submitted
+from rowtui.core.state.postcard import (
+    decode_completed,
+    decode_submitted,
+    encode_completed,
+    encode_submitted,
+)
 from rowtui.core.state.staging import list_staged, stage_completions
 from rowtui.core.state.store import Store
 from rowtui.core.state.stored import identity_of
@@ -174,6 +179,27 @@ def test_new_and_vanished_directories_are_noticed_and_only_new_ones_are_read(
     assert project.read == [([b"aa"], "v.json", ("one", "two"))]
     assert completed(synced) == {"one": "aa b2", "two": "aa"}
     assert [synced.stored.directories.value(at) for at in range(4)] == [1, 5, 7, 1]
+
+
+def test_row_forgets_what_a_vanished_directory_had_completed_too(project: Project) -> None:
+    jobs = {"one": {b"b": ("cluster", 7), b"c": ("cluster", 7)}}
+    project.row("completed.postcard").parent.mkdir()
+    project.row("completed.postcard").write_bytes(encode_completed({"two": [b"a", b"b"]}))
+    project.row("submitted.postcard").write_bytes(encode_submitted(jobs))
+    project.sync()
+    shutil.rmtree(project.root / "workspace" / "b")
+    project.settle()
+    project.sync()
+    assert decode_completed(project.row("completed.postcard").read_bytes()) == {
+        "one": [],
+        "two": [b"a"],
+    }
+    assert decode_submitted(project.row("submitted.postcard").read_bytes()) == {
+        "one": {b"c": ("cluster", 7)}
+    }
+    before = os.stat(project.row("completed.postcard"))
+    project.sync()
+    assert os.stat(project.row("completed.postcard")) == before
 
 
 def test_a_workspace_that_changed_just_now_is_listed_again_next_time(project: Project) -> None:
