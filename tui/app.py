@@ -138,16 +138,16 @@ class RowtuiApp(App[int]):
         self.exit(1, return_code=1)
 
     def _tick(self) -> None:
-        if isinstance(self.screen, View):
-            self.screen.show_header()
+        if self.view is not None:
+            self.view.show_header()
 
     # What happened
 
     @property
     def view(self) -> View | None:
         """The view on the screen, also below a page that is open."""
-        base = self.screen_stack[0] if self.screen_stack else None
-        return base if isinstance(base, View) else None
+        stack = self._screen_stacks.get(self.current_mode, [])
+        return stack[0] if stack and isinstance(stack[0], View) else None
 
     @property
     def view_name(self) -> str:

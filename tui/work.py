@@ -1,4 +1,4 @@
-"""Work that waits, outside the handlers: it ends by itself or with the screen, and never kills."""
+"""Work that waits, outside the handlers: it ends by itself or with the screen."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 def start(node: DOMNode, work: Work, group: str, *, exclusive: bool = False) -> None:
     """Run `work` as a worker of `node`. With `exclusive`, older work of the group is cancelled.
 
-    The work reports its own errors; one that escapes must not take the dashboard down.
+    The work reports the errors that people can cause; one that escapes is a defect of ours.
     """
-    node.run_worker(cast(Any, work), group=group, exclusive=exclusive, exit_on_error=False)
+    node.run_worker(cast(Any, work), group=group, exclusive=exclusive, exit_on_error=True)

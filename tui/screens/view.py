@@ -26,6 +26,7 @@ class View(Screen[None]):
     """One of the numbered views. `MODE` is its name; subclasses give `body` and `show_body`."""
 
     MODE: ClassVar[str]
+    _complete = False
 
     @property
     def dashboard(self) -> RowtuiApp:
@@ -66,7 +67,8 @@ class View(Screen[None]):
         return False
 
     def on_mount(self) -> None:
-        """What changed before the widgets were there is shown now."""
+        """All widgets are there: show what changed meanwhile."""
+        self._complete = True
         self.call_after_refresh(self.show)
 
     def on_screen_resume(self) -> None:
@@ -79,8 +81,8 @@ class View(Screen[None]):
 
     @property
     def ready(self) -> bool:
-        """The widgets are there: not before the first layout, not while leaving."""
-        return self.is_attached and not self._closing and bool(self.query("#keys"))
+        """All widgets are there: not before they are mounted, not while leaving."""
+        return self._complete and self.is_attached and self.is_running
 
     def show(self) -> None:
         """Bring everything up to date with the session."""
