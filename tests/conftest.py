@@ -1,3 +1,12 @@
 """Fixtures that every test may use."""
 
+import os
+
+from hypothesis import settings
+
 pytest_plugins = ["tests.rig.fixtures"]
+
+# No deadlines: a busy machine is not a defect. Continuous integration draws the same examples
+# each time, so that what fails there fails here.
+settings.register_profile("suite", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("suite")

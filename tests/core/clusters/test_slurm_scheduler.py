@@ -340,7 +340,7 @@ async def test_the_signal_before_the_time_limit_reaches_a_script_that_waits(
     words = log.read_text().split()
     assert words[:2] == ["signalled", "after"]
     assert int(words[2]) < 60
-    assert words[3:] == ["went", "on"]
+    assert words[3:5] == ["went", "on"]  # Slurm may add why it ended the job
 
 
 async def test_a_dead_controller_is_an_error_never_an_empty_queue(
