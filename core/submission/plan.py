@@ -276,8 +276,12 @@ def _some(names: Sequence[str]) -> str:
 
 def _reasons(cluster: Cluster, choice: PartitionChoice, named: str | None) -> tuple[str, ...]:
     refusals = tuple(f"not {refusal}" for refusal in choice.refusals)
-    if cluster.scheduler != "slurm" or choice.partition is None:
-        return (f"{visible(cluster.name)} has no partitions to choose from", *refusals)
+    if cluster.scheduler == "local":
+        return ("this machine's own queue runs it in the background, when cores are free",)
+    if cluster.scheduler == "bash":
+        return ("it runs here and now, one job after another",)
+    if choice.partition is None:
+        return refusals
     name = visible(choice.partition.name)
     if named is not None:
         return (f"{name}: named in submit_options.{visible(cluster.name)}.partition", *refusals)
