@@ -25,8 +25,13 @@ def cluster_name(args: argparse.Namespace) -> str | None:
     return getattr(args, "cluster", None) or environment_word("CLUSTER", None)
 
 
-def open_project(args: argparse.Namespace, out: Output, *, synchronise: bool = True) -> Project:
-    """The project of this folder, in step with the disk; what was noticed is said."""
+def open_project(
+    args: argparse.Namespace, out: Output, *, synchronise: bool = True, ask_queue: bool = True
+) -> Project:
+    """The project of this folder, in step with disk and queue; what was noticed is said.
+
+    Without `ask_queue` the caller looks at the jobs itself.
+    """
     from rowtui.cli.progress import Progress
     from rowtui.core.project.project import Project
 
@@ -40,7 +45,7 @@ def open_project(args: argparse.Namespace, out: Output, *, synchronise: bool = T
         finally:
             progress.close()
         say_set_aside(project, out)
-        if project.has_jobs_to_ask_for():
+        if ask_queue and project.has_jobs_to_ask_for():
             import asyncio
 
             asyncio.run(project.jobs.ask())

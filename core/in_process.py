@@ -155,7 +155,7 @@ class InProcessEngine:
         project = self._project
         directories = project.state.directories
         bad = directories.bad
-        identified = project.identified
+        cluster, because, scheduler = _where(project)
         shown_bad = [
             (directories.name(at), bad[at]) for at, _ in zip(bad, range(SHOWN_BAD), strict=False)
         ]
@@ -163,14 +163,14 @@ class InProcessEngine:
             generation=self._generation,
             at=time.time(),
             root=str(project.root),
-            cluster=identified.cluster.name,
-            cluster_because=identified.because,
-            scheduler=identified.cluster.scheduler,
+            cluster=cluster,
+            cluster_because=because,
+            scheduler=scheduler,
             directories=len(directories),
             bad=tuple(shown_bad),
             bad_count=len(bad),
             actions=tuple(_summary(row) for row in project.status().rows),
-            problems=project.problems(),
+            problems=project.problems() if cluster else project.workflow.problems,
             notices=project.take_notices(),
         )
 
@@ -219,16 +219,19 @@ class InProcessEngine:
         if action.group.sort_by:
             value = directories.value(group.indices[0])
             key = compact([resolve(value, pointer) for pointer in action.group.sort_by])
-        options = action.submit_options.get(self._project.cluster.name)
-        choice = choose_partition(
-            self._project.cluster,
-            action.resources,
-            len(group.indices),
-            options.partition if options else None,
-        )
-        problem = ""
-        if choice.partition is None and choice.refusals:
-            problem = "; ".join(str(refusal) for refusal in choice.refusals)
+        cluster = self._project.jobs.here()
+        problem = "which cluster this is cannot be told now"
+        if cluster is not None:
+            options = action.submit_options.get(cluster.name)
+            choice = choose_partition(
+                cluster,
+                action.resources,
+                len(group.indices),
+                options.partition if options else None,
+            )
+            problem = ""
+            if choice.partition is None and choice.refusals:
+                problem = "; ".join(str(refusal) for refusal in choice.refusals)
         return GroupSummary(
             number=number,
             size=len(group.indices),
@@ -282,6 +285,15 @@ class InProcessEngine:
             job=f"{job.cluster}/{job.job_id}" if job is not None and job.job_id else "",
             detail=detail,
         )
+
+
+def _where(project: Project) -> tuple[str, str, str]:
+    """The cluster, why it was taken, and its scheduler. Without a name where it cannot be told."""
+    try:
+        identified = project.identified
+    except RowtuiError as error:
+        return "", error.message, ""
+    return identified.cluster.name, identified.because, identified.cluster.scheduler
 
 
 def _positions(groups: Sequence[Group], start: int, length: int) -> list[int]:

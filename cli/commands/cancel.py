@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from rowtui.cli.project import open_project
+from rowtui.cli.project import open_project, say_notices
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural, visible
 
@@ -23,9 +23,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
     if not (args.jobs or args.action or args.all):
         raise RowtuiError("which jobs?", "give job ids, -a PATTERN, or --all")
-    project = open_project(args, out)
+    project = open_project(args, out, ask_queue=False)
     view = asyncio.run(project.jobs.view())
-    jobs = _chosen(args, [job for job in view.jobs if job.state.active], out)
+    say_notices(project, out)
+    if view.error:
+        out.warn(f"The queue could not be asked: {view.error}")
+    jobs = _chosen(args, [job for job in view.jobs if _may_be_there(job)], out)
     if not jobs:
         out.warn("No job to cancel.")
         if args.json:
@@ -44,6 +47,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
         elif not args.json:
             out.print(f"Cancelled job {result.job_id}.")
     return 1 if any(result.error for result in results) else 0
+
+
+def _may_be_there(job: JobView) -> bool:
+    """Active, or on record as such where the scheduler did not answer."""
+    return job.state.active or (job.state.value == "unknown" and job.record.job_id != 0)
 
 
 def _chosen(args: argparse.Namespace, jobs: list[JobView], out: Output) -> list[JobView]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from rowtui.cli.project import given_names, open_project
+from rowtui.cli.project import given_names, open_project, say_notices
 from rowtui.cli.table import Cell, Column, Row, table_lines
 from rowtui.core.text import count
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the table, ids, or JSON."""
-    project = open_project(args, out)
+    project = open_project(args, out, ask_queue=not (args.long or args.json))
     names = given_names(args.directories)
     if args.long or args.json:
         return _print_long(args, project, names, out)
@@ -48,6 +48,7 @@ def _submitted(
     """(id, action, directories) of the jobs of this cluster, by id."""
     from rowtui.core.grouping.select import matches
 
+    here = project.jobs.here()  # None: it does not answer, and all that is known is shown
     wanted = None
     if names is not None:
         wanted = {project.state.directories.position(name) for name in names}
@@ -56,7 +57,7 @@ def _submitted(
         if not matches(args.action, action):
             continue
         for position, job in jobs.items():
-            if job.cluster != project.cluster.name or not job.job_id:
+            if (here is not None and job.cluster != here.name) or not job.job_id:
                 continue
             if wanted is None or position in wanted:
                 key = (job.job_id, action)
@@ -72,6 +73,7 @@ def _print_long(
     from rowtui.core.grouping.select import matches
 
     view = asyncio.run(project.jobs.view())
+    say_notices(project, out)
     if view.error:
         out.warn(f"States may be out of date: {view.error}")
     wanted = None if names is None else set(names)

@@ -24,6 +24,8 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.errors import RowtuiError
 from rowtui.core.project.views import JobsView, JobView, LogTail
+from rowtui.core.state.model import Submitted
+from rowtui.core.state.store import NotSavedError
 from rowtui.core.state.stored import Stored
 from rowtui.core.submission.carry_out import Progress, Tools, carry_out
 from rowtui.core.submission.journal import Journal, job_records
@@ -36,6 +38,10 @@ from rowtui.core.text import visible
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
+# How long a scheduler is waited for: it is asked again soon, and people wait for the answer.
+QUERY_SECONDS = 20.0
+# How long a cluster that did not answer when it was to be recognised is left alone.
+REST_SECONDS = 15.0
 LOG_TAIL_BYTES = 1 << 18  # what is read of a log's end: enough for a screen of very long lines
 
 _REASONS = {
@@ -55,7 +61,7 @@ def scheduler_of(cluster: Cluster) -> Scheduler:
     if cluster.scheduler == "slurm":
         from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 
-        return SlurmScheduler(cluster.name)
+        return SlurmScheduler(cluster.name, query_timeout=QUERY_SECONDS)
     from rowtui.core.clusters.schedulers.local import LocalScheduler
 
     return LocalScheduler(cluster.name)
@@ -69,6 +75,10 @@ class Jobs:
     journal: Journal = field(init=False)
     _schedulers: dict[str, Scheduler] = field(default_factory=dict)
     _plans: dict[str, Plan] = field(default_factory=dict)
+    # The clusters that did not answer when they were last asked, and why.
+    unanswered: dict[str, str] = field(default_factory=dict)
+    _failure: str = ""  # why it cannot be told which cluster this is,
+    _failed_at: float = 0.0  # and when that was
 
     def __post_init__(self) -> None:
         """Find the journal."""
@@ -80,8 +90,8 @@ class Jobs:
         Only the cluster that this is, and this machine's own queue.
         """
         if name not in self._schedulers:
-            cluster = self.project.cluster
-            if name != cluster.name:
+            cluster = self.here()
+            if cluster is None or name != cluster.name:
                 from rowtui.core.clusters.builtin import LOCAL
 
                 if name != LOCAL.name:
@@ -90,58 +100,94 @@ class Jobs:
             self._schedulers[name] = scheduler_of(cluster)
         return self._schedulers[name]
 
+    def here(self) -> Cluster | None:
+        """The cluster that this is; None where that cannot be told now.
+
+        What is known of a project can be shown also while its cluster does not answer.
+        """
+        if self._failure and time.monotonic() - self._failed_at < REST_SECONDS:
+            return None
+        try:
+            cluster = self.project.cluster
+        except RowtuiError as error:
+            self._failure, self._failed_at = error.message, time.monotonic()
+            return None
+        self._failure = ""
+        return cluster
+
     # What became of them
 
     async def ask(self) -> None:
         """Ask the schedulers, and bring the records in step with what they say."""
+        await self._ask()
+        for name, why in self.unanswered.items():
+            said = f"{visible(name)} could not be asked: {visible(why)}"
+            self.project.notice(f"{said}; what was known before is shown")
+
+    async def _ask(self) -> dict[str, QueueSnapshot]:
+        """The queues as they were, by cluster."""
         project = self.project
+        self.unanswered = {}
+        snapshots: dict[str, QueueSnapshot] = {}
         settled: list[Settled] = []
-        strangers_left = False
-        for name in sorted(project.submitted_clusters() | {project.cluster.name}):
+        gone: list[tuple[QueueSnapshot, list[int]]] = []
+        here = self.here()
+        for name in sorted(project.submitted_clusters() | ({here.name} if here else set())):
             scheduler = self.scheduler(name)
             if scheduler is None:
+                if self._failure:
+                    self.unanswered[name] = self._failure
                 continue
-            settled += await settle(self.journal, scheduler, project.root)
-            if not scheduler.immediate:
-                strangers_left = await self._ask_for_strangers(scheduler) or strangers_left
+            snapshot = await self._ask_for_known(scheduler)
+            if snapshot is not None:
+                snapshots[name] = snapshot
+            settled += await settle(self.journal, scheduler, project.root, snapshot=snapshot)
+            strangers = self._strangers(name)
+            if snapshot is not None and not snapshot.error and strangers:
+                gone.append((snapshot, strangers))
         for answer in settled:
             if answer.message:
                 project.notice(answer.message)
-        if strangers_left or any(answer.release for answer in settled):
+        if gone or any(answer.release for answer in settled):
             # What the jobs staged before they ended: what is complete has not failed.
             await asyncio.to_thread(project.synchronise)
         reservations = StoredReservations(project.store)
-        await asyncio.to_thread(apply_settled, settled, reservations)
+        try:
+            for snapshot, strangers in gone:
+                await asyncio.to_thread(self._forget_gone, snapshot, strangers)
+            await asyncio.to_thread(apply_settled, settled, reservations)
+        except NotSavedError as error:  # who may only look sees what was known
+            project.notice(error.message)
         self._use_latest()
+        return snapshots
 
-    async def _ask_for_strangers(self, scheduler: Scheduler) -> bool:
-        """Forget the jobs that Row submitted and that have left the queue."""
-        asked = self._without_token(scheduler.cluster)
-        if not asked:
-            return False
-        snapshot = await scheduler.queue(asked)
+    async def _ask_for_known(self, scheduler: Scheduler) -> QueueSnapshot | None:
+        """One look at the queue for all jobs on record; None: there is none to ask for."""
+        known = {job.job_id for job in self._submitted_to(scheduler.cluster) if job.job_id}
+        if scheduler.immediate or not known:
+            return None
+        snapshot = await scheduler.queue(sorted(known))
         if snapshot.error:
-            self.project.notice(
-                f"the queue of {scheduler.cluster} could not be asked: {snapshot.error}"
-            )
-            return False
-        await asyncio.to_thread(self._forget_gone, snapshot, asked)
-        return True
+            self.unanswered[scheduler.cluster] = snapshot.error
+        return snapshot
 
     def _use_latest(self) -> None:
         stored = self.project.store.load().stored
         if stored is not None:
             self.project.use(stored.state)
 
-    def _without_token(self, cluster: str) -> list[int]:
+    def _submitted_to(self, cluster: str) -> set[Submitted]:
+        return {
+            job
+            for jobs in self.project.state.submitted.values()
+            for job in jobs.values()
+            if job.cluster == cluster
+        }
+
+    def _strangers(self, cluster: str) -> list[int]:
         """The ids of jobs that Row submitted: nothing else is known of them."""
         return sorted(
-            {
-                job.job_id
-                for jobs in self.project.state.submitted.values()
-                for job in jobs.values()
-                if job.cluster == cluster and job.job_id and not job.token
-            }
+            {job.job_id for job in self._submitted_to(cluster) if job.job_id and not job.token}
         )
 
     def _forget_gone(self, snapshot: QueueSnapshot, asked: Collection[int]) -> None:
@@ -193,6 +239,10 @@ class Jobs:
                 results += [CancelResult(it, f"{name} cannot be asked from here") for it in ids]
                 continue
             snapshot = await scheduler.queue(list(ids))
+            if snapshot.error:
+                why = f"whether the id still is this job's cannot be asked: {snapshot.error}"
+                results += [CancelResult(it, why) for it in ids]
+                continue
             others = {job.id for job in snapshot.jobs if job.token and job.token != ids.get(job.id)}
             results += [CancelResult(it, "the id now belongs to another job") for it in others]
             results += await scheduler.cancel([it for it in ids if it not in others])
@@ -214,8 +264,9 @@ class Jobs:
 
     async def view(self) -> JobsView:
         """All jobs with their states: of the active ones what the scheduler says now."""
+        asked: dict[str, QueueSnapshot] = {}
         if self.project.has_jobs_to_ask_for():
-            await self.ask()
+            asked = await self._ask()
         records = await asyncio.to_thread(self.records)
         known: dict[tuple[str, int], Job] = {}
         errors = []
@@ -223,10 +274,12 @@ class Jobs:
         for name in sorted({record.cluster for record in active}):
             scheduler = self.scheduler(name)
             if scheduler is None:
-                errors.append(f"{name} cannot be asked from here")
+                errors.append(f"{name}: {self._failure or 'it cannot be asked from here'}")
                 continue
-            ids = [record.job_id for record in active if record.cluster == name]
-            snapshot = await scheduler.queue(ids)
+            snapshot = asked.get(name)
+            ids = {record.job_id for record in active if record.cluster == name}
+            if snapshot is None or not (snapshot.error or ids <= {j.id for j in snapshot.jobs}):
+                snapshot = await scheduler.queue(sorted(ids))
             if snapshot.error:
                 errors.append(f"{name}: {snapshot.error}")
             known.update({(name, job.id): job for job in snapshot.jobs})
