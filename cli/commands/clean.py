@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Forget what was chosen, everything without a choice; refuse while jobs are submitted."""
-    from rowtui.core.state.jobs import forget
+    from rowtui.core.state.forget import forget
 
     everything = not (args.directory or args.submitted or args.completed)
     submitted = args.submitted or everything

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 DirectorySet = int
+T = TypeVar("T")
 
 
 class Column(Protocol):
@@ -136,6 +137,17 @@ def positions(members: DirectorySet) -> list[int]:
             found.extend([base + bit for bit in _BITS[cell]])
         base += 8
     return found
+
+
+def among(members: DirectorySet, asked: Iterable[int]) -> frozenset[int]:
+    """Those of the positions `asked` that are members. O(asked + members/8), not the product."""
+    return frozenset(positions(members & bit_set(asked)))
+
+
+def without_members(records: Mapping[int, T], members: DirectorySet) -> dict[int, T]:
+    """The records whose positions are not in a set."""
+    taken = among(members, records)
+    return {at: record for at, record in records.items() if at not in taken}
 
 
 _BITS = tuple(tuple(bit for bit in range(8) if cell >> bit & 1) for cell in range(256))

@@ -12,7 +12,7 @@ from itertools import compress
 from typing import TypeVar
 
 from rowtui.core.state.directories import StoredDirectories
-from rowtui.core.state.model import DirectorySet, bit_set
+from rowtui.core.state.model import DirectorySet, bit_set, without_members
 from rowtui.core.state.names import Remap, flags, remap
 from rowtui.core.state.staging import Staged
 from rowtui.core.state.store import without_outlived
@@ -125,12 +125,9 @@ def with_scanned(
 
 def without_mended(stored: Stored) -> Stored:
     """Records in which nothing that is complete counts as failed."""
+    completed = stored.state.completed
     failed = {
-        action: {
-            at: failure
-            for at, failure in failures.items()
-            if not stored.state.completed.get(action, 0) >> at & 1
-        }
+        action: without_members(failures, completed.get(action, 0))
         for action, failures in stored.state.failed.items()
     }
     failed = {action: failures for action, failures in failed.items() if failures}

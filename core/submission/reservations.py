@@ -1,8 +1,10 @@
 """Who has a directory: reservations before a job is sent, its id after, release at its end.
 
 Takes jobs or tokens and the state; gives a new state (pure functions), committed by compare-and-
-swap so that two processes never both get a directory. A reservation is a `Submitted` with job id
-0. Several jobs are one commit: a commit writes all records of the project.
+swap so that two processes never both get a directory. Jobs name their directories, so it does not
+matter how positions moved since the plan was made. What Row submitted and what was completed
+meanwhile counts too. A reservation is a `Submitted` with job id 0. Several jobs are one commit: a
+commit writes all records of the project.
 """
 
 from __future__ import annotations
@@ -12,7 +14,15 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from rowtui.core.clusters.schedulers.base import JobState, QueueSnapshot
-from rowtui.core.state.model import Failure, State, Submitted
+from rowtui.core.state.model import (
+    DirectorySet,
+    Failure,
+    State,
+    Submitted,
+    among,
+    without_members,
+)
+from rowtui.core.state.news import with_news
 from rowtui.core.state.store import Store
 from rowtui.core.state.stored import Stored
 from rowtui.core.submission.model import PlannedJob
@@ -59,13 +69,15 @@ class StoredReservations:
         """See `Reservations`."""
         refused: dict[str, str] = {}
 
-        def edit(state: State) -> State:
+        def edit(stored: Stored) -> Stored:
             refused.clear()  # somebody was faster, and this is the second try
-            made, why = reserved(state, jobs)
+            known = with_news(self._store.root, stored)
+            state, why = reserved(known.state, jobs)
             refused.update(why)
-            return made
+            # News alone are not committed: the next synchronisation reads them with all the rest.
+            return stored if state is known.state else replace(known, state=state)
 
-        self._commit(edit)
+        self._store.commit(edit)
         return refused
 
     def record(self, ids: Mapping[str, int]) -> None:
@@ -96,27 +108,35 @@ def reserved(state: State, jobs: Iterable[PlannedJob]) -> tuple[State, dict[str,
     changed = False
     for job in jobs:
         ours = submitted.setdefault(job.action, {})
-        complete = state.completed.get(job.action, 0)
-        positions = []
-        for name in job.directories:
-            position = state.directories.position(name)
-            other = None if position is None else ours.get(position)
-            if position is None:
-                refused[job.token] = f"{visible(name)} is no longer in the workspace"
-            elif complete >> position & 1:
-                refused[job.token] = f"{visible(name)} is complete already"
-            elif other is not None and other.token != job.token:
-                refused[job.token] = f"{visible(name)} was submitted meanwhile ({_who(other)})"
-            else:
-                positions.append(position)
-                continue
-            break
-        if job.token not in refused:
-            record = Submitted(job.destination.cluster, 0, job.token)
-            new = [position for position in positions if position not in ours]
-            ours.update(dict.fromkeys(new, record))
-            changed = changed or bool(new)
+        wanted = [state.directories.position(name) for name in job.directories]
+        why = _refusal(job, wanted, ours, state.completed.get(job.action, 0))
+        if why:
+            refused[job.token] = why
+            continue
+        record = Submitted(job.destination.cluster, 0, job.token)
+        new = [at for at in wanted if at is not None and at not in ours]
+        ours.update(dict.fromkeys(new, record))
+        changed = changed or bool(new)
     return (replace(state, submitted=_nonempty(submitted)) if changed else state), refused
+
+
+def _refusal(
+    job: PlannedJob,
+    wanted: Sequence[int | None],
+    records: Mapping[int, Submitted],
+    completed: DirectorySet,
+) -> str:
+    """Why a job cannot have its directories, by the first that is in the way; "" if it can."""
+    complete = among(completed, [at for at in wanted if at is not None])
+    for name, at in zip(job.directories, wanted, strict=True):
+        if at is None:
+            return f"{visible(name)} is no longer in the workspace"
+        if at in complete:
+            return f"{visible(name)} is complete already"
+        other = records.get(at)
+        if other is not None and other.token != job.token:
+            return f"{visible(name)} was submitted meanwhile ({_who(other)})"
+    return ""
 
 
 def _who(record: Submitted) -> str:
@@ -155,19 +175,17 @@ def released(state: State, releases: Iterable[Release]) -> State:
         submitted[action] = kept if len(kept) != len(records) else records
     complete = state.completed
     failed = {
-        action: {at: why for at, why in records.items() if not complete.get(action, 0) >> at & 1}
+        action: without_members(records, complete.get(action, 0))
         for action, records in state.failed.items()
     }
     for release in by_token.values():
         if release.token not in had.get(release.action, ()):
             continue  # its end was entered before, or Row took its records over
+        others = submitted.get(release.action, {})
+        found = {state.directories.position(name): why for name, why in release.failures.items()}
+        mine = {at: why for at, why in found.items() if at is not None and at not in others}
         failures = failed.setdefault(release.action, {})
-        for name, failure in release.failures.items():
-            position = state.directories.position(name)
-            if position is None or complete.get(release.action, 0) >> position & 1:
-                continue
-            if position not in submitted.get(release.action, {}):
-                failures[position] = failure
+        failures.update(without_members(mine, complete.get(release.action, 0)))
     if not changed:
         return state
     return replace(state, submitted=_nonempty(submitted), failed=_nonempty(failed))

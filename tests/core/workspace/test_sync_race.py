@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rowtui.core.state.jobs import accept, reserve
 from rowtui.core.state.model import bit_set
 from rowtui.core.state.postcard import decode_completed
 from rowtui.core.state.staging import list_staged, read_staged, stage_completions
@@ -123,53 +122,3 @@ def test_no_completion_is_lost_or_invented_while_processes_race_and_die(
         for action, members in expected.items()
     }
     assert synced.notices == ()
-
-
-def test_reservations_race_with_merges_and_kills_and_each_pair_has_one_owner(
-    project: Workflow,
-) -> None:
-    root = project.root
-    seen = synchronise(Store(root), project).stored.directories
-    stop = root / "stop"
-    mine, theirs = os.pipe()
-
-    def submit(who: int) -> Callable[[], None]:
-        def work() -> None:
-            from rowtui.core.state.jobs import TakenError
-
-            for number in range(DIRECTORIES):
-                token = f"w{who}-{number}"
-                try:
-                    reserve(Store(root), seen, {"a0": [number]}, "c", token)
-                except TakenError:
-                    continue
-                os.write(theirs, f"{token}\n".encode())  # the scheduler has it from here on
-                accept(Store(root), token, 1000 * (who + 1) + number)
-
-        return work
-
-    def merge() -> None:
-        while not stop.exists():
-            synchronise(Store(root), project)
-
-    merger = start(merge)
-    submitters = [start(submit(who)) for who in range(3)]
-    rng = random.Random(SEED)
-    time.sleep(rng.random() * 0.3)
-    os.kill(submitters[0], signal.SIGKILL)
-    os.waitpid(submitters[0], 0)
-    for pid in submitters[1:]:
-        assert os.waitpid(pid, 0)[1] == 0
-    stop.touch()
-    assert os.waitpid(merger, 0)[1] == 0
-    os.close(theirs)
-    with open(mine) as pipe:
-        sent = [line.strip() for line in pipe]
-
-    jobs = synchronise(Store(root), project).state.submitted["a0"]
-    assert set(jobs) == set(range(DIRECTORIES))
-    assert len({token.split("-")[1] for token in sent}) == len(sent)  # no pair was sent twice
-    assert set(sent) <= {job.token for job in jobs.values()}
-    unsettled = [job for job in jobs.values() if not job.job_id]
-    assert all(job.token.startswith("w0-") for job in unsettled)
-    assert len(unsettled) <= 1
