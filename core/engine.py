@@ -177,7 +177,10 @@ class Engine(Protocol):
         ...
 
     def changes(self) -> AsyncIterator[str]:
-        """Yields a word ("completed", "workspace", "workflow", "jobs") whenever disk changes."""
+        """A word whenever something on disk changes, and "watching" once it would be noticed.
+
+        The words: "completed", "workspace", "workflow", "jobs", "products".
+        """
         ...
 
     async def close(self) -> None:

@@ -28,6 +28,7 @@ from rowtui.core.errors import InvalidFileError, RowtuiError
 from rowtui.core.grouping.model import ActionStatus, Group, Status
 from rowtui.core.grouping.request import job_requests
 from rowtui.core.project.describe import describe_grouping, describe_resources
+from rowtui.core.project.follow import Changes, look_at_touched
 from rowtui.core.submission.model import Plan
 from rowtui.core.workflow.model import Action
 
@@ -47,12 +48,14 @@ class InProcessEngine:
         self._turn = asyncio.Lock()
         self._cuts: dict[tuple[int, int, tuple[Status, ...]], tuple[Group, ...]] = {}
         self._generation = 0
-        self._closed = asyncio.Event()
+        self._changes = Changes(project)
 
     async def refresh(self, *, full: bool = False) -> Snapshot:
         """Synchronise with disk and scheduler. Raises: RowtuiError, OSError."""
         async with self._turn:
-            await asyncio.to_thread(self._synchronise, full)
+            touched = self._changes.take_touched()
+            await asyncio.to_thread(self._synchronise, full, touched)
+            self._changes.directories_may_have_changed()
             if self._project.has_jobs_to_ask_for():
                 await self._project.jobs.ask()
             return await asyncio.to_thread(self._snapshot)
@@ -113,40 +116,25 @@ class InProcessEngine:
 
     async def changes(self) -> AsyncIterator[str]:
         """A word whenever something on disk changes, until the engine is closed."""
-        from rowtui.core.workspace.watch import Watcher
-
-        root = self._project.root
-        words = {
-            root / ".row": "workspace",
-            root / ".row" / "completed": "completed",
-            root / ".row" / "rowtui" / "ended": "jobs",
-            self._project.workflow.workspace: "workspace",
-            self._project.workflow.path: "workflow",
-        }
-        async with Watcher(words) as watcher:
-            closing = asyncio.create_task(self._closed.wait())
-            closing.add_done_callback(lambda _: asyncio.ensure_future(watcher.aclose()))
-            try:
-                async for changed in watcher:
-                    for word in dict.fromkeys(words[path] for path in changed):
-                        yield word
-            finally:
-                closing.cancel()
+        async for word in self._changes.words():
+            yield word
 
     async def close(self) -> None:
         """Stop watching; bring Row's files up to date."""
-        self._closed.set()
+        self._changes.close()
         async with self._turn:
             await asyncio.to_thread(self._project.close)
 
     # In threads
 
-    def _synchronise(self, full: bool) -> None:
+    def _synchronise(self, full: bool, touched: Sequence[str]) -> None:
         project = self._project
         try:
             project.reload_workflow_if_changed()
         except InvalidFileError as error:
             project.notice(f"workflow.toml is not used as it is now: {error.problems[0]}")
+        if touched and not full:
+            look_at_touched(project, touched)
         project.synchronise(full=full)
         self._cuts.clear()
         self._generation += 1

@@ -8,12 +8,12 @@ Source: Row A3.5; A3.4 for what Row does not notice.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.state.model import positions
+from rowtui.core.state.model import DirectorySet, positions
 from rowtui.core.state.records import to_positions, with_scanned
 from rowtui.core.state.staging import stage_completions
 from rowtui.core.state.stored import Stored
@@ -62,7 +62,7 @@ def scan(
         for name, members in reading.completed.items()
         if members
     }
-    lost = _take_back(project, listed, reading)
+    lost = _take_back(project, listed, reading.completed, reading.bad)
     if completions:
         stage_completions(project.root, completions)
     if names is None and project.workflow.value_file is not None:
@@ -94,16 +94,49 @@ def _refuse_missing(project: Project, listed: Sequence[bytes], reading: Reading)
     )
 
 
-def _take_back(project: Project, listed: Sequence[bytes], reading: Reading) -> dict[str, int]:
+def look_again(project: Project, names: Sequence[bytes]) -> bool:
+    """Enter what the products in these directories say; whether that was anything new.
+
+    Pairs whose job has not ended are left alone: the job says when a product is whole.
+    """
+    products = {each.name: each.products for each in project.workflow.actions}
+    reading = look_for_products(project.workflow.workspace, names, products)
+    where = [project.state.directories.position(os.fsdecode(name)) for name in names]
+    found: dict[str, int] = {}
+    news: dict[str, list[bytes]] = {}
+    for action, members in reading.completed.items():
+        busy = project.state.submitted.get(action, {})
+        known = project.state.completed.get(action, 0)
+        found[action] = 0
+        for at, position in enumerate(where):
+            if position is None or position in busy:  # as it is known, so that nothing is lost
+                complete = position is not None and bool(known >> position & 1)
+            else:
+                complete = bool(members >> at & 1)
+                if complete and not known >> position & 1:
+                    news.setdefault(action, []).append(names[at])
+            found[action] |= complete << at
+    lost = _take_back(project, names, found, {*reading.bad, *reading.vanished})
+    if news:
+        stage_completions(project.root, news)
+    return bool(news or lost)
+
+
+def _take_back(
+    project: Project,
+    listed: Sequence[bytes],
+    completed: Mapping[str, DirectorySet],
+    unreadable: Collection[int],
+) -> dict[str, int]:
     """Un-complete the directories that were looked at and lack the products."""
     lost: dict[str, int] = {}
 
     def edit(stored: Stored) -> Stored:
         lost.clear()
         where = stored.directories.table.positions(listed)
-        usable = [None if at in reading.bad else to for at, to in enumerate(where)]
+        usable = [None if at in unreadable else to for at, to in enumerate(where)]
         looked_at = to_positions((1 << len(listed)) - 1, usable)
-        found = {name: to_positions(members, where) for name, members in reading.completed.items()}
+        found = {name: to_positions(members, where) for name, members in completed.items()}
         for name, members in found.items():
             gone = stored.state.completed.get(name, 0) & looked_at & ~members
             if gone:
