@@ -43,7 +43,8 @@ async def follow(project: Project, tokens: Sequence[str], out: Output) -> bool:
 
 
 def _say_failures(jobs: Sequence[JobView], out: Output) -> bool:
-    failed = [job for job in jobs if job.state.bad]
+    # What was refused or skipped was said when it was sent.
+    failed = [job for job in jobs if job.state.bad and job.record.job_id]
     for job in failed[:SHOWN_FAILURES]:
         record = job.record
         reason = record.end_reason or job.state.value

@@ -7,6 +7,7 @@ Source: Row A8.1.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import os
 import sys
 from io import TextIOWrapper
@@ -113,6 +114,12 @@ class Output:
         """Names, one a line: for programs as they are, for people with nothing that steers."""
         self.lines(map(visible, names) if sys.stdout.isatty() else names)
 
+    def text(self, text: str) -> None:
+        """A text as it is for programs; on a terminal nothing in it steers."""
+        if sys.stdout.isatty():
+            text = "\n".join(visible(line.expandtabs()) for line in text.split("\n"))
+        sys.stdout.write(text)
+
     def message(self, level: int, text: str) -> None:
         """A message for people, on stderr."""
         self.said = self.said or level <= WARN
@@ -122,15 +129,11 @@ class Output:
         if self.message_color:
             name = paint(name, _LEVEL_STYLES[level])
         shown = "\n    ".join(visible(line) for line in text.split("\n"))
-        sys.stdout.flush()
-        sys.stderr.write(f"[{name} rowtui] {shown}\n")
-        sys.stderr.flush()
+        _say(f"[{name} rowtui] {shown}\n")
 
     def note(self, text: str) -> None:
         """A plain line on stderr: what goes on, or what to do next."""
-        sys.stdout.flush()
-        sys.stderr.write(visible(text) + "\n")
-        sys.stderr.flush()
+        _say(visible(text) + "\n")
 
     def error(self, text: str) -> None:
         """Something did not work."""
@@ -152,6 +155,14 @@ class Output:
         """Each problem of a file, with its place."""
         for problem in problems:
             self.message(ERROR if problem.severity == "error" else WARN, str(problem))
+
+
+def _say(text: str) -> None:
+    """On stderr, after what was printed so far. A stderr that cannot be written stops nothing."""
+    sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def paint(text: str, style: str) -> str:

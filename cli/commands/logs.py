@@ -87,7 +87,7 @@ def _write(piece: bytes) -> None:
         sys.stdout.buffer.write(piece)
         return
     text = piece.decode("utf-8", "replace")
-    sys.stdout.write("\n".join(visible(line) for line in text.split("\n")))
+    sys.stdout.write("\n".join(visible(line.expandtabs()) for line in text.split("\n")))
 
 
 def _start_of_last_lines(fd: int, lines: int) -> int:

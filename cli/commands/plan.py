@@ -55,7 +55,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         for number, job in enumerate(plan.jobs, 1):
             out.print()
             out.print(out.style(f"# Job {number} of {len(plan.jobs)}", "dim"))
-            out.write(job.script)
+            out.text(job.script)
     return 0
 
 

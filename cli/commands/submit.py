@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             out.print(plan_to_json(plan))
         else:
             for job in plan.jobs:
-                out.write(job.script)
+                out.text(job.script)
         project.close()
         return 0
     if args.json:

@@ -40,6 +40,7 @@ class Shell:
 
     def __init__(self, folder: Path, home: Path) -> None:
         self.folder = folder
+        self.prefix: tuple[str, ...] = ()  # a program that runs rowtui, with its arguments
         kept = {
             name: value
             for name, value in os.environ.items()
@@ -62,7 +63,7 @@ class Shell:
     ) -> subprocess.CompletedProcess[str]:
         given = [] if cluster is None else ["--cluster", cluster]
         return subprocess.run(
-            [sys.executable, "-m", "rowtui.cli.main", *given, *arguments],
+            [*self.prefix, sys.executable, "-m", "rowtui.cli.main", *given, *arguments],
             cwd=cwd or self.folder,
             env={**self.environment, **environment},
             input=stdin,
