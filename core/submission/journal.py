@@ -86,6 +86,10 @@ class Journal:
         """Those of them whose journal was not put away."""
         return sorted(self._in(self.folder))
 
+    def done_plan_ids(self) -> list[str]:
+        """Those of them whose jobs have all come to an end."""
+        return sorted(set(self._in(self.folder / DONE)) - set(self._in(self.folder)))
+
     @staticmethod
     def _in(folder: Path) -> list[str]:
         try:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +202,7 @@ class RealProject:
         synchronise(self.store, workflow, disk=Disk(workers=Workers(1, 1)))
 
     def with_command(self, command: str) -> RealProject:
-        self.action = replace(self.action, command=command)
+        self.action = Action(0, "one", command, products=("out",))
         return self
 
     def plan(self, nonce: str, size: int = 1) -> Plan:

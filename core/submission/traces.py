@@ -1,0 +1,67 @@
+"""What jobs left in `.row/rowtui/fence` and `ended`, removed once nobody needs it.
+
+Takes the project's folder; looks only at plans whose journal was put away, all of whose jobs have
+come to an end. One kind of fence stays: that of a job which may have reached a scheduler and was
+given up. Should it turn up after all, the fence is what keeps it from running.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.submission.fence import ended_path, fence_path
+from rowtui.core.submission.journal import Journal
+from rowtui.core.submission.model import JournalEntry, Step
+
+
+def remove_traces(root: Path) -> int:
+    """Remove fences and ended markers of plans that are done; how many files that were.
+
+    A plan whose journal cannot be read, and files that cannot be removed, stay.
+    """
+    journal = Journal(root)
+    fences = _names(fence_path(root, "-").parent)
+    endings = _names(ended_path(root, "-").parent)
+    removed = 0
+    for plan_id in journal.done_plan_ids() if fences or endings else ():
+        try:
+            entries = journal.entries(plan_id)
+        except RowtuiError:
+            continue
+        kept = _maybe_out_there(entries)
+        for token in {entry.token for entry in entries}:
+            if token in fences and token not in kept:
+                removed += _remove(fence_path(root, token))
+            if token in endings:
+                removed += _remove(ended_path(root, token))
+    return removed
+
+
+def _maybe_out_there(entries: Iterable[JournalEntry]) -> set[str]:
+    """The jobs that were given up after they were sent."""
+    steps: dict[str, list[Step]] = {}
+    for entry in entries:
+        steps.setdefault(entry.token, []).append(entry.step)
+    return {
+        token
+        for token, taken in steps.items()
+        if taken[-1] is Step.ABANDONED and Step.SENDING in taken
+    }
+
+
+def _names(folder: Path) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(folder))
+    except OSError:
+        return frozenset()
+
+
+def _remove(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+        return 1
+    return 0
