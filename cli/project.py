@@ -26,18 +26,25 @@ def cluster_name(args: argparse.Namespace) -> str | None:
 
 
 def open_project(
-    args: argparse.Namespace, out: Output, *, synchronise: bool = True, ask_queue: bool = True
+    args: argparse.Namespace,
+    out: Output,
+    *,
+    synchronise: bool = True,
+    ask_queue: bool = True,
+    errors: bool = True,
 ) -> Project:
     """The project of this folder, in step with disk and queue; what was noticed is said.
 
-    Without `ask_queue` the caller looks at the jobs itself.
+    Without `ask_queue` the caller looks at the jobs itself; without `errors` it says what is
+    wrong with actions, as part of a plan.
     """
     from rowtui.cli.progress import Progress
     from rowtui.core.project.project import Project
 
     threads = getattr(args, "io_threads", None) or environment_number("IO_THREADS", IO_THREADS)
     project = Project.open(cluster=cluster_name(args), io_threads=threads)
-    out.problems(project.workflow.problems)
+    problems = project.workflow.problems
+    out.problems(it for it in problems if errors or it.severity != "error")
     if synchronise:
         progress = Progress(out, "Reading directories")
         try:

@@ -26,7 +26,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from rowtui.core.grouping.select import matching_actions
     from rowtui.core.submission.plan_json import plan_to_json
 
-    project = open_project(args, out)
+    project = open_project(args, out, errors=False)
     actions = matching_actions(project.workflow, args.action)
     if not actions:
         out.warn(f"No actions match '{visible(args.action)}'.")
