@@ -109,7 +109,7 @@ class SampleEngine:
         self._next_id = 4711
         self._listeners: list[asyncio.Queue[str]] = []
         self._closed = False
-        if not fresh and len(self.actions) == len(ACTIONS):
+        if not fresh and len(self.actions) == len(ACTIONS) and directories == 240:
             self._some_history()
 
     def _some_history(self) -> None:

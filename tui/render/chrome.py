@@ -37,7 +37,8 @@ def header(
     tail = line(*right)
     start: list[str | tuple[str, str]] = [(" rowtui ", "title"), ("▸ ", "dim"), (project, "title")]
     if snapshot is None:
-        return _ends(line(*start, ("   reading the project", "dim")), tail, width)
+        whole = line(*start, ("   reading the project", "dim"))
+        return _ends(cut(whole, max(0, width - width_of(tail))), tail, width)
     many = plural(snapshot.directories, "directory", "directories")
     few = f"{si(snapshot.directories)} dirs"
     old = age(fresh.seconds)

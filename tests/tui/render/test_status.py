@@ -1,0 +1,120 @@
+"""What the status says, without a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.engine import JobsView
+from rowtui.core.errors import Problem, RowtuiError, WorkflowError
+from rowtui.core.grouping.model import Status
+from rowtui.tui.render.cells import plain
+from rowtui.tui.render.jobs import SORTS, sort_jobs
+from rowtui.tui.render.marks import JOB_MARKS, STATUS_MARKS
+from rowtui.tui.render.plan import Sending, confirms, sending_line
+from rowtui.tui.render.status import (
+    action_cells,
+    action_columns,
+    action_detail,
+    changed_counts,
+    needs,
+    nothing_needed,
+)
+
+from tests.tui.sample import SampleEngine
+
+
+def test_every_state_has_a_glyph_a_word_and_a_colour() -> None:
+    assert set(STATUS_MARKS) == set(Status)
+    assert set(JOB_MARKS) == set(JobState)
+    assert all(mark.glyph and mark.word and mark.style for mark in STATUS_MARKS.values())
+    assert len({mark.glyph for mark in STATUS_MARKS.values()}) == len(Status)
+
+
+async def test_a_row_has_a_cell_for_every_column() -> None:
+    snapshot = await SampleEngine().refresh()
+    columns = {column.id for column in action_columns(snapshot.actions)}
+    assert all(columns <= set(action_cells(action)) for action in snapshot.actions)
+
+
+async def test_only_other_numbers_count_as_changed() -> None:
+    engine = SampleEngine()
+    old = await engine.refresh()
+    assert changed_counts(None, old) == frozenset()
+    assert changed_counts(old, await engine.refresh()) == frozenset()
+    engine.complete("analyze", engine.names[40:44])
+    new = await engine.refresh()
+    assert changed_counts(old, new) == {(3, "completed"), (3, "eligible")}
+
+
+async def test_what_needs_a_person_comes_worst_first() -> None:
+    engine = SampleEngine()
+    engine.problems = (Problem("/p/workflow.toml", 3, 1, "odd", severity="warning"),)
+    engine.bad = (("x\n", "not JSON"),)
+    snapshot = await engine.refresh()
+    jobs = JobsView(1, 0.0, (), "squeue: no answer")
+    texts = [plain(need.spans) for need in needs(snapshot, None, jobs)]
+    assert texts[0] == "✗ equilibrate: 3 failed  x"
+    assert texts[1] == "▲ local: squeue: no answer  6"
+    assert texts[2] == "▲ 1 bad directory set aside"
+    assert texts[3] == "  x\\n: not JSON"
+    assert texts[4] == "▲ workflow.toml:3:1: odd"
+    assert texts[-1] == "○ analyze: 34 eligible  s"
+
+
+async def test_a_broken_workflow_shows_every_problem_with_its_place() -> None:
+    error = WorkflowError(
+        (Problem("workflow.toml", 2, 5, "no", "try yes"), Problem("b", 0, 0, "x"))
+    )
+    texts = [plain(need.spans) for need in needs(None, error)]
+    assert texts == ["✗ workflow.toml:2:5: no (try yes)", "✗ b: x"]
+    assert plain(needs(None, RowtuiError("gone", "come back"))[1].spans) == "  come back"
+    assert plain(needs(None, ValueError())[0].spans) == "✗ ValueError"
+
+
+async def test_the_calm_line_says_why_nothing_is_needed() -> None:
+    snapshot = await SampleEngine(fresh=True).refresh()
+    empty = replace(snapshot, actions=())
+    assert "no action yet" in plain(nothing_needed(empty))
+    assert "no directories yet" in plain(nothing_needed(replace(snapshot, directories=0)))
+    done = tuple(
+        replace(action, completed=240, eligible=0, waiting=0, failed=0, submitted=0)
+        for action in snapshot.actions
+    )
+    assert "Everything is completed" in plain(nothing_needed(replace(snapshot, actions=done)))
+
+
+async def test_an_action_with_a_problem_says_it_first() -> None:
+    action = replace((await SampleEngine().refresh()).actions[0], problem="T is missing in a, b")
+    assert plain(action_detail(action)[0]) == "▲ T is missing in a, b"
+
+
+async def test_jobs_sort_and_equal_ones_stay_newest_first() -> None:
+    jobs = (await SampleEngine().jobs()).jobs
+    by_state = sort_jobs(jobs, "state", False)
+    assert [job.state for job in by_state[:3]] == [JobState.PENDING] + [JobState.RUNNING] * 2
+    assert by_state[1].record.job_id > by_state[2].record.job_id
+    assert sort_jobs(jobs, SORTS[0], False) == list(jobs)
+    assert sort_jobs(jobs, "id", False) == list(reversed(jobs))
+
+
+async def test_only_the_number_of_jobs_confirms_several_and_yes_confirms_one() -> None:
+    engine = SampleEngine()
+    several = await engine.plan(1, [0, 1, 2], None)
+    one = await engine.plan(1, [0], None)
+    assert confirms(several, " 3 ")
+    assert not any(confirms(several, typed) for typed in ("", "y", "yes", "2", "33", "3 jobs"))
+    assert confirms(one, "yes")
+    assert confirms(one, "Y")
+    assert not any(confirms(one, typed) for typed in ("", "1", "no", "yess"))
+
+
+async def test_the_result_counts_what_was_accepted_refused_and_left() -> None:
+    plan = await SampleEngine().plan(1, [0, 1, 2], None)
+    tokens = [job.token for job in plan.jobs]
+    outcomes = {tokens[0]: ("job 1", ""), tokens[1]: ("", "Invalid account")}
+    sending = Sending(plan, "stopped", 2, outcomes)
+    assert (
+        plain(sending_line(sending))
+        == "▲ 1 of 3 jobs accepted  ✗ 1 refused  · 1 not sent (stopped)"
+    )

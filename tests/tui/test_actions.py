@@ -1,0 +1,121 @@
+"""The registry: complete, unambiguous, and what the screens really offer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rowtui.tui.actions import (
+    COMMANDS,
+    TO_COME,
+    VIEWS,
+    bindings_for,
+    checked_keymap,
+    commands_here,
+    hints_here,
+)
+from rowtui.tui.app import RowtuiApp
+from rowtui.tui.screens.help import help_sections
+from rowtui.tui.session import Session
+from rowtui.tui.widgets.text_lines import TextLines
+from rowtui.tui.widgets.virtual_table import VirtualTable
+from textual.binding import Binding
+
+from tests.tui.conftest import opened
+from tests.tui.sample import SampleEngine
+
+SCOPES = ["app", "list", "text", *VIEWS]
+
+
+def test_every_command_has_an_id_a_key_a_label_and_a_description() -> None:
+    assert len({command.id for command in COMMANDS}) == len(COMMANDS)
+    for command in COMMANDS:
+        assert command.keys
+        assert command.label
+        assert command.description
+        assert command.scope in SCOPES
+        assert command.asks == command.label.endswith("…"), command.id
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_every_binding_has_an_id_and_a_tooltip(scope: str) -> None:
+    for binding in bindings_for(scope):
+        assert isinstance(binding, Binding)
+        assert binding.id
+        assert binding.description
+        assert binding.tooltip
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_key_has_two_meanings_in_a_view(view: str) -> None:
+    keys = [key for command in commands_here(view) for key in command.keys.split(",")]
+    keys += [
+        key for command in COMMANDS if command.scope == "list" for key in command.keys.split(",")
+    ]
+    assert len(keys) == len(set(keys))
+
+
+def test_no_single_key_is_destructive_and_k_is_up() -> None:
+    assert all(
+        command.asks
+        for command in COMMANDS
+        if command.id.endswith((".submit", ".cancel")) and command.scope != "app"
+    )
+    assert [command.id for command in COMMANDS if "k" in command.keys.split(",")] == [
+        "list.line-up"
+    ]
+
+
+def test_every_command_is_carried_out_by_somebody() -> None:
+    views = dict(RowtuiApp.MODES)
+    for command in COMMANDS:
+        if command.id.startswith("go."):
+            assert command.id.removeprefix("go.") in {*VIEWS, *TO_COME}
+        elif command.scope in ("list", "text"):
+            name = command.method.replace("command_", "action_")
+            assert hasattr(TextLines, name), command.id
+            assert command.scope == "text" or hasattr(VirtualTable, name), command.id
+        else:
+            owner = RowtuiApp if command.scope == "app" else views[command.scope]
+            assert callable(getattr(owner, command.method)), command.id
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_bottom_line_always_ends_with_the_way_out(view: str) -> None:
+    assert hints_here(view)[-1].id == "app.quit"
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_help_lists_every_command_of_the_view_and_why_one_cannot_be_used(view: str) -> None:
+    session = Session(SampleEngine(), read_only=True)
+    text = "\n".join(
+        "".join(span.text for span in entry)
+        for _, lines in help_sections(session, view, view)
+        for entry in lines
+    )
+    for command in commands_here(view):
+        assert command.description in text
+        if reason := command.enabled(session):
+            assert reason in text
+
+
+def test_a_key_map_is_checked_entry_by_entry() -> None:
+    good, wrong = checked_keymap({"app.quit": "ctrl+q", "app.nope": "x", "app.help": 3})
+    assert good == {"app.quit": "ctrl+q"}
+    assert wrong == [
+        "there is no command 'app.nope'",
+        "app.help: keys are a text such as 'ctrl+s,s'",
+    ]
+
+
+async def test_a_person_can_remap_a_key(tmp_path: Path) -> None:
+    (tmp_path / "keys.toml").write_text('"groups.filter" = "ctrl+f"\n"no.such" = "x"\n')
+    async with opened(config=tmp_path) as hand:
+        await hand.sees("keys.toml: there is no command 'no.such'")
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("f")
+        await hand.rests()
+        assert "· eligible" in hand.text()
+        await hand.press("ctrl+f")
+        await hand.sees("· all")

@@ -1,0 +1,158 @@
+"""Starting and leaving: what is imported, which terminals are taken, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from rowtui.core.errors import RowtuiError
+from rowtui.tui.app import run_dashboard
+
+from tests.tui.sample import SampleEngine
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_first_paint_needs_none_of_the_heavy_modules() -> None:
+    code = """
+import asyncio, sys
+from rowtui.tui.app import RowtuiApp
+from tests.tui.sample import SampleEngine
+
+async def main():
+    engine = SampleEngine()
+    app = RowtuiApp(engine)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+heavy = {"numpy", "asyncssh", "watchfiles", "orjson", "yaml", "pygments.lexers", "hypothesis"}
+asyncio.run(main())
+print(sorted(heavy & set(sys.modules)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_a_dumb_terminal_is_sent_to_the_text_form(
+    term: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    with pytest.raises(RowtuiError, match="needs a terminal") as caught:
+        run_dashboard(SampleEngine())
+    assert "rowtui show status" in caught.value.hint
+
+
+class Terminal:
+    """The sample dashboard in a terminal of its own."""
+
+    def __init__(self, tmp_path: Path, code: str = "") -> None:
+        self.master, slave = pty.openpty()
+        environment = {
+            **os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24",
+            "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path),
+            "XDG_STATE_HOME": str(tmp_path),
+        }  # fmt: skip
+        code = code or "from tests.tui.sample import main; raise SystemExit(main())"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT, stdin=slave, stdout=slave, stderr=slave,
+            env=environment, start_new_session=True,
+        )  # fmt: skip
+        os.close(slave)
+        self.seen = b""
+
+    def until(self, text: bytes) -> None:
+        end = time.monotonic() + 60
+        while text not in self.seen:
+            assert time.monotonic() < end, self.seen[-2000:]
+            if select.select([self.master], [], [], 1)[0]:
+                try:
+                    self.seen += os.read(self.master, 65536)
+                except OSError:
+                    raise AssertionError(self.seen[-2000:]) from None
+
+    def drain(self) -> None:
+        while True:
+            if not select.select([self.master], [], [], 0.2)[0]:
+                if self.process.poll() is not None:
+                    return
+                continue
+            try:
+                data = os.read(self.master, 65536)
+            except OSError:
+                return
+            if not data:
+                return
+            self.seen += data
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(timeout=60)
+        os.close(self.master)
+
+
+def test_in_a_real_terminal_it_paints_answers_keys_and_gives_the_terminal_back(
+    tmp_path: Path,
+) -> None:
+    terminal = Terminal(tmp_path)
+    try:
+        terminal.until(b"Needs you")
+        terminal.until(b"equilibrate")
+        os.write(terminal.master, b"2")
+        terminal.until(b"Groups of")
+        os.write(terminal.master, b"q")
+        terminal.drain()
+        assert terminal.process.wait(timeout=60) == 0
+        assert b"\x1b[?1049l" in terminal.seen  # back from the alternate screen
+    finally:
+        terminal.close()
+
+
+def test_a_terminal_that_hangs_up_ends_it_cleanly(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path)
+    try:
+        terminal.until(b"equilibrate")
+        os.kill(terminal.process.pid, signal.SIGHUP)
+        terminal.drain()
+        assert terminal.process.wait(timeout=60) == 129
+        assert b"Traceback" not in terminal.seen
+    finally:
+        terminal.close()
+
+
+def test_a_defect_ends_it_with_one_sentence_and_a_file(tmp_path: Path) -> None:
+    code = """
+from rowtui.core.errors import RowtuiError
+from rowtui.tui.app import RowtuiApp, run_dashboard
+from tests.tui.sample import SampleEngine
+
+def broken(self):
+    raise KeyError("oops")
+
+RowtuiApp.command_theme = broken
+try:
+    run_dashboard(SampleEngine())
+except RowtuiError as error:
+    print("TOLD", error.message, "|", error.hint)
+"""
+    terminal = Terminal(tmp_path, code)
+    try:
+        terminal.until(b"equilibrate")
+        os.write(terminal.master, b"T")
+        terminal.until(b"TOLD")
+        terminal.drain()
+        assert b"ended because of a defect: KeyError" in terminal.seen
+        assert b"Traceback" not in terminal.seen
+        [log] = tmp_path.rglob("dashboard.log")
+        assert "oops" in log.read_text()
+    finally:
+        terminal.close()
