@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rowtui.core.state.model import DirectorySet
 from rowtui.core.text import Cost
@@ -23,16 +23,14 @@ class Status(enum.Enum):
     WAITING = "waiting"
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """An ordered list of directories that one job will process. `indices` are positions."""
 
     action: Action
     indices: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class JobRequest:
+class JobRequest(NamedTuple):
     """An action on a group with its total resources, before anyone chose where it goes.
 
     Units: processes, CPUs and GPUs are counts for the whole job; `walltime_seconds` likewise.
@@ -53,8 +51,7 @@ class JobRequest:
         return self.group.action
 
 
-@dataclass(frozen=True, slots=True)
-class ActionStatus:
+class ActionStatus(NamedTuple):
     """The directories of one action element by status, as sets, and what is left to pay.
 
     `eligible` includes `failed`: a failed directory may be submitted again, as in Row.
@@ -90,8 +87,7 @@ class ActionStatus:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class StatusTable:
+class StatusTable(NamedTuple):
     """One row for each action element, in file order. `directories` is how many there are."""
 
     rows: tuple[ActionStatus, ...]

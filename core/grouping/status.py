@@ -8,7 +8,6 @@ Source: Row A4.1, A4.3.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from rowtui.core.errors import RowtuiError
@@ -84,7 +83,7 @@ def action_status(
 
 def _with(row: ActionStatus, remaining: Sequence[int] = (), problem: str = "") -> ActionStatus:
     cost = action_cost(row.action.resources, remaining)
-    return replace(row, remaining_cost=cost, problem=problem)
+    return row._replace(remaining_cost=cost, problem=problem)
 
 
 class StatusCounts(NamedTuple):

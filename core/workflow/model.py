@@ -1,20 +1,19 @@
 """The data types of a workflow, after inheritance: what workflow.toml says, checked and frozen.
 
+They are named tuples because those are made quickest when a command starts.
 Source: Row's workflow.toml (0.3 to 1.x); every field is Row's key of the same name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rowtui.core.errors import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class Processes:
+class Processes(NamedTuple):
     """How many processes a job runs: `value` in all, or `value` for each directory."""
 
     value: int = 1
@@ -25,8 +24,7 @@ class Processes:
         return self.value * directories if self.per_directory else self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Walltime:
+class Walltime(NamedTuple):
     """A time limit in whole seconds, for the job or for each directory of it."""
 
     seconds: int = 3600
@@ -37,8 +35,7 @@ class Walltime:
         return self.seconds * directories if self.per_directory else self.seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
+class Resources(NamedTuple):
     """What one job of an action asks for. None means that the key was not set."""
 
     processes: Processes = Processes()
@@ -57,8 +54,7 @@ class Resources:
         return self.processes.total(directories) * (self.gpus_per_process or 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """`[pointer, operator, operand]`; operator: `<`, `<=`, `==`, `!=` (Row 1.1), `>=`, `>`."""
 
     pointer: str
@@ -66,15 +62,13 @@ class Condition:
     operand: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(NamedTuple):
     """All conditions must hold, evaluated in order with short circuit. Empty is true."""
 
     conditions: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRule:
+class GroupRule(NamedTuple):
     """How an action's directories are chosen, ordered and cut into groups."""
 
     include: tuple[Selector, ...] = ()  # any of them; empty: every directory
@@ -85,8 +79,7 @@ class GroupRule:
     submit_whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SubmitOptions:
+class SubmitOptions(NamedTuple):
     """`submit_options.<cluster>` of an action."""
 
     account: str | None = None
@@ -97,11 +90,10 @@ class SubmitOptions:
     output_file_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(NamedTuple):
     """One `[[action]]` element after inheritance. Several elements may share a name."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # tuple has a method of this name that nobody needs
     name: str
     command: str
     launchers: tuple[str, ...] = ()
@@ -109,11 +101,10 @@ class Action:
     products: tuple[str, ...] = ()
     resources: Resources = Resources()
     group: GroupRule = GroupRule()
-    submit_options: Mapping[str, SubmitOptions] = field(default_factory=dict)
+    submit_options: Mapping[str, SubmitOptions] = {}  # shared: a Mapping is not written to
 
 
-@dataclass(frozen=True, slots=True)
-class Workflow:
+class Workflow(NamedTuple):
     """One workflow.toml. `root` is the project: the canonical folder that holds the file.
 
     `problems` are those that concern single actions or are mere warnings: the project can be

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +171,7 @@ sizes = st.none() | st.integers(1, 4)
     submitted=st.sets(st.integers(0, 7)),
     rule=st.builds(
         GroupRule,
+        include=st.just(()),
         sort_by=st.sampled_from([(), ("/a",), ("/a", "/b")]),
         split_by_sort_key=st.booleans(),
         maximum_size=sizes,
@@ -182,6 +182,8 @@ sizes = st.none() | st.integers(1, 4)
         threads_per_process=st.none() | st.integers(0, 3),
         gpus_per_process=st.none() | st.integers(0, 3),
         walltime=st.builds(Walltime, st.integers(0, 7200), st.booleans()),
+        memory_per_cpu_mb=st.none(),
+        memory_per_gpu_mb=st.none(),
     ),
     stored=st.booleans(),
     repeated=st.booleans(),
@@ -214,7 +216,7 @@ def test_the_remaining_cost_is_that_of_the_groups_of_all_unfinished_directories(
     listed = range(len(directories)) if among is None else among
     unfinished = [p for p in listed if not completed >> p & 1]
     # Without a split the sizes follow from the number, so nothing was sorted and no key missed.
-    plain = subject if rule.split_by_sort_key else step(0, "x", group=replace(rule, sort_by=()))
+    plain = subject if rule.split_by_sort_key else step(0, "x", group=rule._replace(sort_by=()))
     if is_linear(resources):
         plain = step(0, "x")
     groups = plainly_grouped(plain, directories, unfinished)

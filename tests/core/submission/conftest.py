@@ -202,7 +202,7 @@ class RealProject:
         synchronise(self.store, workflow, disk=Disk(workers=Workers(1, 1)))
 
     def with_command(self, command: str) -> RealProject:
-        self.action = Action(0, "one", command, products=("out",))
+        self.action = self.action._replace(command=command)
         return self
 
     def plan(self, nonce: str, size: int = 1) -> Plan:

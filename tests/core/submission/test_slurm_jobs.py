@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,7 +49,7 @@ async def test_names_and_logs_are_what_was_asked_for(
     real: RealProject, slurm: SlurmCluster
 ) -> None:
     options = SubmitOptions(output_file_path="lo gs", output_file_name="x '{action_name}'-%j.log")
-    real.action = replace(real.action, submit_options={"alpha": options})
+    real.action = real.action._replace(submit_options={"alpha": options})
     real.with_command("echo {directory}; scontrol show job $SLURM_JOB_ID > seen")
     plan = real.plan("n", size=len(HOSTILE))
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +73,7 @@ class Project:
         return self.ticked
 
     def actions(self, *actions: Action) -> None:
-        self.workflow = replace(self.workflow, actions=actions)
+        self.workflow = self.workflow._replace(actions=actions)
 
     def sync(self, **options: Any) -> Synced:
         def read(workspace: Path, names: list[bytes], **what: Any) -> Reading:
@@ -260,12 +259,12 @@ def test_another_value_file_reads_all_values_and_no_product(project: Project) ->
     project.sync()
     for name in "abc":
         (project.root / "workspace" / name / "w.json").write_text('"w"')
-    project.workflow = replace(project.workflow, value_file="w.json")
+    project.workflow = project.workflow._replace(value_file="w.json")
     assert project.sync().stored.directories.value(0) == "w"
     assert [(len(names), file, actions) for names, file, actions in project.read] == [
         (3, "w.json", ())
     ]
-    project.workflow = replace(project.workflow, value_file=None)
+    project.workflow = project.workflow._replace(value_file=None)
     assert project.sync().stored.directories.value(0) is None
     assert project.sync().stored.directories.value(0) is None
     assert project.read == []
