@@ -1,0 +1,73 @@
+"""Write docs/keys.md from the dashboard's registry of commands: `python docs/make_keys.py`.
+
+The registry (`tui/actions.py`) is what the dashboard itself reads, so the table cannot be wrong;
+a test says when it was not written again after a change.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rowtui.tui.actions import COMMANDS, TO_COME, VIEWS, Command
+
+PATH = Path(__file__).with_name("keys.md")
+
+_INTRODUCTION = """\
+# Keys of the dashboard
+
+Written by `docs/make_keys.py` from `tui/actions.py`. `?` in the dashboard shows the keys that work
+in the view at hand; `ctrl+p` lists all commands by name. A command that cannot be used now
+says why.
+
+Those that change something outside the dashboard are marked with *: they ask before they act, and
+they are off in `rowtui --read-only`.
+
+To change keys, name commands by their id in `~/.config/rowtui/keys.toml`:
+
+```toml
+"queue.cancel" = "C"
+"list.line-down" = "j,down,ctrl+n"
+```
+"""
+
+
+# What the help page says of itself would read strangely here.
+_OTHER_WORDS = {"app.help": "the keys that work in the view at hand"}
+
+
+def page() -> str:
+    """The whole of keys.md."""
+    scopes = {
+        "app": "Everywhere",
+        "list": "In tables and texts",
+        "text": "In texts",
+        **{name: f"{number} {title}" for name, (number, title) in VIEWS.items()},
+    }
+    unknown = {command.scope for command in COMMANDS} - scopes.keys()
+    if unknown:
+        raise ValueError(f"scopes without a title: {', '.join(sorted(unknown))}")
+    parts = [_INTRODUCTION]
+    for scope, title in scopes.items():
+        rows = [
+            _row(command) for command in COMMANDS if command.scope == scope and _is_there(command)
+        ]
+        if rows:
+            parts.append(
+                f"## {title}\n\n| keys | what happens | id |\n|---|---|---|\n" + "".join(rows)
+            )
+    return "\n".join(parts)
+
+
+def _is_there(command: Command) -> bool:
+    return command.id not in {f"go.{name}" for name in TO_COME}
+
+
+def _row(command: Command) -> str:
+    keys = " ".join(f"`{key}`" for key in command.shown_keys.split())
+    text = _OTHER_WORDS.get(command.id, command.description)
+    mark = " *" if command.asks else ""
+    return f"| {keys} | {text}{mark} | {command.id} |\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(page(), encoding="utf-8")

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture
+def make_keys() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_keys", DOCS / "make_keys.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_table_of_keys_is_what_the_dashboard_has(make_keys: ModuleType) -> None:
+    written = (DOCS / "keys.md").read_text(encoding="utf-8")
+    assert written == make_keys.page(), "run: python docs/make_keys.py"
+
+
+def test_every_command_that_works_is_in_it_once(make_keys: ModuleType) -> None:
+    from rowtui.tui.actions import COMMANDS, TO_COME
+
+    ids = [line.split("|")[3].strip() for line in make_keys.page().splitlines() if "| " in line]
+    listed = [it for it in ids if it != "id"]
+    assert sorted(listed) == sorted(
+        command.id for command in COMMANDS if command.id.removeprefix("go.") not in TO_COME
+    )
