@@ -398,6 +398,7 @@ class VirtualTable(ScrollView, can_focus=True):
             return kept[1]
         strip = self._draw(index, look, base).adjust_cell_length(width, base)
         self.painted_lines += 1
+        self._strips.discard(index)  # setting a key that is there would keep the old value
         self._strips[index] = (look, strip)
         return strip
 
