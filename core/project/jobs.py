@@ -148,7 +148,8 @@ class Jobs:
         for answer in settled:
             if answer.message:
                 project.notice(answer.message)
-        if gone or any(answer.release for answer in settled):
+        ended = bool(gone) or any(answer.release for answer in settled)
+        if ended:
             # What the jobs staged before they ended: what is complete has not failed.
             await asyncio.to_thread(project.synchronise)
         reservations = StoredReservations(project.store)
@@ -158,6 +159,8 @@ class Jobs:
             await asyncio.to_thread(apply_settled, settled, reservations)
         except NotSavedError as error:  # who may only look sees what was known
             project.notice(error.message)
+        if ended:
+            await asyncio.to_thread(project.close)  # Row should not take them for submitted
         self._use_latest()
         return snapshots
 
@@ -191,11 +194,10 @@ class Jobs:
         )
 
     def _forget_gone(self, snapshot: QueueSnapshot, asked: Collection[int]) -> None:
-        from dataclasses import replace
 
         def edit(stored: Stored) -> Stored:
             state = without_gone(stored.state, snapshot, asked)
-            return stored if state is stored.state else replace(stored, state=state)
+            return stored if state is stored.state else stored._replace(state=state)
 
         self.project.store.commit(edit)
 
