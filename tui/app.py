@@ -315,7 +315,12 @@ class RowtuiApp(App[int]):
         steps = self.session.engine.submit(sending.plan)
         try:
             async for step in steps:
+                if not (step.done > sending.done or step.error):  # on its way, no answer yet
+                    sending.under_way = step.token
+                    self._session_changed("sending")
+                    continue
                 sending.done = step.done
+                sending.under_way = ""
                 if step.token:
                     sending.outcomes[step.token] = (step.message, step.error)
                 style = "failed" if step.error else ""
@@ -345,7 +350,8 @@ class RowtuiApp(App[int]):
         text = f"{accepted:,} of {total} accepted by {sending.plan.cluster}"
         whole = accepted == len(sending.plan.jobs)
         self.session.note("submit", text, "completed" if whole else "warning")
-        self.notify(text, severity="information" if whole else "warning", markup=False)
+        if self.view_name != "submit":  # there it is on the screen already
+            self.notify(text, severity="information" if whole else "warning", markup=False)
         stack = self._screen_stacks.get("groups", [])
         if accepted and stack and isinstance(stack[0], GroupsView):
             stack[0].forget_marks()
@@ -384,9 +390,9 @@ def run_dashboard(
 
     Raises: RowtuiError where there is no terminal that could show it, and after a defect.
     """
-    if os.environ.get("TERM", "") in ("dumb", "") or not (
-        sys.stdin.isatty() and sys.stdout.isatty()
-    ):
+    streams = (sys.stdin, sys.stdout, sys.__stderr__)  # Textual draws on standard error
+    seen = all(stream is not None and stream.isatty() for stream in streams)
+    if os.environ.get("TERM", "") in ("dumb", "") or not seen:
         raise RowtuiError(
             "the dashboard needs a terminal",
             "`rowtui show status` prints the same as text",

@@ -430,6 +430,7 @@ done
         self.calls.append("submit")
         self.submitted_plans.append(plan)
         for number, job in enumerate(plan.jobs, 1):
+            yield SubmitProgress(number - 1, len(plan.jobs), job.token, f"submitting {job.name}")
             if self.gate is not None:
                 await self.gate(number)  # type: ignore[misc]
             elif self.live:

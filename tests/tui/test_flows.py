@@ -115,7 +115,7 @@ async def test_sending_can_be_stopped_between_two_jobs() -> None:
         await hand.sees("8 jobs")
         await hand.press("s", "8", "enter")
         await third.wait()
-        await hand.sees("sending: 2 of 8", "2 accepted")
+        await hand.sees("sending: 2 of 8", "2 accepted", "▶ sending ", "· not sent")
 
         await hand.press("q")  # not while jobs are being sent
         await hand.sees("Jobs are being sent")

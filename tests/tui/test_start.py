@@ -51,6 +51,24 @@ def test_a_dumb_terminal_is_sent_to_the_text_form(
     assert "rowtui show status" in caught.value.hint
 
 
+def test_errors_sent_to_a_file_would_take_the_picture_with_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Tty:
+        def isatty(self) -> bool:
+            return True
+
+    class File:
+        def isatty(self) -> bool:
+            return False
+
+    monkeypatch.setenv("TERM", "xterm")
+    for name, stream in (("stdin", Tty()), ("stdout", Tty()), ("__stderr__", File())):
+        monkeypatch.setattr(sys, name, stream)
+    with pytest.raises(RowtuiError, match="needs a terminal"):
+        run_dashboard(SampleEngine())
+
+
 class Terminal:
     """The sample dashboard in a terminal of its own."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rowtui.core.submission.model import Plan, PlannedJob
@@ -25,6 +25,7 @@ class Sending:
     done: int = 0
     outcomes: dict[str, tuple[str, str]] = field(default_factory=dict)
     error: str = ""
+    under_way: str = ""  # the token that was sent and has no answer yet
 
     @property
     def refused(self) -> int:
@@ -63,15 +64,16 @@ def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def plan_cells(
-    number: int, job: PlannedJob, outcomes: Mapping[str, tuple[str, str]]
-) -> dict[str, Cell]:
+def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell]:
     """One row of the list of planned jobs. `number` counts from 1."""
-    message, error = outcomes.get(job.token, ("", ""))
+    under_way = sending.under_way == job.token and sending.running
+    message, error = sending.outcomes.get(job.token, ("", ""))
     if error:
         outcome = line(("✗ " + error, "failed"))
     elif message:
         outcome = line(("✓ " + message, "completed"))
+    elif under_way:
+        outcome = line(("▶ sending", "submitted"))
     else:
         outcome = line(("· not sent", "waiting"))
     cost = short_cost(job.cost)

@@ -72,7 +72,7 @@ class SubmitView(View):
                 ListRows(
                     plan.jobs,
                     lambda job: job.token,
-                    lambda at, job: plan_cells(at + 1, job, sending.outcomes),
+                    lambda at, job: plan_cells(at + 1, job, sending),
                 ),
                 plan_columns(plan.jobs, sent),
             )
