@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.grouping.model import ActionStatus, Group, JobRequest, Status, StatusTable
 from rowtui.core.grouping.status import action_status, chosen_from, status_table, with_status
@@ -44,8 +43,7 @@ Progress = Callable[[int, int], None]
 STORED_ORDER_FROM = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Requests:
+class Requests(NamedTuple):
     """What could be submitted: job requests in order, and a sentence for each group left out."""
 
     requests: tuple[JobRequest, ...]
@@ -53,20 +51,28 @@ class Requests:
     problems: tuple[str, ...] = ()
 
 
-@dataclass
 class Project:
     """One project, opened by one process. `state` is a snapshot; `synchronise` takes a new one."""
 
-    workflow: Workflow
-    store: Store
-    cluster_name: str | None = None
-    io_threads: int | None = None
-    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    _state: State | None = field(default=None, init=False)
-    _workflow_identity: Identity | None = field(default=None, init=False)
-    _notices: list[str] = field(default_factory=list, init=False)
-    _rows: dict[int, ActionStatus] = field(default_factory=dict, init=False)
-    _orders: dict[tuple[str, ...], ActionOrder] = field(default_factory=dict, init=False)
+    def __init__(
+        self,
+        workflow: Workflow,
+        store: Store,
+        cluster_name: str | None = None,
+        io_threads: int | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """`environment`: this process's if it is not given."""
+        self.workflow = workflow
+        self.store = store
+        self.cluster_name = cluster_name
+        self.io_threads = io_threads
+        self.environment = dict(os.environ if environment is None else environment)
+        self._state: State | None = None
+        self._workflow_identity: Identity | None = None
+        self._notices: list[str] = []
+        self._rows: dict[int, ActionStatus] = {}
+        self._orders: dict[tuple[str, ...], ActionOrder] = {}
 
     @classmethod
     def open(
@@ -88,7 +94,7 @@ class Project:
             store=store,
             cluster_name=cluster,
             io_threads=io_threads,
-            environment=dict(os.environ if environment is None else environment),
+            environment=environment,
         )
 
     @property

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.state.model import DirectorySet, positions
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Progress, Project
 
 
-@dataclass(frozen=True, slots=True)
-class ScanReport:
+class ScanReport(NamedTuple):
     """What was found: directories, by action. `lost`: completions that were taken back."""
 
     scanned: int

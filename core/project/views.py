@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.submission.model import JobRecord
 
 
-@dataclass(frozen=True, slots=True)
-class JobView:
+class JobView(NamedTuple):
     """One row of the jobs screen: our record and what the scheduler last said."""
 
     record: JobRecord
@@ -20,8 +19,7 @@ class JobView:
     nodes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class JobsView:
+class JobsView(NamedTuple):
     """The jobs of this project, newest first. `error`: why `state` may be out of date."""
 
     generation: int
@@ -30,8 +28,7 @@ class JobsView:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LogTail:
+class LogTail(NamedTuple):
     """The end of a job's log. `path` as people would type it; `error` when it can't be read."""
 
     path: str

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rowtui.core.state.row_files import clean_row_files
 from rowtui.core.state.staging import discard_staged, list_staged
 from rowtui.core.state.store import Store
@@ -19,17 +17,17 @@ def forget(store: Store, *, directories: bool, submitted: bool, completed: bool)
     def edit(stored: Stored) -> Stored:
         state, row = stored.state, stored.row
         if submitted:
-            state = replace(state, submitted={}, failed={})
-            row = replace(row, submitted={}, submitted_identity=None)
+            state = state._replace(submitted={}, failed={})
+            row = row._replace(submitted={}, submitted_identity=None)
         if completed:
             nothing = dict.fromkeys(state.completed, 0)
-            state = replace(state, completed=nothing)
-            row = replace(row, completed=nothing, completed_identity=None)
-            stored = replace(stored, aside={})
+            state = state._replace(completed=nothing)
+            row = row._replace(completed=nothing, completed_identity=None)
+            stored = stored._replace(aside={})
         if directories:
-            row = replace(row, directories_identity=None, directories="")
-            stored = replace(stored, reread=True)
-        return replace(stored, state=state, row=row)
+            row = row._replace(directories_identity=None, directories="")
+            stored = stored._replace(reread=True)
+        return stored._replace(state=state, row=row)
 
     # Files first: one that is found gone means the same as what is committed next.
     clean_row_files(store.root, directories=directories, submitted=submitted, completed=completed)

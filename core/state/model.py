@@ -8,8 +8,7 @@ directories take microseconds and need no numpy (measured: docs/architecture.md)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 DirectorySet = int
 T = TypeVar("T")
@@ -68,8 +67,7 @@ class Directories(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Submitted:
+class Submitted(NamedTuple):
     """One (action, directory) that is with a scheduler. `job_id` 0: reserved, id not yet known."""
 
     cluster: str
@@ -77,8 +75,7 @@ class Submitted:
     token: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """Why an (action, directory) is shown as failed: how its last job ended."""
 
     cluster: str
@@ -87,8 +84,7 @@ class Failure:
     reason: str  # e.g. "exit code 2", "time limit", "cancelled", "ended without a word"
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """A project's records at one generation. Positions refer to `directories`.
 
     Every action name of the workflow has an entry in `completed` (maybe 0). `failed` only holds
@@ -98,8 +94,8 @@ class State:
     generation: int
     directories: Directories
     completed: Mapping[str, DirectorySet]
-    submitted: Mapping[str, Mapping[int, Submitted]] = field(default_factory=dict)
-    failed: Mapping[str, Mapping[int, Failure]] = field(default_factory=dict)
+    submitted: Mapping[str, Mapping[int, Submitted]] = {}
+    failed: Mapping[str, Mapping[int, Failure]] = {}
 
     @property
     def everything(self) -> DirectorySet:

@@ -7,7 +7,6 @@ whoever holds it can tell whether there is anything to save.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import compress
 from typing import TypeVar
 
@@ -25,7 +24,7 @@ def moved(stored: Stored, directories: StoredDirectories, mapping: Remap) -> Sto
     """The records of `stored` at the positions of other `directories`."""
     state, row = stored.state, stored.row
     if not mapping:
-        return replace(stored, state=replace(state, directories=directories))
+        return stored._replace(state=state._replace(directories=directories))
 
     def sets(records: Mapping[str, DirectorySet]) -> dict[str, DirectorySet]:
         return {action: remap(members, mapping) for action, members in records.items()}
@@ -39,18 +38,15 @@ def moved(stored: Stored, directories: StoredDirectories, mapping: Remap) -> Sto
         }
 
     completed, submitted = sets(row.completed), jobs(row.submitted)
-    row = replace(
-        row,
+    row = row._replace(
         completed=completed,
         submitted=submitted,
         names_gone=row.names_gone
         or any(completed[it].bit_count() < row.completed[it].bit_count() for it in completed)
         or any(len(submitted[it]) < len(row.submitted[it]) for it in submitted),
     )
-    return replace(
-        stored,
-        state=replace(
-            state,
+    return stored._replace(
+        state=state._replace(
             directories=directories,
             completed=sets(state.completed),
             submitted=jobs(state.submitted),
@@ -72,7 +68,7 @@ def with_actions(stored: Stored, actions: Iterable[str]) -> Stored:
         if action not in wanted and members:
             aside[action] = aside.get(action, 0) | members
     chosen = {action: completed.get(action, 0) | aside.pop(action, 0) for action in wanted}
-    return replace(stored, state=replace(stored.state, completed=chosen), aside=aside)
+    return stored._replace(state=stored.state._replace(completed=chosen), aside=aside)
 
 
 def with_staged(
@@ -98,9 +94,8 @@ def with_staged(
     consumed = without_outlived(stored.consumed, waiting, generation)
     consumed |= {file.file: (generation, now) for file in fresh}
     aside = {action: members for action, members in aside.items() if members}
-    return replace(
-        stored,
-        state=replace(stored.state, completed=completed),
+    return stored._replace(
+        state=stored.state._replace(completed=completed),
         aside=aside,
         consumed=consumed,
     )
@@ -120,7 +115,7 @@ def with_scanned(
             completed[action] = kept | members
     if completed == stored.state.completed:
         return stored
-    return replace(stored, state=replace(stored.state, completed=completed))
+    return stored._replace(state=stored.state._replace(completed=completed))
 
 
 def without_mended(stored: Stored) -> Stored:
@@ -133,7 +128,7 @@ def without_mended(stored: Stored) -> Stored:
     failed = {action: failures for action, failures in failed.items() if failures}
     if failed == stored.state.failed:
         return stored
-    return replace(stored, state=replace(stored.state, failed=failed))
+    return stored._replace(state=stored.state._replace(failed=failed))
 
 
 def to_positions(members: DirectorySet, where: Sequence[int | None]) -> DirectorySet:

@@ -14,7 +14,6 @@ import os
 import struct
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -67,8 +66,7 @@ class Paths(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(NamedTuple):
     """The records with what Row did since. `damaged`: files to set aside before writing."""
 
     stored: Stored
@@ -102,9 +100,8 @@ def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Impo
     if identity != row.directories_identity:
         # Gone: the user asked Row to forget the values (`row clean`), so they are read again.
         cleaned = identity is None and row.directories_identity is not None
-        stored = replace(
-            stored,
-            row=replace(stored.row, directories_identity=identity),
+        stored = stored._replace(
+            row=stored.row._replace(directories_identity=identity),
             reread=stored.reread or cleaned,
         )
     return Imported(stored if stored != before else before, tuple(notices), tuple(damaged))
@@ -183,13 +180,13 @@ def _read_settled(path: Path) -> tuple[bytes, Identity]:
 def _with_completed(stored: Stored, read: _Reading) -> Stored:
     """Records after the three-way merge of completions."""
     if read.records is None:
-        row = replace(stored.row, completed_identity=None) if read.damaged else stored.row
-        return replace(stored, row=row)
+        row = stored.row._replace(completed_identity=None) if read.damaged else stored.row
+        return stored._replace(row=row)
     table = stored.directories.table
     theirs = {action: table.find(names)[0] for action, names in read.records.items()}
-    row = replace(stored.row, completed_identity=read.identity, completed=theirs)
+    row = stored.row._replace(completed_identity=read.identity, completed=theirs)
     if read.ours:
-        return replace(stored, row=row)
+        return stored._replace(row=row)
     completed = {}
     for action, ours in stored.state.completed.items():
         base = 0 if stored.reread else stored.row.completed.get(action, 0)
@@ -198,22 +195,22 @@ def _with_completed(stored: Stored, read: _Reading) -> Stored:
     for action, members in theirs.items():
         if action not in completed and members:
             aside[action] = aside.get(action, 0) | members
-    return replace(stored, state=replace(stored.state, completed=completed), aside=aside, row=row)
+    return stored._replace(state=stored.state._replace(completed=completed), aside=aside, row=row)
 
 
 def _with_submitted(stored: Stored, read: _Reading) -> Stored:
     """Records after the three-way merge of jobs. Jobs of actions unknown to Row are kept."""
     if read.records is None:
-        row = replace(stored.row, submitted_identity=None) if read.damaged else stored.row
-        return replace(stored, row=row)
+        row = stored.row._replace(submitted_identity=None) if read.damaged else stored.row
+        return stored._replace(row=row)
     table = stored.directories.table
     theirs: dict[str, dict[int, JobKey]] = {}
     for action, jobs in read.records.items():
         found = zip(table.positions(list(jobs)), jobs.values(), strict=True)
         theirs[action] = {at: job for at, job in found if at is not None}
-    row = replace(stored.row, submitted_identity=read.identity, submitted=theirs)
+    row = stored.row._replace(submitted_identity=read.identity, submitted=theirs)
     if read.ours:
-        return replace(stored, row=row)
+        return stored._replace(row=row)
     state = stored.state
     submitted = {action: dict(jobs) for action, jobs in state.submitted.items()}
     failed = {action: dict(failures) for action, failures in state.failed.items()}
@@ -228,8 +225,8 @@ def _with_submitted(stored: Stored, read: _Reading) -> Stored:
             if base.get(at) != (cluster, job_id) and _key(ours.get(at)) != (cluster, job_id):
                 ours[at] = Submitted(cluster, job_id)
                 failed.get(action, {}).pop(at, None)
-    state = replace(state, submitted=without_empty(submitted), failed=without_empty(failed))
-    return replace(stored, state=state, row=row)
+    state = state._replace(submitted=without_empty(submitted), failed=without_empty(failed))
+    return stored._replace(state=state, row=row)
 
 
 def _key(job: Submitted | None) -> JobKey | None:
@@ -303,17 +300,17 @@ def write_row_files(root: Path, stored: Stored, what: Due) -> Written:
         table = directories.table
         named = {a: {table[at]: job for at, job in found.items()} for a, found in jobs.items()}
         identity = _replace(paths.submitted, encode_submitted(named) + trailer)
-        row = replace(row, submitted_identity=identity, submitted=jobs)
+        row = row._replace(submitted_identity=identity, submitted=jobs)
     if what.completed:
         completed = exported_completed(stored)
         data = encode_completed_blocks(completed_blocks(directories.table, completed))
         identity = _replace(paths.completed, data + trailer)
-        row = replace(row, completed_identity=identity, completed=completed)
+        row = row._replace(completed_identity=identity, completed=completed)
     if what.directories:
         identity = _replace(
             paths.directories, directories_json(directories, stored.workspace_mtime_ns)
         )
-        row = replace(row, directories_identity=identity, directories=_version(stored))
+        row = row._replace(directories_identity=identity, directories=_version(stored))
     return Written(row, directories.file)
 
 
@@ -327,16 +324,16 @@ def with_written(stored: Stored, written: Written, what: Due) -> Stored:
         return stored
     row, new = stored.row, written.row
     if what.completed or what.submitted:
-        row = replace(row, names_gone=False)
+        row = row._replace(names_gone=False)
     if what.completed:
-        row = replace(row, completed_identity=new.completed_identity, completed=new.completed)
+        row = row._replace(completed_identity=new.completed_identity, completed=new.completed)
     if what.submitted:
-        row = replace(row, submitted_identity=new.submitted_identity, submitted=new.submitted)
+        row = row._replace(submitted_identity=new.submitted_identity, submitted=new.submitted)
     if what.directories:
-        row = replace(
-            row, directories_identity=new.directories_identity, directories=new.directories
+        row = row._replace(
+            directories_identity=new.directories_identity, directories=new.directories
         )
-    return replace(stored, row=row)
+    return stored._replace(row=row)
 
 
 def clean_row_files(root: Path, *, directories: bool, submitted: bool, completed: bool) -> None:

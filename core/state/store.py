@@ -14,7 +14,6 @@ import errno
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -110,8 +109,8 @@ class Store:
     def keep_unsaved(self, view: View, stored: Stored) -> Stored:
         """Hold records that could not be saved in memory; `load` gives them until others commit."""
         generation = view.stored.state.generation if view.stored else 0
-        state = replace(stored.state, generation=generation)
-        self._last = replace(stored, state=state)
+        state = stored.state._replace(generation=generation)
+        self._last = stored._replace(state=state)
         self.unsaved = True
         return self._last
 
@@ -200,7 +199,7 @@ class Store:
     @staticmethod
     def _checked(stored: Stored, damaged: Collection[str]) -> Stored:
         """Older records than there were: everything since must be found again."""
-        return replace(stored, reread=True) if damaged and not stored.reread else stored
+        return stored._replace(reread=True) if damaged and not stored.reread else stored
 
     @staticmethod
     def _check_directories(stored: Stored, files: Collection[str]) -> None:
@@ -239,8 +238,8 @@ class Store:
                 nameless_set=directories.nameless_set,
                 segments=directories.segments,
             )
-        state = replace(after.state, generation=generation, directories=directories)
-        self._last, self.unsaved = replace(after, state=state), False
+        state = after.state._replace(generation=generation, directories=directories)
+        self._last, self.unsaved = after._replace(state=state), False
         with contextlib.suppress(OSError):
             self._sweep(view.files, self._last)
         return self._last
@@ -293,7 +292,7 @@ class Store:
         retired = {file: since for file, since in after.retired.items() if file not in used}
         retired |= dict.fromkeys(before - used, (generation, now))
         retired = {f: since for f, since in retired.items() if f in view.files or f in before}
-        return replace(after, retired=retired)
+        return after._replace(retired=retired)
 
     def _sweep(self, files: Collection[str], stored: Stored) -> None:
         """Delete what nobody can need any more."""

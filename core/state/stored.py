@@ -11,7 +11,6 @@ import json
 import os
 from array import array
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -41,8 +40,7 @@ def identity_of(path: Path | str) -> Identity | None:
     return Identity(status.st_mtime_ns, status.st_size, status.st_ino)
 
 
-@dataclass(frozen=True, slots=True)
-class RowFiles:
+class RowFiles(NamedTuple):
     """Row's own files as we last read or wrote them: the base of a three-way merge.
 
     `completed` and `submitted` are what they held; `submitted_due` says that the latter is behind
@@ -54,15 +52,14 @@ class RowFiles:
     completed_identity: Identity | None = None
     submitted_identity: Identity | None = None
     directories_identity: Identity | None = None
-    completed: Mapping[str, DirectorySet] = field(default_factory=dict)
-    submitted: Mapping[str, Mapping[int, JobKey]] = field(default_factory=dict)
+    completed: Mapping[str, DirectorySet] = {}
+    submitted: Mapping[str, Mapping[int, JobKey]] = {}
     submitted_due: bool = False
     directories: str = ""
     names_gone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """A `State` and its bookkeeping. Its directories are always `StoredDirectories`.
 
     `products`, `value_file`: what the records were made with. `aside`: completed records of
@@ -77,10 +74,10 @@ class Stored:
     workspace_mtime_ns: int = -1
     racy: bool = False
     value_file: str | None = None
-    products: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    aside: Mapping[str, DirectorySet] = field(default_factory=dict)
-    consumed: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    retired: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    products: Mapping[str, tuple[str, ...]] = {}
+    aside: Mapping[str, DirectorySet] = {}
+    consumed: Mapping[str, tuple[int, int]] = {}
+    retired: Mapping[str, tuple[int, int]] = {}
     row: RowFiles = RowFiles()
     workflow: bytes = b""
     workflow_identity: Identity | None = None
@@ -131,7 +128,7 @@ def with_submitted_due(stored: Stored, before: Stored | None) -> Stored:
     is_due = exported_jobs(stored) != held
     if is_due == row.submitted_due:
         return stored
-    return replace(stored, row=replace(row, submitted_due=is_due))
+    return stored._replace(row=row._replace(submitted_due=is_due))
 
 
 class _Later(Mapping[str, Mapping[int, JobKey]]):

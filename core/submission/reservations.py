@@ -10,7 +10,7 @@ commit writes all records of the project.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from rowtui.core.clusters.schedulers.base import JobState, QueueSnapshot
@@ -75,7 +75,7 @@ class StoredReservations:
             state, why = reserved(known.state, jobs)
             refused.update(why)
             # News alone are not committed: the next synchronisation reads them with all the rest.
-            return stored if state is known.state else replace(known, state=state)
+            return stored if state is known.state else known._replace(state=state)
 
         self._store.commit(edit)
         return refused
@@ -93,7 +93,7 @@ class StoredReservations:
     def _commit(self, edit: Callable[[State], State]) -> None:
         def on_stored(stored: Stored) -> Stored:
             state = edit(stored.state)
-            return stored if state is stored.state else replace(stored, state=state)
+            return stored if state is stored.state else stored._replace(state=state)
 
         self._store.commit(on_stored)
 
@@ -117,7 +117,7 @@ def reserved(state: State, jobs: Iterable[PlannedJob]) -> tuple[State, dict[str,
         new = [at for at in wanted if at is not None and at not in ours]
         ours.update(dict.fromkeys(new, record))
         changed = changed or bool(new)
-    return (replace(state, submitted=_nonempty(submitted)) if changed else state), refused
+    return (state._replace(submitted=_nonempty(submitted)) if changed else state), refused
 
 
 def _refusal(
@@ -149,13 +149,13 @@ def with_ids(state: State, ids: Mapping[str, int]) -> State:
     submitted: dict[str, Mapping[int, Submitted]] = {}
     for action, records in state.submitted.items():
         new = {
-            position: replace(record, job_id=ids[record.token])
+            position: record._replace(job_id=ids[record.token])
             for position, record in records.items()
             if record.token in ids and record.job_id != ids[record.token]
         }
         submitted[action] = {**records, **new} if new else records
         changed = changed or bool(new)
-    return replace(state, submitted=submitted) if changed else state
+    return state._replace(submitted=submitted) if changed else state
 
 
 def released(state: State, releases: Iterable[Release]) -> State:
@@ -188,7 +188,7 @@ def released(state: State, releases: Iterable[Release]) -> State:
         failures.update(without_members(mine, complete.get(release.action, 0)))
     if not changed:
         return state
-    return replace(state, submitted=_nonempty(submitted), failed=_nonempty(failed))
+    return state._replace(submitted=_nonempty(submitted), failed=_nonempty(failed))
 
 
 def without_gone(state: State, snapshot: QueueSnapshot, asked: Collection[int]) -> State:
@@ -207,7 +207,7 @@ def without_gone(state: State, snapshot: QueueSnapshot, asked: Collection[int]) 
         kept = {at: record for at, record in records.items() if record not in gone}
         submitted[action] = kept if len(kept) != len(records) else records
         changed = changed or len(kept) != len(records)
-    return replace(state, submitted=_nonempty(submitted)) if changed else state
+    return state._replace(submitted=_nonempty(submitted)) if changed else state
 
 
 def _nonempty(records: Mapping[str, Mapping[int, T]]) -> dict[str, Mapping[int, T]]:

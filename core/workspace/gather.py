@@ -6,7 +6,6 @@ really different from what is stored, so that a look at everything rewrites noth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rowtui.core.state.directories import Stamp
@@ -34,16 +33,16 @@ class Wanted(NamedTuple):
     actions: tuple[str, ...]
 
 
-@dataclass(slots=True)
 class Gathered:
     """Several readings one behind the other, as the merge of directories wants them."""
 
-    names: list[bytes] = field(default_factory=list)
-    raw: list[bytes | None] = field(default_factory=list)
-    stamps: list[Stamp] = field(default_factory=list)
-    bad: dict[int, str] = field(default_factory=dict)
-    vanished: list[int] = field(default_factory=list)
-    completed: dict[str, DirectorySet] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.names: list[bytes] = []
+        self.raw: list[bytes | None] = []
+        self.stamps: list[Stamp] = []
+        self.bad: dict[int, str] = {}
+        self.vanished: list[int] = []
+        self.completed: dict[str, DirectorySet] = {}
 
 
 def append_changed(found: Gathered, wanted: Wanted, reading: Reading, stored: Stored) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
@@ -22,8 +22,7 @@ RACY_NS = 2_000_000_000
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(NamedTuple):
     """The directories of a workspace at one moment.
 
     `names` are in inode order: visiting them so halves the time of a first read from a cold disk.

@@ -11,9 +11,8 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
@@ -40,8 +39,7 @@ _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _OURS = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM))
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What was found, as columns aligned to the names that were asked for.
 
     `raw`: compact JSON bytes; None without a value file, and for bad and vanished directories.
@@ -52,9 +50,9 @@ class Reading:
 
     raw: list[bytes | None]
     stamps: list[Stamp]
-    bad: dict[int, str] = field(default_factory=dict)
-    vanished: list[int] = field(default_factory=list)
-    completed: dict[str, int] = field(default_factory=dict)
+    bad: dict[int, str]
+    vanished: list[int]
+    completed: dict[str, int]
 
 
 def read_directories(
@@ -74,7 +72,7 @@ def read_directories(
     Raises: RowtuiError if the workspace cannot be read, or a worker process was ended.
     """
     total = len(names)
-    reading = Reading([None] * total, [NO_STAMP] * total)
+    reading = Reading([None] * total, [NO_STAMP] * total, {}, [], {})
     sets = {action: bytearray((total + 7) >> 3) for action in products}
     if value_file is not None:
         _refuse_unusable(value_file)

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.state.container import CorruptCacheError
@@ -48,8 +47,7 @@ ROUNDS = 100
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Synced:
+class Synced(NamedTuple):
     """The project as it is now. `saved`: whether others will see it too.
 
     `uncompleted`: directories that lost a completion because their products are gone.
@@ -66,16 +64,14 @@ class Synced:
         return self.stored.state
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(NamedTuple):
     """A workflow in the form that starts fast, and the identity of the file it came from."""
 
     data: bytes
     identity: Identity | None
 
 
-@dataclass(slots=True)
-class Disk:
+class Disk(NamedTuple):
     """How the workspace is looked at; the parts are replaceable for tests and other processes."""
 
     list_: Callable[[Path], Listing] = list_workspace
@@ -183,8 +179,8 @@ class _Run:
             # Positions mean nothing without the names: begin anew, with Row's files and the disk.
             self.notices.append(f"{error.message}; everything is read again")
             fresh = self.store.begin()
-            state = replace(fresh.state, generation=before.state.generation)
-            return self._bring_up(replace(fresh, state=state), waiting)
+            state = fresh.state._replace(generation=before.state.generation)
+            return self._bring_up(fresh._replace(state=state), waiting)
 
     def start_again(self) -> None:
         """Somebody was faster. What was read still holds; which directories there are may not."""
@@ -266,15 +262,15 @@ class _Run:
         """Note what these records were made with."""
         value_file = self.workflow.value_file
         if (stored.products, stored.value_file) != (self._products, value_file) or stored.reread:
-            stored = replace(
-                stored, products=dict(self._products), value_file=value_file, reread=False
+            stored = stored._replace(
+                products=dict(self._products), value_file=value_file, reread=False
             )
         compiled = self.compiled
         if compiled and (compiled.identity, compiled.data) != (
             stored.workflow_identity,
             stored.workflow,
         ):
-            stored = replace(stored, workflow=compiled.data, workflow_identity=compiled.identity)
+            stored = stored._replace(workflow=compiled.data, workflow_identity=compiled.identity)
         return stored
 
     def _with_workspace(
@@ -335,7 +331,7 @@ class _Run:
             listing.mtime_ns,
             listing.racy,
         ):
-            stored = replace(stored, workspace_mtime_ns=listing.mtime_ns, racy=listing.racy)
+            stored = stored._replace(workspace_mtime_ns=listing.mtime_ns, racy=listing.racy)
         return stored, scans, bool(added) or not len(stored.directories)
 
     def _listing_if_needed(self, stored: Stored, needed: bool) -> Listing | None:

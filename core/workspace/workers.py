@@ -15,7 +15,6 @@ import os
 import struct
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 from rowtui.core.errors import RowtuiError
@@ -37,8 +36,7 @@ _LENGTH = struct.Struct("=Q")
 _DIRECTORIES_PER_WAIT = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Workers:
+class Workers(NamedTuple):
     """How many processes, and at most how many threads in each.
 
     `start`: "fork" is fastest; "spawn" is for callers with threads or an event loop. Where other

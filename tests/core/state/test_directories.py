@@ -122,7 +122,7 @@ def test_a_million_equal_reasons_are_one_text() -> None:
 
 def saved(store: Store, directories: StoredDirectories) -> StoredDirectories:
     stored = store.commit(
-        lambda before: replace(before, state=replace(before.state, directories=directories))
+        lambda before: before._replace(state=before.state._replace(directories=directories))
     )
     return stored.directories
 

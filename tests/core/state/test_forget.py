@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from rowtui.core.state.export import export_row_files
@@ -20,14 +19,13 @@ def begun(root: Path, submitted: dict[str, dict[int, Submitted]]) -> Store:
     directories = built({name.encode(): 1 for name in "abcdef"})
 
     def edit(before: Stored) -> Stored:
-        state = replace(
-            before.state,
+        state = before.state._replace(
             directories=directories,
             completed={"one": 0, "two": 0},
             submitted=submitted,
             failed={"one": {3: Failure("c", 1, "t", "exit code 1")}},
         )
-        return replace(before, state=state, reread=False)
+        return before._replace(state=state, reread=False)
 
     store = Store(root)
     store.commit(edit)

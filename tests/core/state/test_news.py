@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from rowtui.core.state.model import Submitted
@@ -17,8 +16,8 @@ def begun(root: Path) -> Stored:
     directories = built({name.encode(): 1 for name in "abcdef"})
 
     def edit(before: Stored) -> Stored:
-        state = replace(before.state, directories=directories, completed={"one": 0})
-        return replace(before, state=state, reread=False)
+        state = before.state._replace(directories=directories, completed={"one": 0})
+        return before._replace(state=state, reread=False)
 
     return Store(root).commit(edit)
 

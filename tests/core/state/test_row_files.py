@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -50,8 +49,8 @@ def begun(root: Path, values: dict[bytes, object] | None = None) -> Stored:
     directories = built(values if values is not None else dict(ROW_PROJECT))
 
     def edit(before: Stored) -> Stored:
-        state = replace(before.state, directories=directories, completed={"one": 0, "two": 0})
-        return replace(before, state=state, reread=False, workspace_mtime_ns=1795259752_149638237)
+        state = before.state._replace(directories=directories, completed={"one": 0, "two": 0})
+        return before._replace(state=state, reread=False, workspace_mtime_ns=1795259752_149638237)
 
     return Store(root).commit(edit)
 
@@ -62,7 +61,7 @@ def complete(root: Path, action: str, names: Iterable[str], *, undo: bool = Fals
         old = before.state.completed[action]
         new = old & ~members if undo else old | members
         completed = {**before.state.completed, action: new}
-        return replace(before, state=replace(before.state, completed=completed))
+        return before._replace(state=before.state._replace(completed=completed))
 
     Store(root).commit(edit)
 
@@ -116,8 +115,8 @@ def test_row_finds_what_we_recorded_in_its_own_bytes(tmp_path: Path) -> None:
     def submit(before: Stored) -> Stored:
         jobs = {2: Submitted("rig", 4_000_000_000, "t"), 3: Submitted("rig", 4_000_000_001, "u")}
         reserved = {0: Submitted("rig", 0, "v")}
-        return replace(
-            before, state=replace(before.state, submitted={"one": jobs, "two": reserved})
+        return before._replace(
+            state=before.state._replace(submitted={"one": jobs, "two": reserved})
         )
 
     Store(tmp_path).commit(submit)
@@ -244,7 +243,7 @@ def test_jobs_that_row_dropped_are_dropped_and_our_reservations_stay(tmp_path: P
 
     def submit(before: Stored) -> Stored:
         jobs = {0: Submitted("c", 5, "t"), 1: Submitted("c", 6, "t"), 2: Submitted("c", 0, "u")}
-        return replace(before, state=replace(before.state, submitted={"one": jobs}))
+        return before._replace(state=before.state._replace(submitted={"one": jobs}))
 
     Store(tmp_path).commit(submit)
     exported(tmp_path)
@@ -264,12 +263,11 @@ def test_names_that_are_not_utf8_stay_ours_whatever_row_does(tmp_path: Path) -> 
     begun(tmp_path, {b"a": 1, b"\xff": 2})
 
     def edit(before: Stored) -> Stored:
-        state = replace(
-            before.state,
+        state = before.state._replace(
             completed={"one": 0b11, "two": 0},
             submitted={"two": {1: Submitted("c", 3, "t")}},
         )
-        return replace(before, state=state)
+        return before._replace(state=state)
 
     Store(tmp_path).commit(edit)
     exported(tmp_path)
@@ -320,9 +318,9 @@ def test_a_large_project_that_row_never_opened_keeps_no_copies_for_row(tmp_path:
     stored = Stored(State(1, many, {"one": 1}), "00")
     assert not any(due(stored))
     few = StoredDirectories("dirs.x.rtc", EXPORT_BELOW - 1, 0, (), folder=tmp_path, nameless_set=0)
-    assert due(replace(stored, state=replace(stored.state, directories=few))).completed
+    assert due(stored._replace(state=stored.state._replace(directories=few))).completed
     identity = Identity(1, 2, 3)
-    known = replace(stored, row=RowFiles(completed_identity=identity))
+    known = stored._replace(row=RowFiles(completed_identity=identity))
     assert due(known).completed
 
 

@@ -4,7 +4,6 @@ import os
 import resource
 import struct
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ def with_count(number: int) -> Callable[[Stored], Stored]:
     def edit(before: Stored) -> Stored:
         state = before.state
         if not len(state.directories):
-            state = replace(state, directories=built({b"%d" % at: at for at in range(7)}))
-        return replace(before, state=replace(state, completed={"a": number}))
+            state = state._replace(directories=built({b"%d" % at: at for at in range(7)}))
+        return before._replace(state=state._replace(completed={"a": number}))
 
     return edit
 
@@ -38,15 +37,13 @@ def folder(root: Path) -> Path:
 
 def full_of_records(before: Stored) -> Stored:
     directories = built({b"d%d" % at: {"a": at} for at in range(9)} | {b"\xff": ValueError("bad")})
-    state = replace(
-        before.state,
+    state = before.state._replace(
         directories=directories,
         completed={"one": 0b101, "two": 0, "three": 0b101},
         submitted={"one": {3: Submitted("c", 7, "t"), 4: Submitted("c", 7, "t")}},
         failed={"two": {5: Failure("c", 8, "u", "exit code 2 \udcff")}},
     )
-    return replace(
-        before,
+    return before._replace(
         state=state,
         workspace_mtime_ns=123,
         racy=True,
@@ -80,14 +77,14 @@ def test_everything_comes_back_from_another_process_view(tmp_path: Path) -> None
     assert dict(found.directories.bad) == {9: "bad"}
     assert found.row.submitted_due
     assert {a: dict(jobs) for a, jobs in found.row.submitted.items()} == {"one": {3: ("c", 7)}}
-    assert replace(found.row, submitted={}) == replace(written.row, submitted={})
+    assert found.row._replace(submitted={}) == written.row._replace(submitted={})
 
 
 def test_a_base_equal_to_ours_is_not_stored_twice_and_comes_back(tmp_path: Path) -> None:
     def equal(before: Stored) -> Stored:
         stored = full_of_records(before)
         jobs = {"one": {3: ("c", 7), 4: ("c", 7)}}
-        return replace(stored, row=replace(stored.row, submitted=jobs))
+        return stored._replace(row=stored.row._replace(submitted=jobs))
 
     Store(tmp_path).commit(equal)
     found = Store(tmp_path).load().stored
@@ -216,7 +213,7 @@ def test_a_clock_that_jumped_far_ahead_deletes_nothing_that_may_be_read(tmp_path
     for path in folder(tmp_path).iterdir():  # as if the clock now were ten years later
         age(path, 10 * 365 * 24 * 3600)
     fresh = built({b"x": 1})
-    store.commit(lambda before: replace(before, state=replace(before.state, directories=fresh)))
+    store.commit(lambda before: before._replace(state=before.state._replace(directories=fresh)))
     store.commit(with_count(2))
     assert dirs <= {path.name for path in folder(tmp_path).glob("dirs.*")}
     assert generations(tmp_path) == [1, 2, 3]
@@ -230,12 +227,12 @@ def test_files_that_no_generation_needs_are_deleted_in_time(tmp_path: Path) -> N
     (folder(tmp_path) / "dirs.1-orphan.rtc").write_bytes(b"left by kill -9")
     (folder(tmp_path) / "journal").write_bytes(b"not ours to delete")
     fresh = built({b"x": 1})
-    store.commit(lambda before: replace(before, state=replace(before.state, directories=fresh)))
+    store.commit(lambda before: before._replace(state=before.state._replace(directories=fresh)))
     for path in folder(tmp_path).iterdir():
         age(path, 3 * KEPT_SECONDS)
 
     def retired_long_ago(before: Stored) -> Stored:
-        return replace(before, retired={f: (g, 5) for f, (g, _) in before.retired.items()})
+        return before._replace(retired={f: (g, 5) for f, (g, _) in before.retired.items()})
 
     for number in range(KEPT_GENERATIONS + 2):
         store.commit(lambda before, n=number: retired_long_ago(with_count(n)(before)))  # type: ignore[misc]

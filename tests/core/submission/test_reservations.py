@@ -32,7 +32,7 @@ def failure(reason: str) -> Failure:
 def test_a_job_gets_all_its_directories_or_none(real: RealProject) -> None:
     plan = real.plan("n", size=3)
     (job,) = plan.jobs
-    state = replace(real.state, submitted={"one": {1: Submitted("other", 9, "x")}})
+    state = real.state._replace(submitted={"one": {1: Submitted("other", 9, "x")}})
 
     after, refused = reserved(state, [job])
 
@@ -42,7 +42,7 @@ def test_a_job_gets_all_its_directories_or_none(real: RealProject) -> None:
 
 def test_complete_and_vanished_directories_are_refused(real: RealProject) -> None:
     first, second, _ = real.plan("n").jobs
-    state = replace(real.state, completed={"one": 0b001})
+    state = real.state._replace(completed={"one": 0b001})
     gone = replace(second, directories=("gone\n",))
 
     after, refused = reserved(state, [first, gone])
@@ -66,8 +66,7 @@ def test_reserving_again_changes_nothing(real: RealProject) -> None:
 
 
 def test_a_release_only_concerns_its_token_and_what_is_not_complete(real: RealProject) -> None:
-    state = replace(
-        real.state,
+    state = real.state._replace(
         completed={"one": 0b001},
         submitted={
             "one": {0: Submitted("l", 4, "n-0"), 1: Submitted("l", 4, "n-0"), 2: Submitted("l", 5)}
@@ -84,10 +83,10 @@ def test_a_release_only_concerns_its_token_and_what_is_not_complete(real: RealPr
 
 def test_a_job_that_ends_well_takes_an_older_failure_with_it(real: RealProject) -> None:
     plan = real.plan("n", size=3)
-    state = replace(real.state, failed={"one": {0: failure("old"), 1: failure("old")}})
+    state = real.state._replace(failed={"one": {0: failure("old"), 1: failure("old")}})
 
     state, _ = reserved(state, plan.jobs)
-    state = replace(state, completed={"one": 0b011})
+    state = state._replace(completed={"one": 0b011})
     after = released(state, [Release("n-0", "one", {})])
 
     assert after.failed == {}
@@ -96,8 +95,8 @@ def test_a_job_that_ends_well_takes_an_older_failure_with_it(real: RealProject) 
 def test_jobs_of_row_are_forgotten_by_rows_rule(real: RealProject) -> None:
     ours, theirs, running = Submitted("c", 1, "n-0"), Submitted("c", 2), Submitted("c", 3)
     elsewhere = Submitted("d", 2)
-    state = replace(
-        real.state, submitted={"one": {0: ours, 1: theirs, 2: running}, "two": {0: elsewhere}}
+    state = real.state._replace(
+        submitted={"one": {0: ours, 1: theirs, 2: running}, "two": {0: elsewhere}}
     )
     jobs = (Job(3, JobState.RUNNING), Job(2, JobState.COMPLETED))
 

@@ -172,7 +172,7 @@ def test_a_value_file_may_be_a_symlink_or_lie_in_a_subdirectory(tmp_path: Path) 
 
 def test_a_directory_without_value_file_setting_has_no_value(tmp_path: Path) -> None:
     directory(tmp_path, "one")
-    assert read(tmp_path, [b"one"], value_file=None) == Reading([None], [NO_STAMP])
+    assert read(tmp_path, [b"one"], value_file=None) == Reading([None], [NO_STAMP], {}, [], {})
 
 
 def test_directories_that_vanish_while_being_read_are_told_apart(tmp_path: Path) -> None:
