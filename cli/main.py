@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without importing typing
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
@@ -28,8 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     from rowtui.cli.parser import build_parser
 
-    parser = build_parser()
-    if "_ARGCOMPLETE" in os.environ:
+    completing = "_ARGCOMPLETE" in os.environ
+    parser = build_parser(None if completing else sys.argv[1:] if argv is None else argv)
+    if completing:
         from rowtui.cli.complete import complete
 
         complete(parser)

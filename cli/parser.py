@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any, NoReturn
+from collections.abc import Collection
+from typing import Any, NoReturn, cast
 
 from rowtui.core import __version__
 from rowtui.core.errors import RowtuiError
@@ -51,6 +52,24 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong, how it is used, and where help is."""
         message = message.replace("not allowed with argument", "cannot be used with")
         self.exit(2, f"error: {message}\n\n{self.format_usage()}\nFor more, try '--help'.\n")
+
+
+class _Unasked:
+    """In the place of a parser whose command is not on the command line: only its name counts.
+
+    Making all options of all commands takes longer than showing a status.
+    """
+
+    def add_argument(self, *args: Any, **options: Any) -> None:
+        """Nobody will look at it."""
+
+    def add_mutually_exclusive_group(self) -> _Unasked:
+        """Nobody will look at its options either."""
+        return self
+
+
+def _sub_parser(*, asked: bool, **options: Any) -> Parser | _Unasked:
+    return Parser(**options) if asked else _Unasked()
 
 
 def _environment(name: str) -> str | None:
@@ -126,8 +145,14 @@ def _common() -> argparse.ArgumentParser:
     return common
 
 
-def build_parser() -> Parser:
-    """The whole grammar. Parsed arguments carry `command`, the module's name in cli/commands."""
+def build_parser(words: Collection[str] | None = None) -> Parser:
+    """The grammar. Parsed arguments carry `command`, the module's name in cli/commands.
+
+    `words`: those of the command line that will be parsed; commands that are not among them get
+    no options. None: all that there is.
+    """
+    # argparse would look for translations of its own few words: 4 ms, for half-translated help.
+    argparse._ = str  # type: ignore[attr-defined]
     common = _common()
     parser = Parser(
         prog="rowtui",
@@ -142,11 +167,16 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--theme", metavar="NAME", help="the dashboard's theme")
     parser.set_defaults(command="dashboard")
-    commands = parser.add_subparsers(title="Commands", metavar="COMMAND", parser_class=Parser)
+    commands = parser.add_subparsers(
+        title="Commands", metavar="COMMAND", parser_class=cast(Any, _sub_parser)
+    )
 
-    def add(into: Any, name: str, module: str, text: str, examples: str = "") -> Parser:
+    def add(into: Any, name: str, module: str, text: str, examples: str = "") -> Any:
+        if words is not None and name not in words:
+            return into.add_parser(name, help=text, asked=False)
         sub: Parser = into.add_parser(
             name,
+            asked=True,
             help=text,
             description=text[0].upper() + text[1:] + ".",
             epilog=f"Examples:\n{examples}" if examples else None,
@@ -172,9 +202,11 @@ def _json(parser: Parser) -> None:
 
 def _add_show(commands: Any, add: Any) -> None:
     show = add(commands, "show", "", "show the project: status, directories, jobs, clusters")
+    if isinstance(show, _Unasked):
+        return
     show.set_defaults(command="show")
     shows = show.add_subparsers(
-        title="Commands", metavar="WHAT", parser_class=Parser, required=True
+        title="Commands", metavar="WHAT", parser_class=cast(Any, _sub_parser), required=True
     )
 
     status = add(
