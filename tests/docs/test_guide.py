@@ -1,0 +1,68 @@
+"""The guide speaks of commands and variables that there are, and of all of them."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rowtui.cli.parser import build_parser
+
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+TYPED = re.findall(r"^\$ (?:.*\| )?rowtui (.*?)(?: \| .*)?$", GUIDE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("typed", sorted(set(TYPED) - {"--version"}))
+def test_every_command_that_is_shown_can_be_typed(typed: str) -> None:
+    build_parser().parse_args(shlex.split(typed))
+
+
+def commands(
+    parser: argparse.ArgumentParser, name: str = "rowtui"
+) -> Iterator[tuple[str, set[str]]]:
+    """Each command with its own options."""
+    options = {option for action in parser._actions for option in action.option_strings}
+    yield name, {option for option in options if option.startswith("--")}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for word, sub in action.choices.items():
+                yield from commands(sub, f"{name} {word}")
+
+
+def test_every_command_is_shown_or_named() -> None:
+    names = [name for name, _ in commands(build_parser())]
+    assert [name for name in names if name not in GUIDE] == []
+
+
+def test_every_option_is_named_somewhere() -> None:
+    obvious = {"--help", "--version", "--verbose", "--quiet", "--signac", "--workspace"}
+    short = {"--action": "-a", "--n-groups": "-n", "--lines": "-n", "--follow": "-f"}
+    options = {option for _, found in commands(build_parser()) for option in found} - obvious
+    missing = {it for it in options if it not in GUIDE and short.get(it, it) not in GUIDE}
+    # What the help of `demo` and of `show` says is enough.
+    assert missing - {"--keep", "--directories"} == set()
+
+
+def test_the_variables_of_the_guide_are_those_of_the_code() -> None:
+    named = set(re.findall(r"`(ROWTUI_[A-Z_]+)`", GUIDE))
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for room in ("core", "cli")
+        for path in (ROOT / room).rglob("*.py")
+    )
+    of_commands = {
+        f"ROWTUI_{word}" for word in re.findall(r'environment_\w+\(\s*"([A-Z_]+)"', code)
+    }
+    of_the_queue = set(re.findall(r"ROWTUI_(?:LOCAL_[A-Z]+(?:_MB)?|JOB_ID|TOKEN)\b", code))
+    assert named == of_commands | of_the_queue
+
+
+def test_every_file_that_a_page_links_to_is_there() -> None:
+    for page in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
