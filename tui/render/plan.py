@@ -168,7 +168,7 @@ def sending_line(sending: Sending) -> Line:
 
 _TOKENS = re.compile(
     r"(?P<comment>(?:^|(?<=\s))#.*$)"
-    r"|(?P<string>'[^']*'|\"(?:\\.|[^\"\\])*\")"
+    r"|(?P<string>\$'(?:\\.|[^'\\])*'|'[^']*'|\"(?:\\.|[^\"\\])*\")"
     r"|(?P<variable>\$\{?[\w@#?*!-]+(?:\[[^\]]*\])?\}?)"
     r"|(?P<keyword>\b(?:if|then|else|elif|fi|for|in|do|done|while|case|esac|function|local|export"
     r"|return|exit|trap|set|cd|test)\b)"
