@@ -1,0 +1,143 @@
+"""rowtui is killed with SIGKILL at each of its steps: no job is lost, and none runs twice."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli import row_records
+from tests.cli.killing import killed
+from tests.rig.processes import wait_until
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Shell
+    from tests.rig.slurm import SlurmCluster
+
+NAMES = ["a", "b c"]
+WORKFLOW = """\
+[[action]]
+name = "one"
+command = "echo {directory} >> runs.txt; touch workspace/{directory}/x"
+products = ["x"]
+[action.group]
+maximum_size = 1
+[action.resources]
+walltime.per_submission = "00:10:00"
+"""
+
+
+def make_project(folder: Path) -> Path:
+    for name in NAMES:
+        (folder / "workspace" / name).mkdir(parents=True)
+    (folder / "workflow.toml").write_text(WORKFLOW)
+    return folder
+
+
+class Killed:
+    """One project for each step at which the first `rowtui submit` was killed."""
+
+    def __init__(self, shell: Shell, *options: str) -> None:
+        self.shell = shell
+        self.arguments = ["submit", "--yes", *options]
+        self.folders: list[Path] = []
+
+    def kill_at_every_step(self) -> None:
+        """Until a step was never reached."""
+        while True:
+            folder = make_project(self.shell.folder / str(len(self.folders) + 1))
+            self.folders.append(folder)
+            if not self.run(folder, len(self.folders)):
+                return
+
+    def run(self, folder: Path, step: int = 0) -> bool:
+        """`rowtui submit --yes`; whether it was killed."""
+        out = folder.parent / f"{folder.name}.out"
+        return killed(self.arguments, folder, self.shell.environment, step, out)
+
+    def finish(self, and_wait: Callable[[], None] = lambda: None) -> None:
+        """Submit again; when all jobs have ended, look once more where that was not seen."""
+        for folder in self.folders:
+            self.run(folder)
+        self.wait()
+        and_wait()
+        for folder in self.folders:
+            if list((folder / ".row/rowtui/journal").glob("*.jsonl")):
+                self.run(folder)
+
+    def wait(self) -> None:
+        """Until each directory ran in all projects."""
+        for folder in self.folders:
+            ended = folder / ".row/rowtui/ended"
+            wait_until(
+                lambda ended=ended: ended.exists() and len(list(ended.iterdir())) >= len(NAMES),  # type: ignore[misc]
+                f"the jobs of {folder}",
+                seconds=60,
+            )
+
+    def check(self) -> None:
+        """Each directory ran once, and Row knows that all are complete and none submitted."""
+        for step, folder in enumerate(self.folders, 1):
+            where = f"killed at step {step}:\n{folder.with_suffix('.out').read_text()}"
+            runs = Counter((folder / "runs.txt").read_text().splitlines())
+            assert runs == Counter(NAMES), where
+            assert row_records.completed(folder) == {"one": set(NAMES)}, where
+            assert row_records.submitted(folder) == {}, where
+            assert list((folder / ".row/rowtui/journal").glob("*.jsonl")) == [], where
+
+
+def test_killed_at_any_step_on_this_machine_each_directory_runs_once(empty_folder: Shell) -> None:
+    # Given submissions that were killed at each step, up to the noticing of the end,
+    every = Killed(empty_folder, "--cluster", "local")
+    every.kill_at_every_step()
+    assert len(every.folders) > 12
+    # when people submit again, and look when all has ended,
+    every.finish()
+    # then nothing was lost or done twice.
+    every.check()
+
+
+@pytest.mark.slurm
+def test_killed_at_any_step_on_slurm_each_directory_runs_once(
+    empty_folder: Shell, slurm: SlurmCluster
+) -> None:
+    slurm.clean()
+    empty_folder.environment["SLURM_CONF"] = str(slurm.conf)
+    every = Killed(empty_folder)
+    every.kill_at_every_step()
+    assert len(every.folders) > 8
+
+    def all_left_the_queue() -> bool:
+        return not slurm.run("squeue -h").stdout
+
+    every.finish(lambda: wait_until(all_left_the_queue, "the queue to empty", seconds=60))
+    every.check()
+
+
+def test_killed_as_a_process_of_its_own_it_loses_nothing(empty_folder: Shell) -> None:
+    # Given the command as people start it, killed as soon as the journal exists.
+    folder = make_project(empty_folder.folder)
+    command = [sys.executable, "-m", "rowtui.cli.main", "--cluster", "local", "submit", "--yes"]
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=empty_folder.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    journal = folder / ".row/rowtui/journal"
+    while not journal.exists() and process.poll() is None:
+        os.sched_yield()
+    process.kill()
+    process.wait()
+    every = Killed(empty_folder, "--cluster", "local")
+    every.folders.append(folder)
+    every.finish()
+    every.check()
