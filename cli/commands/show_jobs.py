@@ -48,6 +48,8 @@ def _submitted(
     """(id, action, directories) of the jobs of this cluster, by id."""
     from rowtui.core.grouping.select import matches
 
+    if not any(project.state.submitted.values()):
+        return []
     here = project.jobs.here()  # None: it does not answer, and all that is known is shown
     wanted = None
     if names is not None:
