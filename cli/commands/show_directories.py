@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core.grouping.model import Group
+    from rowtui.core.grouping.model import ActionStatus, Group
     from rowtui.core.project.project import Project
 
 STYLES = {
@@ -132,7 +132,7 @@ def _table(
 
 
 def _rows(pointers: list[str], project: Project, group: Group, *, with_jobs: bool) -> Iterator[Row]:
-    row = project.status_row(group.action)
+    row = project.status_row(group.action, group.indices)
     submitted = project.state.submitted.get(group.action.name, {})
     directories = project.state.directories
     for position in group.indices:
@@ -173,8 +173,8 @@ def _print_json(
 ) -> None:
     import json
 
-    def entry(group: Group, position: int) -> dict[str, Any]:
-        status = project.status_row(group.action).status_of(position)
+    def entry(row: ActionStatus, position: int) -> dict[str, Any]:
+        status = row.status_of(position)
         job = project.state.submitted.get(args.action, {}).get(position)
         failure = project.state.failed.get(args.action, {}).get(position)
         return {
@@ -185,9 +185,10 @@ def _print_json(
             "value": project.state.directories.value(position),
         }
 
-    groups = [
-        [entry(group, position) for position in group.indices]
+    rows = [
+        (group, project.status_row(group.action, group.indices))
         for groups in elements
         for group in groups
     ]
+    groups = [[entry(row, position) for position in group.indices] for group, row in rows]
     out.print(json.dumps({"action": args.action, "groups": groups}, indent=2))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.load import ClusterFile
     from rowtui.core.clusters.model import Cluster, Identified, Launchers
     from rowtui.core.errors import Problem
+    from rowtui.core.grouping.form import GroupCut
     from rowtui.core.grouping.order import ActionOrder
     from rowtui.core.project.jobs import Jobs
     from rowtui.core.submission.model import Plan
@@ -274,14 +275,19 @@ class Project:
             bad=len(self.state.directories.bad),
         )
 
-    def status_row(self, action: Action) -> ActionStatus:
-        """The status of all directories for one action."""
+    def status_row(self, action: Action, among: Sequence[int] | None = None) -> ActionStatus:
+        """The status of all directories for one action.
+
+        Where that cannot be told, the status of those at the positions of `among` alone.
+        """
         row = self._rows.get(action.index)
         if row is None:
             order = self.order(action) if _needs_order_for_cost(action) else None
             orders = {} if order is None else {action.group.sort_by: order}
             row = action_status(action, self.state, None, orders)
             self._rows[action.index] = row
+        if row.problem and among is not None:
+            return action_status(action, self.state, among)
         return row
 
     def groups(
@@ -294,15 +300,24 @@ class Project:
 
         Raises: RowtuiError if they cannot be told or ordered.
         """
-        from rowtui.core.errors import RowtuiError
-        from rowtui.core.grouping.form import form_groups
+        return self.cut(action, statuses, among).page()
 
-        row = self.status_row(action)
+    def cut(
+        self,
+        action: Action,
+        statuses: Collection[Status],
+        among: Sequence[int] | None = None,
+    ) -> GroupCut:
+        """The same groups, formed only where somebody looks at them. Raises: as `groups`."""
+        from rowtui.core.errors import RowtuiError
+        from rowtui.core.grouping.form import cut_groups
+
+        row = self.status_row(action, among)
         members = with_status(row, tuple(statuses))
         if row.problem and not members:
             raise RowtuiError(f"action '{action.name}': {row.problem}")
         chosen = members if among is None else chosen_from(among, members)
-        return form_groups(action, self.state.directories, chosen, self.order(action))
+        return cut_groups(action, self.state.directories, chosen, self.order(action))
 
     def order(self, action: Action) -> ActionOrder | None:
         """The stored order of all directories for an action; None where none is worth storing."""

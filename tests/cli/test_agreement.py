@@ -80,6 +80,16 @@ def test_a_status_that_cannot_be_told_is_an_error_and_the_others_are_shown(rowtu
     assert "one" in done.stdout
 
 
+def test_directories_that_were_not_asked_for_do_not_matter(rowtui: Shell) -> None:
+    (rowtui.folder / "workspace" / "dir4" / "v.json").write_text('{"v": "text"}')
+    command = ("show", "directories", "-a", "three", "--short", "--waiting")
+    assert rowtui(*command).returncode == 1
+    (rowtui.folder / "workspace" / "dir6" / "v.json").write_text('{"v": -1}')
+    assert rowtui.succeed(*command, "dir5", "dir6") == "dir6\n"
+    table = rowtui.succeed(*command[:-2], "--no-header", "dir5", "dir6")
+    assert table == "dir6      waiting \n"
+
+
 def test_row_learns_of_jobs_that_left_the_queue_with_the_first_command(rowtui: Shell) -> None:
     programs, slurm = rowtui.folder.parent / "bin", rowtui.folder.parent / "slurm"
     install(programs)
