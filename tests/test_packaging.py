@@ -1,0 +1,125 @@
+"""What is in the checkout is what is installed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+import rowtui.core
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("core", "cli", "tui", "themes")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def files_of(folder: Path) -> list[str]:
+    return sorted(
+        str(path.relative_to(folder.parent))
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    )
+
+
+def test_every_package_is_listed() -> None:
+    there = {
+        ".".join(("rowtui", *path.parent.relative_to(ROOT).parts))
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    assert set(PROJECT["tool"]["setuptools"]["packages"]) == there
+    assert all((ROOT / package.replace(".", "/")[7:] / "__init__.py").exists() for package in there)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """The wheel that `pip install .` would make, from a copy: building writes beside the sources.
+
+    Built by setuptools itself, so that nothing is fetched.
+    """
+    folder = tmp_path_factory.mktemp("wheel")
+    copy = folder / "source"
+    copy.mkdir()
+    for name in (*FOLDERS, "pyproject.toml", "README.md", "LICENSE"):
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, copy)
+    subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])",
+            str(folder),
+        ],
+        cwd=copy,
+        check=True,
+        capture_output=True,
+    )
+    (built,) = folder.glob("*.whl")
+    return zipfile.ZipFile(built)
+
+
+def test_the_wheel_has_every_file_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+    packed = sorted(name for name in wheel.namelist() if ".dist-info/" not in name)
+    assert packed == sorted(
+        f"rowtui/{file}" for folder in FOLDERS for file in files_of(ROOT / folder)
+    )
+    for suffix in (".tcss", ".toml", ".sh", "py.typed"):  # data, not only modules
+        assert any(name.endswith(suffix) for name in packed)
+
+
+def test_the_wheel_says_the_version_and_the_licence(wheel: zipfile.ZipFile) -> None:
+    version = rowtui.core.__version__
+    (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    assert metadata == f"rowtui-{version}.dist-info/METADATA"
+    lines = wheel.read(metadata).decode().splitlines()
+    assert f"Version: {version}" in lines
+    assert f"Requires-Python: {PROJECT['project']['requires-python']}" in lines
+    assert any(name.endswith("LICENSE") for name in wheel.namelist())
+
+
+def test_the_version_is_said_everywhere_alike() -> None:
+    version = rowtui.core.__version__
+    said = subprocess.run(
+        [sys.executable, "-m", "rowtui.cli.main", "--version"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert said.stdout == f"rowtui {version}\n"
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_entry_point_leads_somewhere() -> None:
+    points = [("scripts", *item) for item in PROJECT["project"]["scripts"].items()]
+    for group, named in PROJECT["project"]["entry-points"].items():
+        points += [(group, *item) for item in named.items()]
+    assert {group for group, _, _ in points} >= {"scripts", "rowtui.schedulers"}
+    for group, name, value in points:
+        assert callable(EntryPoint(name, value, group).load())
+
+
+def test_whatever_is_imported_is_a_dependency() -> None:
+    packages = {"pyyaml": "yaml"}
+    names = [re.split(r"[<>=\[ ]", line)[0].lower() for line in PROJECT["project"]["dependencies"]]
+    declared = {packages.get(name, name) for name in names}
+    used = set()
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_bytes())):
+                if isinstance(node, ast.Import):
+                    used.update(alias.name.split(".")[0] for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    used.add(node.module.split(".")[0])
+    # rich is a part of Textual's interface and comes with it.
+    assert used - set(sys.stdlib_module_names) - {"rowtui", "rich"} <= declared
+    assert "textual" in used
