@@ -24,6 +24,7 @@ BLOCK_FROM = 64
 
 _U64_BYTES, _U64_LAST = 10, 0x01
 _U32_BYTES, _U32_LAST = 5, 0x0F
+_SLASH = 0x2F
 
 
 class PostcardError(RowtuiError):
@@ -75,7 +76,7 @@ def decode_submitted(data: bytes) -> SubmittedNames:
         action = reader.text()
         jobs: dict[bytes, tuple[str, int]] = {}
         for _ in range(reader.count()):
-            name = reader.name()
+            name = reader.directory()
             cluster = reader.text()
             jobs[name] = (clusters.setdefault(cluster, cluster), reader.job_id())
         found[action] = jobs
@@ -186,6 +187,11 @@ class _Reader:
             _check_utf8(name, start)
         return name
 
+    def directory(self) -> bytes:
+        """A directory's name. Row writes `d0/` if it was given so, and means `d0`."""
+        name = self.name()
+        return name.rstrip(b"/") or name if name.endswith(b"/") else name
+
     def names(self, count: int) -> Sequence[bytes]:
         """`count` names: as one block if all have the same length, else one by one."""
         if count >= BLOCK_FROM:
@@ -193,10 +199,12 @@ class _Reader:
             size = count * (width + 1)
             if 0 < width < 0x80 and size <= self.end - self.at:
                 block = self.data[self.at : self.at + size]
-                if block.isascii() and block[:: width + 1].count(width) == count:
+                one_length = block[:: width + 1].count(width) == count
+                slashes = count if width == _SLASH else 0  # then only the lengths are slashes
+                if one_length and block.isascii() and block.count(_SLASH) == slashes:
                     self.at += size
                     return NameBlock(block, width)
-        return [self.name() for _ in range(count)]
+        return [self.directory() for _ in range(count)]
 
     def _varint(self, most: int, last: int) -> int:
         number = shift = 0

@@ -119,3 +119,14 @@ def test_a_job_id_has_32_bits() -> None:
     assert decode_submitted(good) == {"a": {b"d": ("c", 2**32 - 1)}}
     with pytest.raises(PostcardError, match="too large"):
         decode_submitted(b"\x01\x01a\x01\x01d\x01c" + varint(2**32))
+
+
+@pytest.mark.parametrize("others", [3, 500])
+@pytest.mark.parametrize("width", [10, 47])
+def test_a_name_with_a_slash_behind_it_is_the_name(others: int, width: int) -> None:
+    names = [f"{number:0{width}}".encode() for number in range(others)]
+    given = [*names, b"x" * (width - 1) + b"/"]
+    found = decode_completed(encode_completed({"one": given}))["one"]
+    assert sorted(found) == sorted([*names, b"x" * (width - 1)])
+    jobs = decode_submitted(encode_submitted({"one": {b"d0/": ("none", 1)}}))
+    assert jobs == {"one": {b"d0": ("none", 1)}}
