@@ -9,7 +9,7 @@ A script defines, before the fixed part (`shell.py`): `rowtui_token`; `rowtui_jo
 for printf; `rowtui_products`, `rowtui_workspace`, `rowtui_directories`; `rowtui_not_utf8`, an
 array with an entry at the index of each name that is not UTF-8.
 Exit codes: 1 setup or a `{directories}` command failed, 2 a `{directory}` command failed, 3 the
-report failed, 128 + n stopped by signal n (138: the warning before the time limit).
+report failed, 128 + n stopped by signal n (138: by the time limit).
 
 Source: Row A5.3, B2, and what Row 1.1 prints.
 """

@@ -9,6 +9,9 @@ sets again itself, because a user's setup may have changed anything.
 - The report is Row's staged file `.row/completed/<32 hex>.postcard` (postcard: counts and byte
   lengths as LEB128), and `<32 hex>.names` (action and names, each ended by NUL, then NUL) for
   names that are not UTF-8, which Row's format cannot hold.
+- On SIGUSR1, the scheduler's warning before the time limit, the finished directories are reported
+  and the work goes on: Slurm may warn half a minute early. SIGTERM, which comes at the limit,
+  stops the command and reports again.
 - `.row/rowtui/ended/<token>` says how the job ended, one item on a line: exit code; `exit`,
   `time limit` or `signal NAME`; the job; epoch seconds; the command's own exit code, or empty;
   the index of the directory that it failed in, or empty.
@@ -24,6 +27,7 @@ STOP_SECONDS = 3
 
 PRELUDE = r"""
 rowtui_root=$PWD rowtui_path=$PATH rowtui_reason=exit rowtui_pid='' rowtui_code='' rowtui_index=''
+rowtui_near=''
 
 # Whatever the setup changed (options, words, locale, search path): back to what is known.
 rowtui_calm() {
@@ -57,20 +61,45 @@ rowtui_begin() {
 
 rowtui_traps() {
     trap rowtui_end EXIT
-    trap 'rowtui_stop "time limit" 10' USR1
-    trap 'rowtui_stop "signal TERM" 15' TERM
+    trap rowtui_warned USR1
+    trap 'rowtui_terminated' TERM
     trap 'rowtui_stop "signal INT" 2' INT
     trap 'rowtui_stop "signal HUP" 1' HUP
 }
 
+# The time limit is near, but maybe half a minute away: report the directories that are finished,
+# and go on. Not the one that the command is at: its products may be half written.
+rowtui_warned() {
+    rowtui_near=1
+    [ -n "$rowtui_index" ] || return 0
+    (
+        trap '' USR1 TERM INT HUP
+        rowtui_calm
+        rowtui_directories=("${rowtui_directories[@]:0:rowtui_index}")
+        rowtui_report
+    )
+}
+
+rowtui_terminated() {
+    if [ -n "$rowtui_near" ]; then rowtui_stop "time limit" 10; fi
+    rowtui_stop "signal TERM" 15
+}
+
 # Wait for the command that was just started; its exit code.
 rowtui_wait() {
+    local before
     rowtui_pid=$! rowtui_code=0
     wait "$rowtui_pid" || rowtui_code=$?
-    # A signal that the setup traps also ends `wait`.
-    while [ "$rowtui_code" -gt 128 ] && kill -0 "$rowtui_pid" 2>/dev/null; do
-        rowtui_code=0
-        wait "$rowtui_pid" || rowtui_code=$?
+    # Over 128 either the command or only this `wait` was ended by a signal: asked again, it knows.
+    while [ "$rowtui_code" -gt 128 ]; do
+        before=$rowtui_code rowtui_code=0
+        wait "$rowtui_pid" 2>/dev/null || rowtui_code=$?
+        if [ "$rowtui_code" -eq 127 ]; then
+            rowtui_code=$before # it was told before
+            break
+        elif [ "$rowtui_code" -eq "$before" ] && ! kill -0 "$rowtui_pid" 2>/dev/null; then
+            break
+        fi
     done
     rowtui_last=$rowtui_pid
     rowtui_pid=''

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -134,14 +134,27 @@ class SmallProject:
 
     def stop_when(self, process: subprocess.Popen[bytes], path: str, number: int) -> int:
         """Send the signal once `path` exists; the exit code."""
-        deadline = time.monotonic() + 30
-        while not (self.root / path).exists():
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        self.wait_until(lambda: (self.root / path).exists() or process.poll() is not None)
+        assert process.poll() is None, process.communicate()
         process.send_signal(signal.Signals(number))
         process.communicate(timeout=30)
         return process.returncode
+
+    def wait_for(self, path: str) -> None:
+        """Until `path` exists."""
+        self.wait_until((self.root / path).exists)
+
+    def wait_for_report(self) -> None:
+        """Until a staged file is there, whole."""
+        self.wait_until(lambda: any(self.root.glob(".row/completed/*.postcard")))
+
+    @staticmethod
+    def wait_until(holds: Callable[[], bool]) -> None:
+        """Until it holds, or fail after half a minute."""
+        deadline = time.monotonic() + 30
+        while not holds():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
     def reported(self) -> dict[str, set[str]]:
         """What the staged files say, of both kinds."""

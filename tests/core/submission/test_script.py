@@ -180,7 +180,6 @@ def test_what_a_setup_exports_reaches_the_command(project: SmallProject) -> None
 @pytest.mark.parametrize(
     ("number", "code", "reason"),
     [
-        (signal.SIGUSR1, 138, "time limit"),
         (signal.SIGTERM, 143, "signal TERM"),
         (signal.SIGINT, 130, "signal INT"),
         (signal.SIGHUP, 129, "signal HUP"),
@@ -224,8 +223,59 @@ def test_a_signal_while_the_setup_runs_is_reported(project: SmallProject) -> Non
     project.add("a")
     script = project.script("echo {directory}", setup="touch started; sleep 0.3")
 
-    assert project.stop_when(project.start(script), "started", signal.SIGUSR1) == 138
+    assert project.stop_when(project.start(script), "started", signal.SIGTERM) == 143
+    assert project.ended()[:2] == ["143", "signal TERM"]
+
+
+def test_the_warning_before_the_limit_reports_what_is_finished_and_goes_on(
+    project: SmallProject,
+) -> None:
+    # given a job that is at its second directory, whose product is there but half written
+    project.add("a", "b", "c")
+    command = (
+        "touch workspace/{directory}/out\n"
+        "if [ {directory} = b ]; then touch started\n"
+        "while ! [ -e go-on ]; do sleep 0.02; done; fi"
+    )
+    process = project.start(project.script(command))
+    # when it is warned
+    project.wait_for("started")
+    process.send_signal(signal.SIGUSR1)
+    project.wait_for_report()
+    # then the first directory is reported, and the job goes on to its end
+    assert project.reported() == {"one": {"a"}}
+    (project.root / "go-on").touch()
+    assert process.wait(30) == 0
+    assert project.reported() == {"one": {"a", "b", "c"}}
+    assert project.ended()[:2] == ["0", "exit"]
+
+
+def test_the_limit_after_the_warning_is_called_the_time_limit(project: SmallProject) -> None:
+    project.add("a", "b")
+    command = "[ {directory} = a ] && exec touch workspace/a/out\ntouch started; sleep 1000"
+    process = project.start(project.script(command))
+
+    project.wait_for("started")
+    process.send_signal(signal.SIGUSR1)
+    project.wait_for_report()
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait(30) == 138
     assert project.ended()[:2] == ["138", "time limit"]
+    assert project.reported() == {"one": {"a"}}
+
+
+def test_a_warning_does_not_hide_that_the_command_failed(project: SmallProject) -> None:
+    project.add("a")
+    command = "touch started; while ! [ -e go-on ]; do sleep 0.02; done; exit 7 # {directory}"
+    process = project.start(project.script(command))
+
+    project.wait_for("started")
+    process.send_signal(signal.SIGUSR1)
+    (project.root / "go-on").touch()
+
+    assert process.wait(30) == 2
+    assert project.ended()[4] == "7"
 
 
 def test_a_second_job_with_the_same_token_does_nothing(project: SmallProject) -> None:

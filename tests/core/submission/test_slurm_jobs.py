@@ -78,6 +78,9 @@ async def test_the_warning_before_the_limit_reports_what_is_done(
     job_id = next(iter(real.state.submitted["one"].values())).job_id
 
     slurm.run(f"scancel --signal=USR1 --batch {job_id}")
+    staged = real.root / ".row" / "completed"
+    wait_until(lambda: any(staged.glob("*.postcard")), "the report of what is finished")
+    slurm.run(f"scancel --signal=TERM --batch {job_id}")  # as Slurm does at the limit
     await real.wait()
     await real.settle()
 
