@@ -23,7 +23,7 @@ ROW_SUBMITTED = bytes.fromhex(
     "01036f6e65020464697232037269678 0d0acf30e0464697233037269678 1d0acf30e".replace(" ", "")
 )
 
-utf8_names = st.text(max_size=200).map(lambda text: text.encode(errors="ignore"))
+utf8_names = st.text(max_size=200).map(lambda text: text.encode(errors="ignore").rstrip(b"/"))
 actions = st.text(max_size=5).map(lambda text: text.encode(errors="ignore").decode())
 
 
