@@ -128,7 +128,7 @@ class StatusView(View):
         """The groups of the chosen action."""
         action = self.session.action
         if action is not None:
-            word = "eligible" if action.eligible or not action.total else "all"
+            word = "eligible" if action.eligible else "all"
             self.session.filter = next(one for one in FILTERS if one.word == word)
         self.dashboard.go("groups")
 
