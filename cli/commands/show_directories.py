@@ -6,28 +6,19 @@ whose value file is bad is set aside: it is named with the reason, and in no gro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from rowtui.cli.listing import Element, Listing
 from rowtui.cli.project import action_not_found, chosen_positions, open_project
-from rowtui.cli.table import Cell, Column, Row, table_lines
-from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Status
+from rowtui.core.grouping.status import STATUS_OF, status_codes
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core.grouping.model import ActionStatus, Group
     from rowtui.core.project.project import Project
 
-STYLES = {
-    Status.COMPLETED: "green italic",
-    Status.SUBMITTED: "yellow italic",
-    Status.FAILED: "red italic",
-    Status.ELIGIBLE: "blue italic",
-    Status.WAITING: "cyan dim italic",
-}
 NEEDS_ACTION = (
     "completed",
     "submitted",
@@ -56,27 +47,29 @@ def run(args: argparse.Namespace, out: Output) -> int:
         raise action_not_found(args.action)
     statuses = [status for status in Status if getattr(args, status.value)] or list(Status)
     among = chosen_positions(project, args.directories, out)
-    elements = [
-        project.groups(action, statuses, among) for action in project.workflow.named(args.action)
-    ]
-    whole = [len(groups) for groups in elements]
-    if args.n_groups is not None:
-        elements = [groups[: args.n_groups] for groups in elements]
+    elements = []
+    for action in project.workflow.named(args.action):
+        cut = project.cut(action, statuses, among)
+        shown = len(cut) if args.n_groups is None else min(len(cut), args.n_groups)
+        row = project.status_row(action, among)
+        elements.append(Element(cut, shown, row, project.state.submitted.get(action.name, {})))
     if args.json:
         _print_json(args, project, elements, out)
-    elif not any(elements):
+    elif not any(element.shown for element in elements):
         out.print("No matches.")
     elif args.short:
-        directories = project.state.directories
-        out.names(
-            directories.name(position)
-            for groups in elements
-            for group in groups
-            for position in group.indices
-        )
+        for element in elements:
+            for names in element.names(project.state.directories):
+                out.names(names)
     else:
-        with_jobs = bool({Status.COMPLETED, Status.SUBMITTED} & set(statuses))
-        out.lines(_table(args, project, list(zip(elements, whole, strict=True)), with_jobs, out))
+        listing = Listing(
+            project.state.directories,
+            elements,
+            args.value,
+            with_jobs=bool({Status.COMPLETED, Status.SUBMITTED} & set(statuses)),
+            separate=not args.no_separate_groups,
+        )
+        listing.write(out, header=not args.no_header)
     return 0
 
 
@@ -105,90 +98,31 @@ def _print_names(args: argparse.Namespace, project: Project, out: Output) -> int
     return 0
 
 
-def _table(
-    args: argparse.Namespace,
-    project: Project,
-    elements: list[tuple[tuple[Group, ...], int]],
-    with_jobs: bool,
-    out: Output,
-) -> list[str]:
-    """The table of each element's groups and of how many it has, also those not to be shown."""
-    columns = [Column("Directory", style="bold"), Column("Status")]
-    if with_jobs:
-        columns.append(Column("Job ID"))
-    columns += [Column(pointer, right=True, right_header=False) for pointer in args.value]
-    rows: list[Row] = []
-    # An empty line after each group but an element's last, and after each element: as in Row
-    # also behind the last group of a list that -n shortened. None ends the table.
-    for groups, count in elements:
-        for index, group in enumerate(groups):
-            rows.extend(_rows(args.value, project, group, with_jobs=with_jobs))
-            if index < count - 1 and not args.no_separate_groups:
-                rows.append(None)
-        rows.append(None)
-    if rows[-1] is None:
-        rows.pop()
-    return table_lines(columns, rows, out, header=not args.no_header)
-
-
-def _rows(pointers: list[str], project: Project, group: Group, *, with_jobs: bool) -> Iterator[Row]:
-    row = project.status_row(group.action, group.indices)
-    submitted = project.state.submitted.get(group.action.name, {})
-    directories = project.state.directories
-    for position in group.indices:
-        status = row.status_of(position)
-        assert status is not None
-        cells: list[str | Cell] = [directories.name(position), Cell(status.value, STYLES[status])]
-        if with_jobs:
-            job = submitted.get(position)
-            cells.append(f"{job.cluster}/{job.job_id}" if job and job.job_id else "")
-        cells += _values(pointers, project, position)
-        yield cells
-
-
-def _values(pointers: list[str], project: Project, position: int) -> list[str]:
-    if not pointers:
-        return []
-    from rowtui.core.values import MISSING, compact, resolve
-
-    value = project.state.directories.value(position)
-    texts = []
-    for pointer in pointers:
-        found = resolve(value, pointer)
-        if found is MISSING:
-            name = project.state.directories.name(position)
-            raise RowtuiError(
-                f"the value of directory '{name}' does not contain the JSON pointer '{pointer}'",
-                "pointers start with / and name keys of value files, as in /temperature",
-            )
-        texts.append(compact(found))
-    return texts
-
-
 def _print_json(
-    args: argparse.Namespace,
-    project: Project,
-    elements: list[tuple[Group, ...]],
-    out: Output,
+    args: argparse.Namespace, project: Project, elements: list[Element], out: Output
 ) -> None:
     import json
 
-    def entry(row: ActionStatus, position: int) -> dict[str, Any]:
-        status = row.status_of(position)
-        job = project.state.submitted.get(args.action, {}).get(position)
-        failure = project.state.failed.get(args.action, {}).get(position)
+    directories = project.state.directories
+    failures = project.state.failed.get(args.action, {})
+
+    def entry(element: Element, code: int, position: int) -> dict[str, Any]:
+        status = STATUS_OF[code]
+        job = element.submitted.get(position)
+        failure = failures.get(position)
         return {
-            "name": project.state.directories.name(position),
+            "name": directories.name(position),
             "status": status.value if status else None,
             "job": f"{job.cluster}/{job.job_id}" if job and job.job_id else None,
             "failure": failure.reason if failure and status is Status.FAILED else None,
-            "value": project.state.directories.value(position),
+            "value": directories.value(position),
         }
 
-    rows = [
-        (group, project.status_row(group.action, group.indices))
-        for groups in elements
-        for group in groups
-    ]
-    groups = [[entry(row, position) for position in group.indices] for group, row in rows]
+    groups = []
+    for element in elements:
+        codes = status_codes(element.row, len(directories))
+        groups += [
+            [entry(element, codes[position], position) for position in group.indices]
+            for group in element.cut.page(0, element.shown)
+        ]
     out.print(json.dumps({"action": args.action, "groups": groups}, indent=2))

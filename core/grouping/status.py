@@ -8,7 +8,7 @@ Source: Row A4.1, A4.3.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.cost import action_cost, is_linear
@@ -17,6 +17,7 @@ from rowtui.core.grouping.include import included
 from rowtui.core.grouping.model import ActionStatus, Status, StatusTable
 from rowtui.core.grouping.order import ActionOrder, Members, size_of
 from rowtui.core.state.model import DirectorySet, State, bit_set
+from rowtui.core.state.names import flags
 from rowtui.core.workflow.model import Action, Workflow
 
 Orders = Mapping[tuple[str, ...], ActionOrder]  # stored orders, by sort_by
@@ -110,6 +111,21 @@ def with_status(row: ActionStatus, statuses: Sequence[Status]) -> DirectorySet:
     for status in statuses:
         chosen |= row.members(status)
     return chosen
+
+
+def status_codes(row: ActionStatus, count: int) -> bytes:
+    """One byte for each of `count` directories: what `STATUS_OF` has its status under, or 0."""
+    total = 0
+    for bit, status in enumerate(Status):
+        members = row.members(status)
+        if members:
+            total |= int.from_bytes(flags(members, count), "little") << bit
+    return total.to_bytes(count, "little").translate(_FIRST)
+
+
+STATUS_OF: Final[tuple[Status | None, ...]] = (None, *Status)
+# Of the statuses that hold, as bits, the first one counts.
+_FIRST = bytes((cell & -cell).bit_length() if cell < 1 << len(Status) else 0 for cell in range(256))
 
 
 def chosen_from(among: Sequence[int], members: DirectorySet) -> list[int]:

@@ -38,18 +38,25 @@ class RankColumn:
     """A `Column` (see `rowtui.core.state.model`). `codes` are 16 or 32 bits wide.
 
     `mixed` is also set when an array, or a number that both an integer and a double may stand
-    for, leaves the decision to an exact comparison.
+    for, leaves the decision to an exact comparison. `uniform`: all values are scalars of one type,
+    so that none hides behind an equal one that is written differently (1 and 1.0).
     """
 
-    __slots__ = ("codes", "distinct", "mixed", "pointer")
+    __slots__ = ("codes", "distinct", "mixed", "pointer", "uniform")
 
     def __init__(
-        self, pointer: str, codes: Sequence[int], distinct: Sequence[Any], mixed: bool
+        self,
+        pointer: str,
+        codes: Sequence[int],
+        distinct: Sequence[Any],
+        mixed: bool,
+        uniform: bool = False,
     ) -> None:
         self.pointer = pointer
         self.codes = codes
         self.distinct = distinct
         self.mixed = mixed
+        self.uniform = uniform
 
     @property
     def missing(self) -> int:
@@ -67,6 +74,7 @@ class RankColumn:
         header = {
             "pointer": self.pointer,
             "mixed": self.mixed,
+            "uniform": self.uniform,
             "code": codes.itemsize,
             "count": len(codes),
             "form": form,
@@ -97,7 +105,8 @@ class RankColumn:
         codes = _from_little(code, body[size:])
         if codes and max(codes) > len(distinct):
             raise ValueError("a column with codes that stand for nothing")
-        return cls(str(header.get("pointer")), codes, distinct, bool(header.get("mixed")))
+        mixed, uniform = bool(header.get("mixed")), bool(header.get("uniform"))
+        return cls(str(header.get("pointer")), codes, distinct, mixed, uniform)
 
 
 def _packed(distinct: Sequence[Any]) -> tuple[str, bytes]:
@@ -163,7 +172,7 @@ def rank_values(pointer: str, found: Sequence[Any], *, numpy_from: int = NUMPY_F
     ranks = {value: rank for rank, value in enumerate(distinct)}
     ranks[MISSING] = len(distinct)
     codes = array(_typecode(len(distinct)), map(ranks.__getitem__, found))
-    return RankColumn(pointer, codes, distinct, mixed=False)
+    return RankColumn(pointer, codes, distinct, mixed=False, uniform=len(types) == 1)
 
 
 _SCALARS: Final = {
@@ -223,7 +232,7 @@ def _rank_numbers(pointer: str, found: Sequence[Any], types: set[type]) -> RankC
     unique, codes = np.unique(numbers, return_inverse=True)
     packed = array(_typecode(len(unique)))
     packed.frombytes(codes.astype(np.uint16 if packed.itemsize == 2 else np.uint32).tobytes())
-    return RankColumn(pointer, packed, unique.tolist(), mixed=False)
+    return RankColumn(pointer, packed, unique.tolist(), mixed=False, uniform=True)
 
 
 def total_key(value: Any, merged: frozenset[float] = frozenset()) -> Key:

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rowtui.core.state.container import Container, CorruptCacheError
 from rowtui.core.state.model import DirectorySet, bit_set, positions
@@ -79,6 +79,7 @@ class StoredDirectories:
         self._segments: dict[str, memoryview] = {}
         self._layout: tuple[tuple[Segment, ...], list[int]] | None = None
         self._columns: dict[str, RankColumn] = {}
+        self._views: dict[str, memoryview] = {}
 
     def __len__(self) -> int:
         """How many directories there are, bad ones included."""
@@ -112,7 +113,7 @@ class StoredDirectories:
     def names(self) -> Sequence[str]:
         """All names in order."""
         if self._all is None:
-            self._all = list(map(os.fsdecode, self.table.all()))
+            self._all = self.table.texts()
         return self._all
 
     def position(self, name: str) -> int | None:
@@ -201,22 +202,28 @@ class StoredDirectories:
     @property
     def value_starts(self) -> memoryview:
         """Where each value begins in all segments together."""
-        return self.container.section("value_start").cast("Q")
+        return self._numbers("value_start", "Q")
 
     @property
     def value_sizes(self) -> memoryview:
         """The bytes of each value, or NO_VALUE."""
-        return self.container.section("value_size").cast("I")
+        return self._numbers("value_size", "I")
 
     @property
     def stamp_times(self) -> memoryview:
         """mtime_ns of each value file."""
-        return self.container.section("stamp_time").cast("q")
+        return self._numbers("stamp_time", "q")
 
     @property
     def stamp_sizes(self) -> memoryview:
         """Size of each value file."""
-        return self.container.section("stamp_size").cast("q")
+        return self._numbers("stamp_size", "q")
+
+    def _numbers(self, section: str, kind: Literal["Q", "q", "I"]) -> memoryview:
+        numbers = self._views.get(section)
+        if numbers is None:
+            numbers = self._views[section] = self.container.section(section).cast(kind)
+        return numbers
 
     @property
     def nameless_set(self) -> DirectorySet:

@@ -298,7 +298,8 @@ def _column(
     for (to, _), code in zip(fresh, ranked.codes[len(used) :], strict=True):
         codes[to] = code
     narrow = array("H" if ranked.missing <= 0xFFFF else "I", codes)
-    return type(before)(before.pointer, narrow, ranked.distinct, ranked.mixed).to_bytes()
+    uniform = ranked.uniform and (before.uniform or not used)
+    return type(before)(before.pointer, narrow, ranked.distinct, ranked.mixed, uniform).to_bytes()
 
 
 def _still_unwritten(old: StoredDirectories, segments: Sequence[Segment]) -> dict[str, bytes]:

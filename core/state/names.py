@@ -8,6 +8,7 @@ docs/architecture.md (a million names are looked up without a million Python obj
 
 from __future__ import annotations
 
+import os
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -58,6 +59,16 @@ class NameTable(Sequence[bytes]):
         blob = bytes(self.blob)
         return [blob[start:stop] for start, stop in pairwise(self.offsets)]
 
+    def texts(self) -> list[str]:
+        """Every name in order, as os.fsdecode gives it."""
+        width, blob = self.width, bytes(self.blob)
+        if not blob.isascii():
+            return list(map(os.fsdecode, self.all()))
+        text = blob.decode("ascii")
+        if width:
+            return [text[at : at + width] for at in range(0, len(text), width)]
+        return [text[start:end] for start, end in pairwise(self.offsets)]
+
     def insertion(self, name: bytes, low: int = 0) -> int:
         """How many names are smaller; at least `low`."""
         blob, offsets, high = self.blob, self.offsets, len(self)
@@ -91,8 +102,6 @@ class NameTable(Sequence[bytes]):
 
     def find_block(self, names: NameBlock) -> DirectorySet:
         """The set of names that have the width of this table, through numpy."""
-        import os
-
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads only cost CPU here
         import numpy as np
 

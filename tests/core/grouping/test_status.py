@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.grouping.cost import action_cost, is_linear
-from rowtui.core.grouping.model import Status
+from rowtui.core.grouping.model import ActionStatus, Status
 from rowtui.core.grouping.order import action_order
 from rowtui.core.grouping.status import (
+    STATUS_OF,
     action_status,
     chosen_from,
+    status_codes,
     status_counts,
     status_table,
     with_status,
@@ -230,3 +232,17 @@ def test_an_empty_workspace_or_selection_has_nothing_to_say(among: list[int] | N
     assert status_counts(row, among) == (0, 0, 0, 0, 0)
     assert not row.remaining_cost
     assert row.problem == ""
+
+
+sets = st.integers(0, (1 << 20) - 1)
+
+
+@given(sets, sets, sets, sets, sets)
+def test_codes_say_the_first_status_that_holds(
+    completed: int, submitted: int, failed: int, eligible: int, waiting: int
+) -> None:
+    row = ActionStatus(step(0, "x"), completed, submitted, eligible, waiting, failed)
+
+    codes = status_codes(row, 21)
+
+    assert [STATUS_OF[code] for code in codes] == [row.status_of(at) for at in range(21)]

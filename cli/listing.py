@@ -1,0 +1,248 @@
+"""The table of `show directories`, column by column: a million rows take seconds and little memory.
+
+Takes the groups of each action element, cut but not formed; gives the text in large pieces. Every
+status and every distinct value is laid out once. Source: Row A8.3; the layout is cli/table.py's.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.cli.table import Column, display_width, table_lines
+from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping.model import Status
+from rowtui.core.grouping.status import STATUS_OF, status_codes
+from rowtui.core.state.texts import PointerTexts
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.cli.output import Output
+    from rowtui.core.grouping.form import GroupCut
+    from rowtui.core.grouping.model import ActionStatus
+    from rowtui.core.state.model import Directories, Submitted
+
+STYLES = {
+    Status.COMPLETED: "green italic",
+    Status.SUBMITTED: "yellow italic",
+    Status.FAILED: "red italic",
+    Status.ELIGIBLE: "blue italic",
+    Status.WAITING: "cyan dim italic",
+}
+PIECE = 1 << 16  # rows that are laid out at once
+# Decoding all names at once is cheaper from this share of them on.
+ALL_NAMES_FROM = 1 / 8
+
+
+class Element(NamedTuple):
+    """One action element: its groups, how many of them are shown, and its records."""
+
+    cut: GroupCut
+    shown: int
+    row: ActionStatus
+    submitted: Mapping[int, Submitted]
+
+    @property
+    def size(self) -> int:
+        """How many directories are shown."""
+        return self.cut.begins[self.shown]
+
+    def names(self, directories: Directories) -> Iterator[list[str]]:
+        """The names of those that are shown, many at once."""
+        names = _Names(directories, self.size)
+        for positions in _positions(self):
+            yield names.at(positions)
+
+
+class Listing:
+    """The table of some elements. `pointers`: a column of values for each."""
+
+    def __init__(
+        self,
+        directories: Directories,
+        elements: Sequence[Element],
+        pointers: Sequence[str],
+        *,
+        with_jobs: bool,
+        separate: bool,
+    ) -> None:
+        self._directories = directories
+        self._elements = elements
+        self._pointers = pointers
+        self._texts = [PointerTexts(directories, pointer) for pointer in pointers]
+        self._with_jobs = with_jobs
+        self._separate = separate
+        self._names = _Names(directories, sum(element.size for element in elements))
+
+    def write(self, out: Output, *, header: bool) -> None:
+        """Print it. Raises: RowtuiError, before anything is printed, for a missing value."""
+        columns = [Column("Directory", style="bold"), Column("Status")]
+        if self._with_jobs:
+            columns.append(Column("Job ID"))
+        columns += [Column(pointer, right=True, right_header=False) for pointer in self._pointers]
+        widths = self._widths(columns)
+        if header:
+            # The widths go into the header by way of a row that is thrown away.
+            out.lines(table_lines(columns, [["x" * width for width in widths]], out)[:1])
+        for number, element in enumerate(self._elements):
+            last = number == len(self._elements) - 1
+            for piece in self._pieces(element, widths, out, last=last):
+                out.write(piece)
+
+    def _widths(self, columns: Sequence[Column]) -> list[int]:
+        """The widest of each column, over all elements."""
+        widths = [display_width(column.header) for column in columns]
+
+        def widen(at: int, texts: Sequence[str]) -> None:
+            widths[at] = max(widths[at], _widest(texts))
+
+        for element in self._elements:
+            codes = status_codes(element.row, len(self._directories))
+            for positions in _positions(element):
+                widen(0, self._names.at(positions))
+                found = set(map(codes.__getitem__, positions))
+                widen(1, [_status(code).value for code in found])
+                if self._with_jobs:
+                    widen(2, _job_ids(element, positions))
+                values = [texts.at(positions) for texts in self._texts]
+                self._refuse_missing(values, positions)
+                for at, texts in enumerate(values, len(columns) - len(values)):
+                    widen(at, _shown(list({text for text in texts if text is not None})))
+        return widths
+
+    def _refuse_missing(
+        self, values: Sequence[Sequence[str | None]], positions: Sequence[int]
+    ) -> None:
+        """The first directory that lacks a value is an error, as in Row."""
+        faults = [(texts.index(None), at) for at, texts in enumerate(values) if None in texts]
+        if faults:
+            row, at = min(faults)
+            name = self._directories.name(positions[row])
+            raise RowtuiError(
+                f"the value of directory '{name}' does not contain the JSON pointer"
+                f" '{self._pointers[at]}'",
+                "pointers start with / and name keys of value files, as in /temperature",
+            )
+
+    def _pieces(
+        self, element: Element, widths: Sequence[int], out: Output, *, last: bool
+    ) -> Iterator[str]:
+        """The lines of one element, many at once.
+
+        An empty line after each group but an element's last, and after each element but the last:
+        as in Row also behind the last group of a list that -n shortened.
+        """
+        codes = status_codes(element.row, len(self._directories))
+        ending = "" if last else "\n"
+        if self._separate and 0 < element.shown < len(element.cut):
+            ending += "\n"
+        start = 0
+        for positions in _positions(element):
+            columns = self._cells(element, codes, positions, widths, out)
+            lines = list(map(" ".join, zip(*columns, strict=True)))
+            if self._separate:
+                for begin in _begins(element, start, len(lines)):
+                    lines[begin - start] = "\n" + lines[begin - start]
+            start += len(lines)
+            lines.append("")
+            yield "\n".join(lines)
+        if ending:
+            yield ending
+
+    def _cells(
+        self,
+        element: Element,
+        codes: bytes,
+        positions: Sequence[int],
+        widths: Sequence[int],
+        out: Output,
+    ) -> list[Sequence[str]]:
+        count = len(widths)  # the last column is not padded to the right
+        names = _padded(_shown(self._names.at(positions)), widths[0], "bold", out)
+        statuses = [
+            out.style(status.value, STYLES[status])
+            + " " * (count > 2) * (widths[1] - len(status.value))
+            for status in map(_status, range(1, len(STATUS_OF)))
+        ]
+        columns: list[Sequence[str]] = [
+            names,
+            [statuses[codes[position] - 1] for position in positions],
+        ]
+        if self._with_jobs:
+            ids = _shown(_job_ids(element, positions))
+            columns.append(_padded(ids, widths[2], "", out) if count > 3 else ids)
+        for texts, width in zip(self._texts, widths[len(columns) :], strict=True):
+            found = [text or "" for text in texts.at(positions)]
+            columns.append(_aligned_right(_shown(found), width))
+        return columns
+
+
+class _Names:
+    """Names of many directories: all are decoded at once where most of them are shown."""
+
+    def __init__(self, directories: Directories, shown: int) -> None:
+        many = shown >= ALL_NAMES_FROM * len(directories)
+        self._get = directories.names().__getitem__ if many else directories.name
+
+    def at(self, positions: Sequence[int]) -> list[str]:
+        return list(map(self._get, positions))
+
+
+def _positions(element: Element) -> Iterator[list[int]]:
+    for start in range(0, element.size, PIECE):
+        yield element.cut.positions[start : min(start + PIECE, element.size)].tolist()
+
+
+def _begins(element: Element, start: int, length: int) -> Iterator[int]:
+    """Where groups begin among these rows, but for the element's first."""
+    begins = element.cut.begins
+    at = max(1, bisect_left(begins, start))
+    while at < element.shown and begins[at] < start + length:
+        yield begins[at]
+        at += 1
+
+
+def _status(code: int) -> Status:
+    status = STATUS_OF[code]
+    assert status is not None  # whoever is in a group is included by the action
+    return status
+
+
+def _job_ids(element: Element, positions: Sequence[int]) -> list[str]:
+    submitted = element.submitted
+    if not submitted:
+        return [""] * len(positions)
+    jobs = map(submitted.get, positions)
+    return [f"{job.cluster}/{job.job_id}" if job and job.job_id else "" for job in jobs]
+
+
+def _shown(texts: list[str]) -> list[str]:
+    """`visible` for many."""
+    together = "".join(texts)
+    if together.isascii() and together.isprintable():
+        return texts
+    return list(map(visible, texts))
+
+
+def _widest(texts: Sequence[str]) -> int:
+    texts = _shown(list(texts))
+    if "".join(texts).isascii():
+        return max(map(len, texts), default=0)
+    return max(map(display_width, texts), default=0)
+
+
+def _padded(texts: Sequence[str], width: int, style: str, out: Output) -> list[str]:
+    if out.color and style:
+        begin, end = out.style("\0", style).split("\0")
+        return [f"{begin}{text}{end}{' ' * (width - display_width(text))}" for text in texts]
+    if "".join(texts).isascii():
+        return list(map(str.ljust, texts, repeat(width)))
+    return [text + " " * (width - display_width(text)) for text in texts]
+
+
+def _aligned_right(texts: Sequence[str], width: int) -> list[str]:
+    if "".join(texts).isascii():
+        return list(map(str.rjust, texts, repeat(width)))
+    return [" " * (width - display_width(text)) + text for text in texts]

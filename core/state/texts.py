@@ -1,0 +1,63 @@
+"""The text of what a JSON pointer points to, for many directories.
+
+Takes directories and a pointer; gives compact JSON as `rowtui.core.values.compact` writes it. Where
+the pointer has a stored column, each distinct value is written once; only a value that an equal one
+may stand for in the column (1 for 1.0, 0.0 for -0.0) is read from the directory itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rowtui.core.state.directories import StoredDirectories
+from rowtui.core.values import MISSING, compact, resolve
+
+if TYPE_CHECKING:
+    from rowtui.core.state.columns import RankColumn
+    from rowtui.core.state.model import Directories
+
+_LOOK = ""  # no value has this text: read the directory's own
+
+
+class PointerTexts:
+    """The texts of one pointer, for as many directories as are asked for."""
+
+    def __init__(self, directories: Directories, pointer: str) -> None:
+        self._directories = directories
+        self._pointer = pointer
+        self._column: RankColumn | None = None
+        if isinstance(directories, StoredDirectories) and pointer in directories.pointers:
+            self._column = directories.column(pointer)
+        self._known: dict[int, str | None] = {}
+
+    def at(self, positions: Sequence[int]) -> list[str | None]:
+        """One text for each position; None where the value does not contain the pointer."""
+        column = self._column
+        if column is None:
+            return [self._look(position) for position in positions]
+        codes = list(map(column.codes.__getitem__, positions))
+        known = self._known
+        for code in set(codes).difference(known):
+            known[code] = None if code == column.missing else _text(column, column.distinct[code])
+        texts = list(map(known.__getitem__, codes))
+        if _LOOK in texts:
+            pairs = zip(texts, positions, strict=True)
+            return [self._look(position) if text == _LOOK else text for text, position in pairs]
+        return texts
+
+    def _look(self, position: int) -> str | None:
+        found = resolve(self._directories.value(position), self._pointer)
+        return None if found is MISSING else compact(found)
+
+
+def _text(column: RankColumn, value: Any) -> str:
+    """The text of a distinct value, or `_LOOK` where another may be meant."""
+    kind = type(value)
+    if kind is float:
+        sure = not value.is_integer() or (column.uniform and value != 0)
+    elif kind is int:
+        sure = column.uniform
+    else:
+        sure = value is None or kind in (str, bool)
+    return compact(value) if sure else _LOOK
