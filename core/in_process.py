@@ -90,7 +90,7 @@ class InProcessEngine:
         project = self._project
         actions = project.workflow.actions
         if action_index is not None:
-            actions = (actions[action_index],)
+            actions = (self._action(action_index),)
         only = None if groups is None or action_index is None else {action_index: set(groups)}
         async with self._turn:
             return await asyncio.to_thread(project.plan, actions, only=only, limit=limit)

@@ -1,0 +1,229 @@
+"""A project on a real folder: statuses, groups, plans, and jobs on this machine's own queue."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.errors import NoProjectError, RowtuiError, WorkflowError
+from rowtui.core.grouping.model import Status
+from rowtui.core.project.project import Project
+from rowtui.core.state.postcard import decode_completed, decode_submitted
+from rowtui.core.submission.model import Step
+from rowtui.core.submission.plan import PlanError
+
+WORKFLOW = """\
+[workspace]
+value_file = "v.json"
+
+[[action]]
+name = "one"
+command = "echo ran >> {workspace_path}/{directory}/runs; touch {workspace_path}/{directory}/x"
+products = ["x"]
+[action.group]
+sort_by = ["/v"]
+reverse_sort = true
+maximum_size = 2
+
+[[action]]
+name = "two"
+command = "touch {workspace_path}/{directory}/y"
+products = ["y"]
+previous_actions = ["one"]
+"""
+
+
+@dataclass(frozen=True)
+class Home:
+    """A project folder and the environment in which it is opened, with a queue of its own."""
+
+    root: Path
+    environment: dict[str, str]
+
+    def open(self, cluster: str | None = "local") -> Project:
+        return Project.open(self.root, cluster=cluster, environment=self.environment)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    root = tmp_path / "project"
+    for number, name in enumerate("abc"):
+        (root / "workspace" / name).mkdir(parents=True)
+        (root / "workspace" / name / "v.json").write_text(json.dumps({"v": number}))
+    (root / "workflow.toml").write_text(WORKFLOW)
+    monkeypatch.setenv("ROWTUI_LOCAL_DIR", str(tmp_path / "queue"))
+    return Home(root, {"HOME": str(tmp_path), "PATH": os.environ["PATH"]})
+
+
+async def submitted(project: Project, names: str | None = None) -> list[str]:
+    """Submit what is eligible and return the tokens."""
+    among = None
+    if names is not None:
+        positions = [project.state.directories.position(name) for name in names]
+        among = [position for position in positions if position is not None]
+    plan = project.plan(project.workflow.actions, among)
+    steps = [step async for step in project.jobs.submit(plan)]
+    assert not any(step.error for step in steps)
+    return [job.token for job in plan.jobs]
+
+
+async def until(holds: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        await asyncio.sleep(0.02)
+
+
+async def all_ended(project: Project, tokens: list[str]) -> None:
+    folder = project.store.folder / "ended"
+    await until(lambda: all((folder / token).exists() for token in tokens), "the jobs to end")
+    end = time.monotonic() + 60
+    while any(job.state.active for job in (await project.jobs.view()).jobs):
+        assert time.monotonic() < end
+        await asyncio.sleep(0.02)
+
+
+def counts(project: Project, index: int = 0) -> tuple[int, int, int, int, int]:
+    row = project.status().rows[index]
+    sets = (row.completed, row.submitted, row.eligible, row.waiting, row.failed)
+    completed, sent, eligible, waiting, failed = (members.bit_count() for members in sets)
+    return completed, sent, eligible, waiting, failed
+
+
+def test_a_project_is_found_from_any_folder_below_it(home: Home) -> None:
+    below = home.root / "workspace" / "a"
+    assert Project.open(below, environment=home.environment).root == home.root
+    with pytest.raises(NoProjectError):
+        Project.open(home.root.parent, environment=home.environment)
+
+
+def test_statuses_and_groups_follow_the_workflow(home: Home) -> None:
+    project = home.open()
+    one, two = project.workflow.actions
+    names = project.state.directories
+    groups = project.groups(one, (Status.ELIGIBLE,))
+    assert [[names.name(at) for at in group.indices] for group in groups] == [["c", "b"], ["a"]]
+    assert counts(project) == (0, 0, 3, 0, 0)
+    assert counts(project, 1) == (0, 0, 0, 3, 0)
+    assert project.groups(two, (Status.ELIGIBLE,)) == ()
+
+
+def test_a_plan_says_everything_and_sends_nothing(home: Home) -> None:
+    project = home.open()
+    plan = project.plan(project.workflow.actions)
+    assert [job.directories for job in plan.jobs] == [("c", "b"), ("a",)]
+    assert {job.destination.cluster for job in plan.jobs} == {"local"}
+    assert [job.directories for job in project.plan(project.workflow.actions, limit=1).jobs] == [
+        ("c", "b")
+    ]
+    (only,) = project.plan(project.workflow.actions, only={0: {1}}).jobs
+    assert only.directories == ("a",)
+    assert project.jobs.records() == []
+    assert not (home.root / ".row/rowtui/plans").exists()
+
+
+async def test_jobs_go_from_plan_to_completion_and_row_sees_each_step(home: Home) -> None:
+    project = home.open()
+    tokens = await submitted(project)
+    project.close()
+    in_row = decode_submitted((home.root / ".row/submitted.postcard").read_bytes())
+    assert set(in_row["one"]) == {b"a", b"b", b"c"}
+    assert counts(project) == (0, 3, 0, 0, 0)
+
+    await all_ended(project, tokens)
+    assert counts(project) == (3, 0, 0, 0, 0)
+    assert counts(project, 1) == (0, 0, 3, 0, 0)
+    project.close()
+    completed = decode_completed((home.root / ".row/completed.postcard").read_bytes())
+    assert set(completed["one"]) == {b"a", b"b", b"c"}
+    # And whoever opens the project anew sees the same.
+    again = home.open()
+    again.synchronise()
+    assert counts(again) == (3, 0, 0, 0, 0)
+    records = again.jobs.records()
+    assert {record.token for record in records} == set(tokens)
+    assert {record.step for record in records} == {Step.ENDED}
+
+
+async def test_a_job_that_fails_marks_its_directories_and_says_why(home: Home) -> None:
+    (home.root / "workflow.toml").write_text(WORKFLOW.replace("echo ran", "echo no >&2; exit 3;"))
+    project = home.open()
+    (token,) = await submitted(project, "a")
+    await all_ended(project, [token])
+    assert counts(project) == (0, 0, 3, 0, 1)
+    (job,) = (await project.jobs.view()).jobs
+    assert job.state is JobState.FAILED
+    assert "ended with 3" in job.reason
+    assert any("ended with 3" in notice for notice in project.take_notices())
+    assert project.jobs.log_tail(token, 100).lines[0] == "no"
+
+
+async def test_a_job_can_be_cancelled_and_its_directories_are_free_again(home: Home) -> None:
+    (home.root / "workflow.toml").write_text(WORKFLOW.replace("echo ran", "sleep 600; echo ran"))
+    project = home.open()
+    (token,) = await submitted(project, "a")
+    fence = home.root / ".row/rowtui/fence" / token
+    await until(lambda: os.path.lexists(fence), "the job to begin")
+    (result,) = await project.jobs.cancel([token])
+    assert result.error == ""
+    await all_ended(project, [token])
+    assert counts(project) == (0, 0, 3, 0, 1)
+    (job,) = (await project.jobs.view()).jobs
+    assert job.state is JobState.CANCELLED
+    (again,) = await project.jobs.cancel(["nobody-0"])
+    assert "no id" in again.error
+
+
+async def test_two_plans_for_the_same_directories_send_them_once(home: Home) -> None:
+    first, second = home.open(), home.open()
+    plans = [project.plan(project.workflow.actions) for project in (first, second)]
+    steps = []
+    for project, plan in zip((first, second), plans, strict=True):
+        steps.append([step async for step in project.jobs.submit(plan)])
+    assert len(steps[1]) == len(plans[1].jobs) == 2
+    assert all(step.message.startswith("skipped") for step in steps[1])
+    await all_ended(first, [job.token for job in plans[0].jobs])
+    for name in "abc":
+        assert (home.root / f"workspace/{name}/runs").read_text() == "ran\n"
+
+
+def test_the_workflow_is_read_again_when_it_changed(home: Home) -> None:
+    project = home.open()
+    project.synchronise()
+    (home.root / "workflow.toml").write_text(WORKFLOW.replace('"two"', '"three"'))
+    project.reload_workflow_if_changed()
+    project.synchronise()
+    assert [action.name for action in project.workflow.actions] == ["one", "three"]
+
+    # A broken one is refused; the project goes on with what it had.
+    (home.root / "workflow.toml").write_text(WORKFLOW[:50])
+    with pytest.raises(WorkflowError):
+        project.reload_workflow_if_changed()
+    assert [action.name for action in project.workflow.actions] == ["one", "three"]
+    assert counts(project) == (0, 0, 3, 0, 0)
+
+
+def test_one_bad_action_stops_no_other(home: Home) -> None:
+    extra = '[[action]]\nname = "bad"\ncommand = "x {directory}"\nlaunchers = ["nolauncher"]\n'
+    (home.root / "workflow.toml").write_text(WORKFLOW + extra)
+    project = home.open()
+    plan = project.plan(project.workflow.actions)
+    assert {job.action for job in plan.jobs} == {"one"}
+    assert any("nolauncher" in sentence for sentence in plan.skipped)
+    with pytest.raises(PlanError, match="nolauncher"):
+        project.plan(project.workflow.actions[2:])
+
+
+def test_an_unknown_cluster_is_an_error_that_names_the_known_ones(home: Home) -> None:
+    project = home.open("locl")
+    with pytest.raises(RowtuiError, match="cluster 'locl' not found"):
+        project.plan(project.workflow.actions)
+    # What needs no cluster goes on.
+    assert counts(project) == (0, 0, 3, 0, 0)
