@@ -108,7 +108,6 @@ def run_case(case: Case, base: Path, programs: Path, row: str) -> Result:
                 found += more
         after = context.after or (sides[0].records(), sides[1].records())
         found += _compare_records(context, after)
-        past.append(step)
         before = after
         ends = False
         for difference in found:
@@ -124,6 +123,7 @@ def run_case(case: Case, base: Path, programs: Path, row: str) -> Result:
             # What Row has not saved it would learn later, and then know more than rowtui.
             sides[0].run_row(Command(("show", "status", "--action", "", "--cluster", "none")))
             before = (sides[0].records(), before[1])
+        past.append(step)
         if ends:
             result.ended_early = number < len(case.steps) - 1
             break

@@ -225,7 +225,8 @@ def _script_quoting(difference: Difference, context: Context) -> bool:
     ):
         return False
     if difference.kind == "record modified":
-        if not any(isinstance(step, Command) and step.argv[0] == "submit" for step in context.past):
+        taken = (*context.past, context.command)
+        if not any(isinstance(step, Command) and step.argv[0] == "submit" for step in taken):
             return False
     elif context.command is not None and not is_command(context, "submit"):
         return False

@@ -6,6 +6,7 @@ In an order in which no step spoils a later one. See known.py.
 from __future__ import annotations
 
 import math
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,8 @@ def _names_only(text: str, context: Context) -> str:
             words = (step.stdin or b"").decode("utf-8", "surrogateescape").split("\n")
             names.update(word.rstrip("\r") for word in (*words, *step.argv))
     for name in sorted(name for name in names if name.endswith("/")):
-        text = text.replace(name, name.rstrip("/"))
+        for written in (name, repr(os.fsencode(name))[2:-1]):  # as text, and in a file's bytes
+            text = text.replace(written, written.rstrip("/"))
     return text
 
 
