@@ -6,12 +6,12 @@ others; only where nothing is left is it an error.
 
 from __future__ import annotations
 
-import getpass
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rowtui.core.clusters.schedulers.local_machine import user_name
 from rowtui.core.submission.model import Plan
 from rowtui.core.submission.plan import PlanError, Setting, bash_complaint, make_plan
 from rowtui.core.workflow.model import Action
@@ -70,17 +70,10 @@ def _setting(project: Project) -> Setting:
         cluster=project.cluster,
         launchers=project.launchers,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        user=_user(),
+        user=user_name(),
         nonce=secrets.token_hex(8),
         check_shell=bash_complaint,
     )
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # no such user id on this machine: a container
-        return "unknown"
 
 
 def _left_out(problem: Problem) -> str:

@@ -4,7 +4,8 @@ Takes the journal and the scheduler; gives a `Settled` for each job of which the
 new. Run at every start and with every poll. A job that was being sent when rowtui was killed is
 looked for by its token; if neither the scheduler nor the fence knows it, the fence is closed
 first, so that it can never run later, and then its directories are free again. Whatever cannot be
-asked stays as it is, and is said. Source: slurm_rig 6.4, steps 3 to 6.
+asked stays as it is, and is said; so do jobs of other users that left no word.
+Source: slurm_rig 6.4, steps 3 to 6.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot, Scheduler
-from rowtui.core.clusters.schedulers.local_machine import host_name
+from rowtui.core.clusters.schedulers.local_machine import host_name, user_name
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.ending import WITHOUT_A_WORD, Ending, ending_of, scheduler_word
 from rowtui.core.submission.fence import ABANDONED, abandon, job_id_of, read_ended, read_fence
@@ -176,6 +177,8 @@ class _Settling:
                     self.give_up(job, "never sent")
             elif elsewhere:
                 await self.finish(job, entry.job_id, None)
+            elif self.plan.user != user_name():
+                await self.look_at_anothers(job, entry)
             elif self.plan.scheduler == "bash":
                 self.settle_immediate(job, entry)
             elif self.plan.cluster != self.scheduler.cluster:
@@ -288,6 +291,16 @@ class _Settling:
             await self.finish(job, entry.job_id, known)
         elif known.id != entry.job_id:
             self.news(job, Step.ACCEPTED, "", job_id=known.id, detail="it has a new id")
+
+    async def look_at_anothers(self, job: PlannedJob, entry: JournalEntry) -> None:
+        """A job of another user: a queue may not show it to us, so its absence means nothing."""
+        known = self.known(entry.job_id, job.token) if entry.step is Step.ACCEPTED else None
+        if known is not None or read_ended(self.root, job.token) is not None:
+            await self.finish(job, entry.job_id, known)
+        elif entry.step in _LOST:
+            assert self.plan is not None
+            who = visible(self.plan.user)
+            self.tell(job.token, entry.step, f"what became of {job.name} is only known to {who}")
 
     async def finish(self, job: PlannedJob, job_id: int, known: Job | None) -> None:
         marker = await asyncio.to_thread(read_ended, self.root, job.token)

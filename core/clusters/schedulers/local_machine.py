@@ -1,4 +1,4 @@
-"""What this machine has for jobs: cores, memory and GPUs; and which machine and boot this is.
+"""What this machine has for jobs: cores, memory and GPUs; which machine, boot and user this is.
 
 The cores are those that this process may use: its CPU affinity and the CPU quotas of its control
 groups (version 1 and 2), not what is soldered to the board; the same for memory. A person may
@@ -8,6 +8,7 @@ state less or more in ROWTUI_LOCAL_CORES, ROWTUI_LOCAL_MEMORY_MB and ROWTUI_LOCA
 from __future__ import annotations
 
 import os
+import pwd
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -54,6 +55,14 @@ def boot_id() -> str:
 def host_name() -> str:
     """The machine's name, as one path component."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", os.uname().nodename).lstrip(".") or "localhost"
+
+
+def user_name() -> str:
+    """Whose process this is: by the system, not by the environment, which `su` keeps."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a container that knows no names
+        return str(os.getuid())
 
 
 def _stated(environment: Mapping[str, str], name: str, least: int) -> int | None:

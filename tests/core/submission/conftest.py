@@ -16,6 +16,7 @@ import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Launchers, Partition
 from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.clusters.schedulers.local import LocalScheduler
+from rowtui.core.clusters.schedulers.local_machine import user_name
 from rowtui.core.grouping.model import Group, JobRequest
 from rowtui.core.grouping.request import job_requests
 from rowtui.core.state.model import State, positions
@@ -227,7 +228,7 @@ class RealProject:
             Group(self.action, tuple(free[start : start + size]))
             for start in range(0, len(free), size)
         ]
-        setting = Setting(self.cluster, Launchers({}), "2026-01-01T00:00:00Z", "me", nonce)
+        setting = Setting(self.cluster, Launchers({}), "2026-01-01T00:00:00Z", user_name(), nonce)
         workflow = Workflow(self.root, actions=(self.action,))
         return make_plan(workflow, job_requests(groups), state.directories, setting)
 

@@ -430,3 +430,35 @@ async def test_a_job_that_fails_now_stops_the_rest(now: RealProject) -> None:
     assert now.steps(plan) == ["ended", "abandoned"]
     assert now.state.submitted == {}
     assert now.state.failed["one"][0].reason == "exit code 2: the command ended with 7"
+
+
+async def test_jobs_that_only_another_user_can_see_are_not_taken_for_ended(
+    real: RealProject, tmp_path: Path
+) -> None:
+    real.with_command("while [ ! -e go ]; do sleep 0.02; done; touch workspace/{directory}/out")
+    made = real.plan("n")
+    plan = replace(made, user="somebody-else")
+    plan = replace(plan, id=plan_id(plan))
+    await real.submit(plan)
+    here, there = real.scheduler, LocalScheduler(folder=tmp_path / "our own queue")
+    # Given that one of them was cut off before its id was known.
+    path = real.journal.folder / f"{plan.id}.jsonl"
+    lines = path.read_text().splitlines()
+    kept = [it for it in lines if '"token":"n-2"' not in it or '"step":"accepted"' not in it]
+    path.write_text("\n".join(kept) + "\n")
+    real.scheduler = there
+
+    # When we look, who see none of them in our own queue.
+    (said,) = await real.settle()
+
+    # Then they stay as they are, and are not fenced off.
+    assert said.message == "what became of one-d\\xff is only known to somebody-else"
+    assert len(real.state.submitted["one"]) == 3
+    (real.root / "go").touch()
+    real.scheduler = here
+    await real.wait()
+    # What they write down at their end is there for everybody.
+    real.scheduler = there
+    assert [it.step for it in await real.settle()] == [Step.ENDED] * 3
+    assert real.state.completed["one"] == 0b111
+    assert real.state.submitted == {}
