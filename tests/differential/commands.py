@@ -96,9 +96,9 @@ class _Steps:
                 [f"--cluster={self.cluster}"] if rng.random() < 0.5 else ["--cluster", self.cluster]
             )
         if rng.random() < 0.1:
-            words.append(
-                rng.choice(("--no-progress", "--clear-progress", "-q", "-v", "-qq", "-vv"))
-            )
+            word = rng.choice(("--no-progress", "--clear-progress", "-q", "-v", "-qq", "-vv"))
+            # Without its messages nobody knows why a command failed.
+            words.append("-q" if word == "-qq" and select else word)
         if rng.random() < 0.08:
             words += ["--color", rng.choice(("always", "never", "auto"))]
         if rng.random() < 0.05:

@@ -47,7 +47,8 @@ def take_apart(script: str) -> Script:
 def _prefix(lines: list[str]) -> str:
     """What stands before the command: behind the trap in Row's script, in `(...)` in ours."""
     for number, line in enumerate(lines):
-        if line.startswith("trap 'printf") or line.strip() == "(":
+        ours = line.strip() == "(" and lines[number - 1].strip() == "set -m"
+        if ours or line.startswith("trap 'printf"):
             at = number + 1
             if lines[at : at + 1] == ['for directory in "${directories[@]}"']:
                 at += 2

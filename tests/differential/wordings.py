@@ -63,6 +63,7 @@ wording(
     "A control character in a name or value is written as an escape, so that it cannot act on the "
     "terminal; Row prints it as it is.",
     row=_visible,
+    rowtui=_visible,  # names alone are printed as they are
 )
 
 
