@@ -26,6 +26,7 @@ from rowtui.core.clusters.schedulers.slurm_parse import (
     AccountForm,
     QueueForm,
     UnreadableError,
+    knows_none,
     read_cancellation,
     read_exit_statuses,
     read_submission,
@@ -35,6 +36,7 @@ SUBMIT_TIMEOUT = 90.0  # Slurm's clients themselves try for up to 60 s
 QUERY_TIMEOUT = 60.0
 CANCEL_BATCH = 100  # scancel sends one message for each id, about a millisecond each
 ACCOUNT_BATCH = 500  # ids on one sacct command line: 5 kB
+SQUEUE_BATCH = 5_000  # ids on one squeue command line: 50 kB; each costs a list of all jobs
 ACCOUNT_DAYS = 7  # how far back a lost submission is looked for in the accounts
 
 
@@ -112,9 +114,10 @@ class SlurmScheduler:
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
         """One squeue for all jobs of this user; `job_ids` selects among them here.
 
-        Of the ids asked for, those that squeue no longer knows are looked up in the accounts,
-        if the site keeps any. An id that is nowhere is missing from the snapshot; one that
-        could not be looked up is in it as `JobState.UNKNOWN`.
+        Of the ids asked for, those that are not there are looked for among other users' jobs
+        (several people may share a project), then in the accounts, if the site keeps any. An id
+        that is nowhere is missing from the snapshot; one that could not be looked up is in it
+        as `JobState.UNKNOWN`.
         """
         if job_ids is not None and not job_ids:
             return QueueSnapshot(self._cluster, self._clock())
@@ -133,8 +136,8 @@ class SlurmScheduler:
         if job_ids is not None:
             wanted = set(job_ids)
             jobs = [job for job in jobs if job.id in wanted]
-            gone = sorted(wanted - {job.id for job in jobs})
-            jobs += await self._past(gone)
+            jobs += await self._of_others(sorted(wanted - {job.id for job in jobs}))
+            jobs += await self._past(sorted(wanted - {job.id for job in jobs}))
         jobs = await self._with_exit_codes(jobs)
         return QueueSnapshot(self._cluster, self._clock(), tuple(jobs))
 
@@ -156,6 +159,37 @@ class SlurmScheduler:
             timeout=self._query_timeout,
             env={"SLURM_TIME_FORMAT": "%s"},
         )
+
+    async def _of_others(self, job_ids: Sequence[int]) -> list[Job]:
+        """What squeue knows of jobs of whatever user, as far as the site shows them."""
+        jobs: list[Job] = []
+        for start in range(0, len(job_ids), SQUEUE_BATCH):
+            batch = job_ids[start : start + SQUEUE_BATCH]
+            form = QueueForm.new()
+            result = await self._transport.run(
+                [
+                    "squeue",
+                    "-h",
+                    "-t",
+                    "all",
+                    "--jobs",
+                    ",".join(map(str, batch)),
+                    "-o",
+                    form.option,
+                ],
+                timeout=self._query_timeout,
+                env={"SLURM_TIME_FORMAT": "%s"},
+            )
+            try:
+                if knows_none(result):
+                    continue
+                if result.exit_status != 0 or result.truncated:
+                    raise UnreadableError(result.complaint)
+                jobs += [job for job in form.read(result.stdout) if job.id in set(batch)]
+            except UnreadableError as error:
+                reason = f"squeue could not be asked: {error}"
+                jobs += [Job(job_id, JobState.UNKNOWN, reason=reason) for job_id in batch]
+        return jobs
 
     async def _with_exit_codes(self, jobs: list[Job]) -> list[Job]:
         """Fill in how failed jobs ended: one more squeue, only when one has newly failed."""

@@ -126,6 +126,11 @@ class QueueForm:
         return jobs
 
 
+def knows_none(result: CommandResult) -> bool:
+    """Whether squeue says that it has no such job; it does so if a single id was asked for."""
+    return result.exit_status == 1 and b"Invalid job id specified" in result.stderr
+
+
 # state, reason, partition, elapsed, limit, nodes, start_estimate, exit_code: the fields of Job
 _Facts = tuple[JobState, str, str, int | None, int | None, str, int | None, int | None]
 

@@ -80,3 +80,23 @@ async def test_a_lost_submission_is_found_in_the_accounts_by_its_submit_line() -
     found = await SlurmScheduler("alpha", Site([*ROWS, row])).find("lost-1")
     assert found is not None
     assert [(job.id, job.token, job.state) for job in found] == [(21, "lost-1", JobState.COMPLETED)]
+
+
+class Silent(Site):
+    """Our own jobs are listed; when others are asked for, the controller does not answer."""
+
+    async def run(self, argv: Sequence[str], **_: object) -> CommandResult:
+        if argv[0] == "squeue" and "--me" not in argv:
+            text = b"slurm_load_jobs error: Unable to contact slurm controller"
+            return CommandResult(tuple(argv), 1, stderr=text)
+        return await super().run(argv)
+
+
+async def test_jobs_of_others_that_cannot_be_asked_for_are_unknown_not_missing() -> None:
+    site = Silent([])
+    snapshot = await SlurmScheduler("alpha", site).queue([3, 6])
+    assert [(job.id, job.state) for job in snapshot.jobs] == [
+        (3, JobState.UNKNOWN),
+        (6, JobState.UNKNOWN),
+    ]
+    assert site.asked == []  # the accounts have no better answer

@@ -312,6 +312,33 @@ async def test_an_sbatch_that_takes_too_long_is_unknown_and_its_job_is_found_lat
     assert len(await found_in_time(patient, job.token)) == 1
 
 
+class AsAnother(LocalTransport):
+    """Another user's commands: `squeue --me` has none of our jobs, everything else does."""
+
+    async def run(self, argv, **options) -> CommandResult:  # type: ignore[no-untyped-def]
+        if "--me" in argv:
+            return CommandResult(tuple(argv), 0)
+        return await super().run(argv, **options)
+
+
+async def test_jobs_of_another_user_of_the_project_are_not_taken_for_gone(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    job = spec(slurm, "true", "--hold")
+    ids = [await accepted(scheduler, it) for it in (job, spec(slurm, "true", "--hold"))]
+    another = SlurmScheduler("alpha", AsAnother({"SLURM_CONF": str(slurm.conf)}))
+
+    one = await another.queue([ids[0]])
+    some = await another.queue([*ids, 999_999])
+    none = await another.queue([999_999])
+
+    assert [(it.id, it.state, it.token) for it in one.jobs] == [(ids[0], JobState.HELD, job.token)]
+    assert sorted(it.id for it in some.jobs) == ids
+    assert (none.jobs, none.error) == ((), "")
+    assert (await another.queue()).jobs == ()
+    await scheduler.cancel(ids)
+
+
 if os.geteuid() == 0:  # nobody else can act as two users
 
     async def test_foreign_jobs_can_not_be_cancelled_and_that_is_said_for_each(
