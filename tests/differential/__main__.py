@@ -12,7 +12,6 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 from tests.differential.commands import make_case
@@ -77,6 +76,7 @@ def _one(job: tuple[int, int, Path, Path, str, Path]) -> Result:
     if result.unexplained or result.error:
         keep.mkdir(parents=True, exist_ok=True)
         kept = keep / f"{seed}-{number}"
+        folder.mkdir(exist_ok=True)  # the case could not even be made
         shutil.rmtree(kept, ignore_errors=True)
         shutil.copytree(folder, kept, symlinks=True, ignore_dangling_symlinks=True)
         result.folder = str(kept)
@@ -176,9 +176,6 @@ def _step_text(case: Case, step: object) -> str:
     extra = "".join(f"{name}={value} " for name, value in step.environment)
     where = "" if step.folder == "." else f"  (in {step.folder})"
     return f"{who}: {extra}{shlex.join(step.argv)}{given}{where}"
-
-
-def _ignore(_: Iterable[object]) -> None: ...
 
 
 if __name__ == "__main__":

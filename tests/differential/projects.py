@@ -377,7 +377,7 @@ def _actions(making: Making, odd: float, clusters: list[str]) -> list[dict[str, 
     if actions and rng.random() < 0.2:
         actions.append(_another_element(making, rng.choice(actions)))
     if odd and making.odd("circle", 0.01 * odd) and actions:
-        actions[0]["previous_actions"] = [actions[-1]["name"]]
+        actions[0]["previous_actions"] = [actions[-1].get("name", actions[0]["name"])]
     return actions
 
 
