@@ -139,6 +139,17 @@ class StoredDirectories:
 
     def raw_values(self) -> Iterator[bytes | None]:
         """`raw_value` of every directory in order."""
+        if len(self.segments) == 1:
+            (segment,) = self.segments
+            data, end = self._segment(segment), segment.size
+            for start, size in zip(self.value_starts, self.value_sizes, strict=True):
+                if size == NO_VALUE:
+                    yield None
+                elif start + size > end:
+                    raise self._corrupt("a value lies outside its files")
+                else:
+                    yield bytes(data[start : start + size])
+            return
         for start, size in zip(self.value_starts, self.value_sizes, strict=True):
             yield None if size == NO_VALUE else self.raw_at(start, size)
 

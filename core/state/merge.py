@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 MOST_SEGMENTS = 8
 DEAD_SHARE = 0.3
 SMALL = 1 << 20
+# From this share of all directories on (one in so many), a table of all is faster than sorting.
+DENSE = 16
 
 
 class Found(Protocol):
@@ -94,9 +96,10 @@ def merge_directories(
     )
     table, mapping = merge_names(known, {*vanished, *gone} - read.keys(), fresh_names)
     where = dict(zip(read.values(), table.positions(list(read)), strict=True))
+    placed = _in_order_of_position(where, len(table))
     cells = _Cells.moved(old, mapping, len(table))
-    segments, unwritten = cells.put(old, found, where, generation)
-    bad_set = remap(old.bad_set, mapping) & ~bit_set(at for at in where.values() if at is not None)
+    segments, unwritten = cells.put(old, found, placed, generation)
+    bad_set = remap(old.bad_set, mapping) & ~bit_set(to for to, _ in placed)
     reasons = {
         to: why for at, why in old.reasons.items() if (to := mapping.position(at)) is not None
     }
@@ -113,7 +116,6 @@ def merge_directories(
         "stamp_size": memoryview(cells.lengths).cast("B"),
         "reasons": _packed_reasons(reasons),
     }
-    placed = [(to, at) for at, to in where.items() if to is not None]
     pointed = _pointed_to(found, placed, still, pointers)
     for index, pointer in enumerate(pointers):
         sections[f"column{index}"] = _column(
@@ -156,6 +158,17 @@ def empty_directories() -> StoredDirectories:
     return StoredDirectories("", 0, 0, (), packed=packed)
 
 
+def _in_order_of_position(where: Mapping[int, int | None], count: int) -> list[tuple[int, int]]:
+    """(position of `count`, position in what was found) for each that has one, ascending."""
+    if len(where) * DENSE < count:
+        return sorted((to, at) for at, to in where.items() if to is not None)
+    found_at = [-1] * count
+    for at, to in where.items():
+        if to is not None:
+            found_at[to] = at
+    return [(to, at) for to, at in enumerate(found_at) if at >= 0]
+
+
 class _Cells:
     """Where each directory's value is and what its value file looked like, as arrays."""
 
@@ -185,19 +198,21 @@ class _Cells:
         self,
         old: StoredDirectories,
         found: Found,
-        where: Mapping[int, int | None],
+        placed: Sequence[tuple[int, int]],
         generation: int,
     ) -> tuple[list[Segment], dict[str, bytes]]:
-        """Enter what was found; returns the segments that hold all values, and the new ones."""
+        """Enter what was found; returns the segments that hold all values, and the new ones.
+
+        `placed`: (position, position in `found`), ascending: whoever reads all values later
+        reads them from front to back.
+        """
         segments = list(old.segments)
         base = sum(segment.size for segment in segments)
         parts: list[bytes] = []
         place = base
         raws, stamps = found.raw, found.stamps
         starts, sizes, times, lengths = self.starts, self.sizes, self.times, self.lengths
-        for at, to in where.items():
-            if to is None:
-                continue
+        for to, at in placed:
             raw = raws[at]
             times[to], lengths[to] = stamps[at]
             if raw is None:
@@ -245,21 +260,25 @@ def _pointed_to(
     import orjson
     from rowtui.core.values import MISSING, resolve
 
-    # Most pointers are a key of the top object: then that is all there is to do.
-    keys = tuple((_top_key(pointer), pointer, into) for pointer, into in pointed.items())
     loads, raws = orjson.loads, found.raw
-    for to, at in fresh:
-        raw = raws[at]
-        value: Any = None if raw is None else loads(raw)
-        plain = type(value) is dict
-        for key, pointer, into in keys:
-            if to in bad:
-                into.append(MISSING)
-            elif plain and key is not None:
-                into.append(value.get(key, MISSING))
+    for start in range(0, len(fresh), _PARSED_AT_ONCE):
+        chunk = fresh[start : start + _PARSED_AT_ONCE]
+        values: list[Any] = [None if (raw := raws[at]) is None else loads(raw) for _, at in chunk]
+        plain = set(map(type, values)) == {dict}
+        for pointer, into in pointed.items():
+            key = _top_key(pointer)
+            if plain and key is not None:  # nearly always: then that is all there is to do
+                into += [value.get(key, MISSING) for value in values]
             else:
-                into.append(resolve(value, pointer))
+                into += [resolve(value, pointer) for value in values]
+            if bad:
+                for offset, (to, _) in enumerate(chunk, start):
+                    if to in bad:
+                        into[offset] = MISSING
     return pointed
+
+
+_PARSED_AT_ONCE = 1 << 10  # values; they stay in the processor's cache
 
 
 def _top_key(pointer: str) -> str | None:

@@ -12,7 +12,7 @@ import os
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from struct import iter_unpack
 
 from rowtui.core.state.model import DirectorySet, bit_set
@@ -38,11 +38,7 @@ class NameTable(Sequence[bytes]):
     @classmethod
     def of(cls, names: Sequence[bytes]) -> NameTable:
         """The table of names that are sorted and differ."""
-        offsets = array("I", bytes(4 * (len(names) + 1)))
-        at = 0
-        for index, name in enumerate(names, 1):
-            at += len(name)
-            offsets[index] = at
+        offsets = array("I", accumulate(map(len, names), initial=0))
         lengths = set(map(len, names))
         return cls(b"".join(names), offsets, lengths.pop() if len(lengths) == 1 else 0)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from itertools import compress
+from itertools import compress, islice
 from json.encoder import encode_basestring
 
 from rowtui.core.state.directories import StoredDirectories
@@ -27,15 +27,37 @@ def directories_json(directories: StoredDirectories, workspace_mtime_ns: int) ->
     seconds, nanoseconds = divmod(workspace_mtime_ns, 1_000_000_000)
     if bad:
         seconds = nanoseconds = 0
-    left_out = flags(bad | nameless, len(directories))
-    parts = []
-    for at, (name, raw) in enumerate(
-        zip(directories.table.all(), directories.raw_values(), strict=True)
+    kept = flags(~(bad | nameless) & ((1 << len(directories)) - 1), len(directories))
+    out = bytearray(f'{{"modified_time":[{seconds},{nanoseconds}],"values":{{'.encode())
+    entries = zip(
+        compress(_as_keys(directories.table), kept),
+        compress(directories.raw_values(), kept),
+        strict=True,
+    )
+    separator = b""
+    while some := [key + (raw or b"null") for key, raw in islice(entries, _AT_ONCE)]:
+        out += separator
+        out += b",".join(some)
+        separator = b","
+    out += b"}}"
+    return bytes(out)
+
+
+_AT_ONCE = 1 << 14  # entries: a list of all takes more memory than the file
+
+
+def _as_keys(table: NameTable) -> Iterable[bytes]:
+    """Each name as JSON with the colon behind it; names that are not UTF-8 give anything."""
+    blob = bytes(table.blob)
+    if (
+        blob.isascii()
+        and blob.decode("ascii").isprintable()
+        and not (b'"' in blob or b"\\" in blob)
     ):
-        if not left_out[at]:
-            parts.append(encode_basestring(name.decode()).encode() + b":" + (raw or b"null"))
-    head = f'{{"modified_time":[{seconds},{nanoseconds}],"values":{{'.encode()
-    return head + b",".join(parts) + b"}}"
+        return (b'"%b":' % name for name in table.all())
+    return (
+        encode_basestring(name.decode(errors="replace")).encode() + b":" for name in table.all()
+    )
 
 
 def completed_blocks(

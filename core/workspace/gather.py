@@ -49,7 +49,15 @@ def append_changed(found: Gathered, wanted: Wanted, reading: Reading, stored: St
     """Add to `found` what is new or not as it is stored; the rest needs no rewriting."""
     directories = stored.directories
     names = wanted.names
-    where = directories.table.positions(names) if len(directories) else [None] * len(names)
+    if not len(directories):  # all of it is new
+        begin = len(found.names)
+        found.names += names
+        found.raw += reading.raw
+        found.stamps += reading.stamps
+        found.bad.update((begin + at, reason) for at, reason in reading.bad.items())
+        found.vanished += [begin + at for at in reading.vanished]
+        return
+    where = directories.table.positions(names)
     comparable = stored.value_file == wanted.value_file
     bad = dict(directories.bad)
     vanished = set(reading.vanished)

@@ -65,8 +65,9 @@ def list_workspace(path: Path) -> Listing:
     finally:
         os.close(fd)
     found.sort()
-    encode = os.fsencode
-    return Listing([encode(name) for _, name in found], mtime, listed_at)
+    # No name has a NUL, and one long text is encoded much faster than a million short ones.
+    names = os.fsencode("\0".join([name for _, name in found])).split(b"\0") if found else []
+    return Listing(names, mtime, listed_at)
 
 
 def workspace_mtime_ns(path: Path) -> int:
