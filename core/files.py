@@ -15,13 +15,18 @@ def temporary_sibling(path: Path) -> Path:
     return path.parent / f".{path.name}.{os.urandom(8).hex()}.tmp"
 
 
-def write_synced(path: Path, data: bytes) -> None:
-    """Create `path` (it must not exist), write it and fsync it. Mode: the user's umask."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of `data`, in as many pieces as the system takes it."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def write_synced(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Create `path` (it must not exist), write it and fsync it. `mode`: less the user's umask."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
+        write_all(fd, data)
         os.fsync(fd)
     finally:
         os.close(fd)

@@ -23,7 +23,6 @@ from rowtui.core.clusters.schedulers.base import (
     Scheduler,
     SubmitResult,
 )
-from rowtui.core.clusters.schedulers.local_machine import host_name
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.ending import ending_of
 from rowtui.core.submission.fence import ABANDONED, read_ended, read_fence
@@ -149,9 +148,7 @@ class _Run:
 
     async def attempt(self, job: PlannedJob) -> Progress:
         tools = self.tools
-        # Where its queue is, if that is a single machine's: nobody can ask it from elsewhere.
-        host = host_name() if self.plan.scheduler in ("local", "bash") else ""
-        await self.note(Step.SENDING, [job], detail=host)
+        await self.note(Step.SENDING, [job], detail=tools.scheduler.place)
         del self.open[job.token]
         _make_log_folder(tools.root, job)
         started = tools.clock()

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.files import read_bounded, sync_folder
+from rowtui.core.files import read_bounded, sync_folder, write_all
 from rowtui.core.submission.model import JobRecord, JournalEntry, Plan, Step
 from rowtui.core.text import visible
 
@@ -163,9 +163,7 @@ class Journal:
             size = os.fstat(fd).st_size
             if size and os.pread(fd, 1, size - 1) != b"\n":
                 data = b"\n" + data  # somebody was cut off in the middle of a line
-            view = memoryview(data)
-            while view:
-                view = view[os.write(fd, view) :]
+            write_all(fd, data)
             os.fsync(fd)
         finally:
             os.close(fd)

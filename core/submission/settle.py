@@ -123,7 +123,7 @@ class _Settling:
     plan: Plan | None = None  # the plan at hand, once it was needed
     plan_id: str = ""
     jobs: dict[str, PlannedJob] = field(default_factory=dict)
-    hosts: dict[str, str] = field(default_factory=dict)  # of jobs that are in a machine's own queue
+    places: dict[str, str] = field(default_factory=dict)  # see Scheduler.place, by token
 
     def open_plans(self) -> dict[str, dict[str, JournalEntry]]:
         """The plans that have open jobs, with the latest entry of each job."""
@@ -145,19 +145,19 @@ class _Settling:
         """All open jobs of one plan, whose journal is held."""
         entries = await asyncio.to_thread(self.journal.entries, plan_id)
         self.plan, self.plan_id, self.jobs = None, plan_id, {}
-        self.hosts = {it.token: it.detail for it in entries if it.step is Step.SENDING}
+        self.places = {it.token: it.detail for it in entries if it.step is Step.SENDING}
         for token, entry in {it.token: it for it in entries}.items():
             if entry.step in _OPEN:
                 await self.settle_token(token, entry)
 
     async def settle_token(self, token: str, entry: JournalEntry) -> None:
-        elsewhere = self.hosts.get(token, "") not in ("", host_name())
+        elsewhere = self.is_elsewhere(token)
         if elsewhere:
             # Its queue is on another machine, but what it wrote down at its end is here.
             if read_ended(self.root, token) is None:
                 if entry.step in _LOST:
-                    host = visible(self.hosts[token])
-                    self.tell(token, entry.step, f"what became of a job is only known on {host}")
+                    place = visible(self.places[token].replace(":", ", in ", 1))
+                    self.tell(token, entry.step, f"what became of a job is only known on {place}")
                 return
         elif entry.step is Step.ACCEPTED and not self.may_have_changed(entry, token):
             return
@@ -189,6 +189,14 @@ class _Settling:
                 await self.look_at(job, entry)
         except OSError as error:
             self.tell(token, entry.step, f"{job.name}: its traces cannot be read: {error.strerror}")
+
+    def is_elsewhere(self, token: str) -> bool:
+        """Whether a job is in the queue of another machine, or in another queue of this one."""
+        place = self.places.get(token, "")
+        machine, _, queue = place.partition(":")
+        if not place or machine != host_name():
+            return bool(place)
+        return bool(queue) and ":" in self.scheduler.place and place != self.scheduler.place
 
     def may_have_changed(self, entry: JournalEntry, token: str) -> bool:
         """Whether the snapshot says anything new of an accepted job. Most jobs just run."""

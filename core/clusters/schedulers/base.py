@@ -157,6 +157,11 @@ class Scheduler(Protocol):
         """Jobs run inside `submit` and are over when it returns (bash)."""
         ...
 
+    @property
+    def place(self) -> str:
+        """Where jobs are known, `machine` or `machine:queue`; "": wherever the cluster is."""
+        ...
+
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Hand one job over."""
         ...

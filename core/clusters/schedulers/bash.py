@@ -26,11 +26,13 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     SubmitResult,
 )
+from rowtui.core.clusters.schedulers.local_machine import host_name
 from rowtui.core.clusters.schedulers.local_processes import (
     end_job_processes,
     processes_of_job,
     signal_process,
 )
+from rowtui.core.files import write_all
 
 
 class BashScheduler:
@@ -49,6 +51,11 @@ class BashScheduler:
     def immediate(self) -> bool:
         """Jobs are over when `submit` returns."""
         return True
+
+    @property
+    def place(self) -> str:
+        """Only this machine knows whether a job still runs."""
+        return host_name()
 
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Run the job to its end: accepted if it ended well, else rejected with how it ended."""
@@ -150,9 +157,7 @@ def _script_file(script: str) -> int:
     """The script in a nameless file in memory, which nobody can change or leave behind."""
     fd = os.memfd_create("rowtui-script", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
-        view = memoryview(script.encode("utf-8", "surrogateescape"))
-        while view:
-            view = view[os.write(fd, view) :]
+        write_all(fd, script.encode("utf-8", "surrogateescape"))
         fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK)
     except BaseException:
         os.close(fd)

@@ -88,6 +88,11 @@ class LocalScheduler:
         """Jobs run on their own."""
         return False
 
+    @property
+    def place(self) -> str:
+        """Only who looks into this folder, on this machine, knows of its jobs."""
+        return f"{host_name()}:{os.path.abspath(self._queue.folder)}"
+
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Queue a job and return at once. The same token again gives the same id again."""
         return await _aside(self.submit_now, job)

@@ -40,7 +40,13 @@ from rowtui.core.clusters.schedulers.local_records import (
     spec_record,
 )
 from rowtui.core.errors import RowtuiError
-from rowtui.core.files import publish_new, read_bounded, replace_file, sync_folder
+from rowtui.core.files import (
+    publish_new,
+    read_bounded,
+    replace_file,
+    sync_folder,
+    write_synced,
+)
 
 KEEP_ENDED_SECONDS = 7 * 86_400
 KEEP_TOKENS_SECONDS = 400 * 86_400  # so that a long absence never runs a job twice
@@ -88,9 +94,9 @@ class LocalQueue:
                 if key.decode("latin-1") not in _OWN_VARIABLES
             }
             entries = [key + b"=" + value + b"\0" for key, value in environment.items()]
-            _write_private(folder / "environ", b"".join(entries))
-            _write_private(folder / "script", job.script.encode("utf-8", "surrogateescape"))
-            _write_private(folder / "spec.json", encode_record(spec_record(queued)))
+            write_synced(folder / "environ", b"".join(entries), 0o600)
+            write_synced(folder / "script", job.script.encode("utf-8", "surrogateescape"), 0o600)
+            write_synced(folder / "spec.json", encode_record(spec_record(queued)), 0o600)
             sync_folder(folder)
             sync_folder(self.jobs)
         except BaseException:
@@ -277,17 +283,6 @@ class LocalQueue:
         # A token may be any text; its hash is a file name on every file system.
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
         return self.tokens / digest[:40]
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _modified(path: Path) -> float | None:

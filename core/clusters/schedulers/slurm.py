@@ -70,6 +70,11 @@ class SlurmScheduler:
         """Jobs are queued: submit returns before they run."""
         return False
 
+    @property
+    def place(self) -> str:
+        """Any machine of the cluster can ask."""
+        return ""
+
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Hand one script to sbatch on its standard input, with the token as its comment."""
         argv = ["sbatch", "--parsable", f"--comment={COMMENT_PREFIX}{job.token}"]
