@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 
+# From this share of the directories on (one in so many), all names are decoded at once.
+ALL_NAMES_FROM = 8
+
+
 def plan_submission(
     project: Project,
     actions: Sequence[Action],
@@ -49,6 +53,9 @@ def plan_submission(
         if left_out and not usable:
             raise PlanError(tuple(left_out))
         found = project.requests(usable, among, only=only, limit=limit)
+        named = sum(len(request.group.indices) for request in found.requests)
+        if named * ALL_NAMES_FROM > len(project.state.directories):
+            project.state.directories.names()  # they stay at hand
         try:
             return make_plan(
                 project.workflow,

@@ -12,9 +12,9 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from rowtui.core.grouping.model import ActionStatus, Group, JobRequest, Status, StatusTable
+from rowtui.core.grouping.model import ActionStatus, Group, Status, StatusTable
 from rowtui.core.grouping.status import action_status, chosen_from, status_table, with_status
 from rowtui.core.project.summary import (
     has_open_journals,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rowtui.core.grouping.form import GroupCut
     from rowtui.core.grouping.order import ActionOrder
     from rowtui.core.project.jobs import Jobs
+    from rowtui.core.project.requests import Requests
     from rowtui.core.submission.model import Plan
     from rowtui.core.workspace.sync import Disk
 
@@ -42,14 +43,6 @@ Progress = Callable[[int, int], None]
 
 # Orders of fewer directories are computed faster than they are read from a file.
 STORED_ORDER_FROM = 20_000
-
-
-class Requests(NamedTuple):
-    """What could be submitted: job requests in order, and a sentence for each group left out."""
-
-    requests: tuple[JobRequest, ...]
-    skipped: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
 
 
 class Project:
@@ -361,36 +354,9 @@ class Project:
         others: it is a sentence in `problems`. Raises: RowtuiError if a directory would be
         submitted twice.
         """
-        from rowtui.core.errors import RowtuiError
-        from rowtui.core.grouping.request import job_requests
-        from rowtui.core.grouping.select import duplicates
-        from rowtui.core.grouping.whole import whole_groups
+        from rowtui.core.project.requests import form_requests
 
-        chosen: list[Group] = []
-        skipped: list[str] = []
-        problems: list[str] = []
-        for action in actions:
-            try:
-                groups = self.groups(action, (Status.ELIGIBLE,), among)
-                if action.group.submit_whole and groups:
-                    every = self.groups(action, tuple(Status))
-                    groups, left_out = whole_groups(groups, every, self.state.directories)
-                    skipped += left_out
-            except RowtuiError as error:
-                problems.append(str(error))
-                continue
-            if only is not None:
-                wanted = only.get(action.index, ())
-                groups = tuple(group for number, group in enumerate(groups) if number in wanted)
-            chosen += groups
-        twice = duplicates(chosen)
-        if twice:
-            raise RowtuiError(
-                "\n".join(each.sentence(self.state.directories) for each in twice[:10]),
-                "check that actions of the same name include different directories",
-            )
-        requests = job_requests(chosen if limit is None else chosen[:limit])
-        return Requests(requests, tuple(skipped), tuple(problems))
+        return form_requests(self, actions, among, only=only, limit=limit)
 
     def plan(
         self,

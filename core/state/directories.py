@@ -108,6 +108,8 @@ class StoredDirectories:
 
     def name(self, position: int) -> str:
         """The name, as os.fsdecode gives it."""
+        if self._all is not None:
+            return self._all[position]
         return os.fsdecode(self.table[range(self._count)[position]])
 
     def names(self) -> Sequence[str]:

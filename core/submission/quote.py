@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
@@ -61,6 +62,20 @@ def quote(text: str | bytes) -> str:
     except UnicodeEncodeError:
         quoted = _escape_bytes(quoted)
     return f"$'{quoted}'"
+
+
+def quote_all(texts: Sequence[str]) -> list[str]:
+    """`quote` for each; nearly all names are plain, which is seen for all of them at once.
+
+    Raises: as `quote`.
+    """
+    together = "".join(texts)
+    if together.isascii() and all(texts) and not together.encode().translate(None, _PLAIN_BYTES):
+        return list(texts)
+    return list(map(quote, texts))
+
+
+_PLAIN_BYTES = bytes(byte for byte in range(0x80) if _PLAIN.fullmatch(chr(byte)))
 
 
 def _escape_bytes(text: str) -> str:

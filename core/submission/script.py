@@ -25,7 +25,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import JobRequest
 from rowtui.core.submission.fill import Filled, fill_command, refuse_arithmetic, value_variable
 from rowtui.core.submission.header import options_for, slurm_header
-from rowtui.core.submission.quote import QuotingError, quote
+from rowtui.core.submission.quote import QuotingError, quote, quote_all
 from rowtui.core.submission.shell import PRELUDE
 from rowtui.core.text import visible
 from rowtui.core.values import MISSING, compact, resolve
@@ -92,7 +92,7 @@ def job_script(
 
 
 def _array(name: str, texts: Sequence[str], note: str = "") -> str:
-    return "\n".join([f"{name}=({note}", *map(quote, texts), ")"])
+    return "\n".join([f"{name}=({note}", *quote_all(texts), ")"])
 
 
 def _exports(request: JobRequest, cluster: Cluster, workspace_path: str) -> list[str]:

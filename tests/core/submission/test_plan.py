@@ -15,7 +15,13 @@ from rowtui.core.grouping.model import Group, JobRequest
 from rowtui.core.grouping.request import job_requests
 from rowtui.core.state.model import Failure
 from rowtui.core.submission.model import Destination, Plan, PlannedJob
-from rowtui.core.submission.plan import PlanError, Setting, bash_complaint, make_plan
+from rowtui.core.submission.plan import (
+    PlanError,
+    Setting,
+    bash_complaint,
+    is_one_command,
+    make_plan,
+)
 from rowtui.core.submission.plan_json import (
     load_plan,
     plan_from_json,
@@ -23,6 +29,7 @@ from rowtui.core.submission.plan_json import (
     plan_to_json,
     save_plan,
 )
+from rowtui.core.submission.script import write_recipe
 from rowtui.core.submission.shell import PRELUDE
 from rowtui.core.text import Cost
 from rowtui.core.workflow.model import (
@@ -33,6 +40,7 @@ from rowtui.core.workflow.model import (
     Walltime,
     Workflow,
 )
+from rowtui.core.workflow.template import parse_command
 
 LAUNCHERS = Launchers(
     {
@@ -283,3 +291,25 @@ def test_every_plan_comes_back_from_json(made: Plan) -> None:
     assert plan_to_json(plan_from_json(text)) == text
     assert text.isascii()
     assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("command", "plain"),
+    [
+        ("echo {directory}", True),
+        ("python3 project.py  --T=1 {directories}", True),
+        ("./run -n {/a} {workspace_path}/{directory}", False),
+        ("iffy {directory}", True),
+        ("if {directory}", False),
+        ("for {directory}", False),
+        ("echo {directory} &", False),
+        ("echo 'x {directory}", False),
+        ("echo {directory} )", False),
+        ("echo\n{directory}", False),
+    ],
+)
+def test_bash_is_asked_about_all_but_the_plainest_commands(command: str, plain: bool) -> None:
+    recipe = write_recipe(parse_command(command), "workspace")
+    assert is_one_command(recipe) == plain
+    if plain:
+        assert bash_complaint(recipe.filled.text) == ""

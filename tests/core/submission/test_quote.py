@@ -8,7 +8,13 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rowtui.core.submission.quote import QuotingError, file_name_part, header_value, quote
+from rowtui.core.submission.quote import (
+    QuotingError,
+    file_name_part,
+    header_value,
+    quote,
+    quote_all,
+)
 
 NASTY = [b"'", b'"', b"\\", b"$", b"`", b"\n", b"\x1b", b"\xff", b"!", b"\x01", b"\x7f", b"\xc3"]
 NAMES = st.lists(
@@ -113,3 +119,9 @@ def test_header_values_stay_on_their_line_and_together() -> None:
 def test_an_action_name_cannot_move_its_log() -> None:
     assert file_name_part("one") == "one"
     assert file_name_part("../x%j\\y\n") == ".._x_j_y_"
+
+
+@given(st.lists(st.text() | st.from_regex(r"[a-z0-9_./-]+", fullmatch=True), max_size=4))
+def test_many_texts_are_quoted_like_each_alone(texts: list[str]) -> None:
+    texts = [text.replace("\0", "") for text in texts]
+    assert quote_all(texts) == [quote(text) for text in texts]
