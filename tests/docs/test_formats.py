@@ -232,9 +232,10 @@ def test_submissions_leave_the_files_of_the_page(project: Path) -> None:
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
     first = [(it["step"], it["job_id"], it["detail"]) for it in lines if it["token"] == tokens[0]]
     host = os.uname().nodename
+    queue = project.parent / "queue" / host
     assert first[:4] == [
         ("planned", 0, ""),
-        ("sending", 0, host),
+        ("sending", 0, f"{host}:{queue}"),
         ("accepted", 1, ""),
         ("accepted", 1, "recorded"),
     ]
@@ -247,12 +248,12 @@ def test_submissions_leave_the_files_of_the_page(project: Path) -> None:
     assert [job["token"] for job in plan["jobs"]] == tokens
     script = plan["shared"].join(plan["jobs"][0]["script"])
 
-    queue = project.parent / "queue" / host / "jobs" / "1"
-    assert (queue / "script").read_text() == script
-    spec = json.loads((queue / "spec.json").read_text())
+    first_job = queue / "jobs" / "1"
+    assert (first_job / "script").read_text() == script
+    spec = json.loads((first_job / "spec.json").read_text())
     assert (spec["version"], spec["token"], spec["walltime_seconds"]) == (1, tokens[0], 600)
     token_name = hashlib.sha256(tokens[0].encode()).hexdigest()[:40]
-    assert (queue / "spec.json").samefile(queue.parents[1] / "tokens" / token_name)
+    assert (first_job / "spec.json").samefile(queue / "tokens" / token_name)
 
     os.close(gate)
     while any(not (rowtui / "ended" / token).exists() for token in tokens):

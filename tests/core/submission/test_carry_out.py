@@ -48,6 +48,10 @@ class Answers:
     cluster = "local"
     immediate = False
 
+    @property
+    def place(self) -> str:
+        return self.real.place
+
     async def submit(self, job: JobSpec) -> SubmitResult:
         answer = self.answers.pop(0) if self.answers else None
         if isinstance(answer, Rejected):
@@ -385,7 +389,8 @@ async def test_jobs_in_the_queue_of_another_machine_are_not_taken_for_ended(
     here = real.scheduler
     # Given that the project is seen from another machine, with a queue of its own.
     path = real.journal.folder / f"{plan.id}.jsonl"
-    path.write_text(path.read_text().replace(f'"detail":"{host_name()}"', '"detail":"elsewhere"'))
+    path.write_text(path.read_text().replace(f'"detail":"{host_name()}:', '"detail":"elsewhere:'))
+    assert "elsewhere:" in path.read_text()
     real.scheduler = LocalScheduler(folder=tmp_path / "other queue")
 
     # Then nothing is known of its jobs until they write down how they ended.
@@ -432,6 +437,24 @@ async def test_a_job_that_fails_now_stops_the_rest(now: RealProject) -> None:
     assert now.state.failed["one"][0].reason == "exit code 2: the command ended with 7"
 
 
+async def test_jobs_in_another_queue_of_this_machine_are_not_taken_for_ended(
+    real: RealProject, tmp_path: Path
+) -> None:
+    real.with_command("while [ ! -e go ]; do sleep 0.02; done; touch workspace/{directory}/out")
+    await real.submit(real.plan("n", size=3))
+    here = real.scheduler
+    # When the queue is looked for in another folder: ROWTUI_LOCAL_DIR is not set there.
+    real.scheduler = LocalScheduler(folder=tmp_path / "other queue")
+    assert await real.settle() == ()
+    assert len(real.state.submitted["one"]) == 3
+
+    (real.root / "go").touch()
+    real.scheduler = here
+    await real.wait()
+    (ended,) = await real.settle()
+    assert (ended.step, ended.message) == (Step.ENDED, "")
+
+
 async def test_jobs_that_only_another_user_can_see_are_not_taken_for_ended(
     real: RealProject, tmp_path: Path
 ) -> None:
@@ -441,9 +464,10 @@ async def test_jobs_that_only_another_user_can_see_are_not_taken_for_ended(
     plan = replace(plan, id=plan_id(plan))
     await real.submit(plan)
     here, there = real.scheduler, LocalScheduler(folder=tmp_path / "our own queue")
-    # Given that one of them was cut off before its id was known.
+    # Given a queue that can be asked from anywhere, as Slurm's, but shows us no jobs of others,
+    # and that one job was cut off before its id was known.
     path = real.journal.folder / f"{plan.id}.jsonl"
-    lines = path.read_text().splitlines()
+    lines = path.read_text().replace(f'"detail":"{here.place}"', '"detail":""').splitlines()
     kept = [it for it in lines if '"token":"n-2"' not in it or '"step":"accepted"' not in it]
     path.write_text("\n".join(kept) + "\n")
     real.scheduler = there
