@@ -33,25 +33,40 @@ walltime.per_submission = "00:10:00"
 """
 
 
-def make_project(folder: Path) -> Path:
+BLOCKER = """\
+[[action]]
+name = "block"
+command = "while [ ! -e go ]; do sleep 0.05; done; echo {{directory}}"
+products = ["x"]
+[action.resources]
+threads_per_process = {cores}
+walltime.per_submission = "00:05:00"
+"""
+HELD = """[action.submit_options.alpha]
+custom = ["--hold"]
+"""
+
+
+def make_project(folder: Path, more: str = "") -> Path:
     for name in NAMES:
         (folder / "workspace" / name).mkdir(parents=True)
-    (folder / "workflow.toml").write_text(WORKFLOW)
+    (folder / "workflow.toml").write_text(WORKFLOW + more)
     return folder
 
 
 class Killed:
     """One project for each step at which the first `rowtui submit` was killed."""
 
-    def __init__(self, shell: Shell, *options: str) -> None:
+    def __init__(self, shell: Shell, *options: str, more: str = "") -> None:
         self.shell = shell
+        self.more = more
         self.arguments = ["submit", "--yes", *options]
         self.folders: list[Path] = []
 
     def kill_at_every_step(self) -> None:
         """Until a step was never reached."""
         while True:
-            folder = make_project(self.shell.folder / str(len(self.folders) + 1))
+            folder = make_project(self.shell.folder / str(len(self.folders) + 1), self.more)
             self.folders.append(folder)
             if not self.run(folder, len(self.folders)):
                 return
@@ -61,12 +76,12 @@ class Killed:
         out = folder.parent / f"{folder.name}.out"
         return killed(self.arguments, folder, self.shell.environment, step, out)
 
-    def finish(self, and_wait: Callable[[], None] = lambda: None) -> None:
+    def finish(self, let_run: Callable[[], None] = lambda: None) -> None:
         """Submit again; when all jobs have ended, look once more where that was not seen."""
         for folder in self.folders:
             self.run(folder)
+        let_run()
         self.wait()
-        and_wait()
         for folder in self.folders:
             if list((folder / ".row/rowtui/journal").glob("*.jsonl")):
                 self.run(folder)
@@ -103,20 +118,46 @@ def test_killed_at_any_step_on_this_machine_each_directory_runs_once(empty_folde
     every.check()
 
 
+def test_killed_while_the_queue_is_full_each_directory_runs_once(empty_folder: Shell) -> None:
+    # Given a job that takes the whole machine, so that none of those that follow has begun,
+    blocker = empty_folder.folder.parent / "blocker"
+    (blocker / "workspace/a").mkdir(parents=True)
+    (blocker / "workflow.toml").write_text(BLOCKER.format(cores=len(os.sched_getaffinity(0))))
+    first = Killed(empty_folder, "--cluster", "local", "--detach")
+    assert not first.run(blocker)
+    fence = blocker / ".row/rowtui/fence"
+    wait_until(lambda: fence.exists() and bool(list(fence.iterdir())), "the blocker to begin")
+    # and submissions that were killed at each step,
+    every = Killed(empty_folder, "--cluster", "local", "--detach")
+    every.kill_at_every_step()
+    assert len(every.folders) > 8
+    # when people submit again, and then all that waits may run,
+    every.finish((blocker / "go").touch)
+    # then nothing was lost or done twice.
+    every.check()
+
+
 @pytest.mark.slurm
 def test_killed_at_any_step_on_slurm_each_directory_runs_once(
     empty_folder: Shell, slurm: SlurmCluster
 ) -> None:
+    # Given submissions that were killed at each step, of jobs that wait: none has begun, so that
+    # only the queue can tell which ones it has.
     slurm.clean()
     empty_folder.environment["SLURM_CONF"] = str(slurm.conf)
-    every = Killed(empty_folder)
+    assert slurm.name == "alpha"
+    every = Killed(empty_folder, more=HELD)
     every.kill_at_every_step()
     assert len(every.folders) > 8
 
-    def all_left_the_queue() -> bool:
-        return not slurm.run("squeue -h").stdout
+    # when people submit again, and then all that waits may run,
+    def let_run() -> None:
+        waiting = slurm.run("squeue -h -o %i").stdout.split()
+        slurm.run(f"scontrol release {' '.join(waiting)}")
+        wait_until(lambda: not slurm.run("squeue -h").stdout, "the queue to empty", seconds=60)
 
-    every.finish(lambda: wait_until(all_left_the_queue, "the queue to empty", seconds=60))
+    every.finish(let_run)
+    # then nothing was lost or done twice.
     every.check()
 
 
