@@ -65,6 +65,186 @@ def _colours(difference: Difference, context: Context) -> bool:
     return difference.kind == "colours" and has_option(context, "--short")
 
 
+# One bad thing does not stop the others
+
+
+@rule(
+    "bad-action",
+    "An action whose include or sort_by has no answer for some directory is an error of that "
+    "action; the others are shown and submitted. Row stops altogether, and ends with a panic "
+    "(exit code 101) when sort keys have no order.",
+    ends=True,
+)
+def _bad_action(difference: Difference, context: Context) -> bool:
+    if not failed_in_row(context) or context.rowtui is None:
+        return False
+    told = "JSON pointer|[Cc]annot compare|[Uu]nable to compare"
+    quiet = context.row is not None and not context.row.stderr
+    odd = {"odd condition", "odd sort key", "mixed values", "missing values"}
+    hidden = quiet and odd & context.case.oddities
+    if not hidden and not row_said(context, told + "|panicked"):
+        return False
+    return difference.kind != "exit code" or context.rowtui.code in (0, 1)
+
+
+@rule(
+    "submit-whole",
+    "Groups that are not whole are left out with a warning; Row refuses the whole command.",
+    ends=True,
+)
+def _submit_whole(difference: Difference, context: Context) -> bool:
+    return is_command(context, "submit") and row_said(context, "Attempting partial submission")
+
+
+@rule(
+    "plan-problems",
+    "What cannot be made into a job is found before anything is submitted, and only the actions "
+    "that it concerns are left out. Row finds it when it comes to the job: earlier jobs have been "
+    "submitted, later ones are not.",
+    ends=True,
+)
+def _plan_problems(difference: Difference, context: Context) -> bool:
+    told = (
+        r"template|launcher|Unable to find a .*partition|No partition|partition|JSON pointer|"
+        r"memory_per_.pu_mb"
+    )
+    if not is_command(context, "submit") or context.row is None:
+        return False
+    left_out = r"left out|workflow.toml:\d+:\d+: "
+    return (failed_in_row(context) and row_said(context, told)) or rowtui_said(context, left_out)
+
+
+@rule(
+    "failing-job",
+    "On cluster none, when a job fails the jobs after it are run all the same where they do not "
+    "depend on it; Row stops at the first that fails.",
+    ends=True,
+)
+def _failing_job(difference: Difference, context: Context) -> bool:
+    if not (
+        is_command(context, "submit") and row_said(context, "Error encountered while executing")
+    ):
+        return False
+    return difference.kind in ("stdout", "effects", "record staged")
+
+
+@rule(
+    "zero-resources",
+    "0 threads or GPUs per process are taken as not set, with a warning, as Row did before 1.1; "
+    "0 processes are an error of that action only. Row 1.1 refuses the file.",
+    ends=True,
+)
+def _zero_resources(difference: Difference, context: Context) -> bool:
+    return row_said(context, "must request more than 0") or (
+        "zero resource" in context.case.oddities and failed_in_row(context)
+    )
+
+
+@rule(
+    "maximum-size-zero",
+    "maximum_size = 0 is an error of that action. Row panics (exit code 101).",
+    ends=True,
+)
+def _maximum_size_zero(difference: Difference, context: Context) -> bool:
+    return "maximum_size = 0" in context.case.oddities and (
+        row_said(context, "panicked") or rowtui_said(context, "maximum_size")
+    )
+
+
+@rule(
+    "problems-at-load",
+    "Problems of single actions are told by every command, not only when a script is made.",
+)
+def _problems_at_load(difference: Difference, context: Context) -> bool:
+    return difference.kind == "more ERROR"
+
+
+@rule(
+    "manual-partition",
+    "A partition that has prevent_auto_select can be chosen by name; in Row it never can.",
+    ends=True,
+)
+def _manual_partition(difference: Difference, context: Context) -> bool:
+    return row_said(context, "(?i)auto.?select") or (
+        "manual partition" in context.case.oddities and is_command(context, "submit")
+    )
+
+
+@rule(
+    "usage",
+    "Some options that Row refuses together are allowed together: --all with a filter in "
+    "`show status`, --all with --short in `show launchers`.",
+    ends=True,
+)
+def _usage(difference: Difference, context: Context) -> bool:
+    return has_option(context, "--all") and row_said(context, "cannot be used with")
+
+
+# Job scripts
+
+
+# What an unquoted `$directory` splits or expands, and what cannot be piped into `row scan`.
+_BREAKS = re.compile(r"[ \t\n\r*?\[]")
+
+
+@rule(
+    "script-quoting",
+    "Row's `{directory}` is not quoted where it stands in a loop, and templates inside quotes are "
+    "not fitted to them: names with blanks or special characters break such commands.",
+    ends=True,
+)
+def _script_quoting(difference: Difference, context: Context) -> bool:
+    if difference.kind not in (
+        *("effects", "exit code", "exit codes of scripts", "output of scripts", "stdout"),
+        *("completion by scripts", "record staged", "record modified", "exit codes of jobs"),
+        *("record completed",),
+    ):
+        return False
+    if difference.kind == "record modified":
+        taken = (*context.past, context.command)
+        if not any(isinstance(step, Command) and step.argv[0] == "submit" for step in taken):
+            return False
+    elif context.command is not None and not is_command(context, "submit"):
+        return False
+    names = [each.name for each in context.case.project.directories]
+    names += [step.directory.name for step in changes(context, "add") if step.directory]
+    odd = any(_BREAKS.search(name) for name in names)
+    actions = context.case.project.workflow.get("action", ())
+    odd = odd or any(" " in action.get("name", "") for action in actions)
+    return odd or bool({"template in quotes", "template in a name"} & context.case.oddities)
+
+
+@rule(
+    "script-commands",
+    "Each command runs in a shell of its own, all of it: several lines work, `cd` does not leak "
+    "into the next directory, and its exit code is that of the whole.",
+    ends=True,
+)
+def _script_commands(difference: Difference, context: Context) -> bool:
+    if context.command is not None and not is_command(context, "submit"):
+        return False
+    return bool({"several lines", "compound command"} & context.case.oddities) and (
+        difference.kind
+        in (
+            *("effects", "exit code", "exit codes of scripts", "output of scripts", "stdout"),
+            *("completion by scripts", "record staged", "exit codes of jobs", "launcher prefix"),
+            *("record completed",),
+        )
+    )
+
+
+@rule(
+    "vanished-in-job",
+    "A job reports what is complete although one of its directories is gone; Row's report fails "
+    "and the job ends with 3.",
+    ends=True,
+)
+def _vanished_in_job(difference: Difference, context: Context) -> bool:
+    return bool(changes(context, "remove")) and difference.kind in (
+        *("exit codes of jobs", "record staged", "record completed"),
+    )
+
+
 # What is noticed, and when it is saved
 
 
@@ -202,181 +382,3 @@ def _changed_workflow(difference: Difference, context: Context) -> bool:
         *("record completed", "record submitted", "stdout", "effects", "number of scripts"),
         *("completion by scripts", "record staged", "exit code", "no WARN"),
     )
-
-
-# Job scripts
-
-
-# What an unquoted `$directory` splits or expands, and what cannot be piped into `row scan`.
-_BREAKS = re.compile(r"[ \t\n\r*?\[]")
-
-
-@rule(
-    "script-quoting",
-    "Row's `{directory}` is not quoted where it stands in a loop, and templates inside quotes are "
-    "not fitted to them: names with blanks or special characters break such commands.",
-    ends=True,
-)
-def _script_quoting(difference: Difference, context: Context) -> bool:
-    if difference.kind not in (
-        *("effects", "exit code", "exit codes of scripts", "output of scripts", "stdout"),
-        *("completion by scripts", "record staged", "record modified", "exit codes of jobs"),
-        *("record completed",),
-    ):
-        return False
-    if difference.kind == "record modified":
-        taken = (*context.past, context.command)
-        if not any(isinstance(step, Command) and step.argv[0] == "submit" for step in taken):
-            return False
-    elif context.command is not None and not is_command(context, "submit"):
-        return False
-    names = [each.name for each in context.case.project.directories]
-    names += [step.directory.name for step in changes(context, "add") if step.directory]
-    odd = any(_BREAKS.search(name) for name in names)
-    actions = context.case.project.workflow.get("action", ())
-    odd = odd or any(" " in action.get("name", "") for action in actions)
-    return odd or bool({"template in quotes", "template in a name"} & context.case.oddities)
-
-
-@rule(
-    "script-commands",
-    "Each command runs in a shell of its own, all of it: several lines work, `cd` does not leak "
-    "into the next directory, and its exit code is that of the whole.",
-    ends=True,
-)
-def _script_commands(difference: Difference, context: Context) -> bool:
-    return bool({"several lines", "compound command"} & context.case.oddities) and (
-        difference.kind
-        in (
-            *("effects", "exit code", "exit codes of scripts", "output of scripts", "stdout"),
-            *("completion by scripts", "record staged", "exit codes of jobs", "launcher prefix"),
-            *("record completed",),
-        )
-    )
-
-
-@rule(
-    "vanished-in-job",
-    "A job reports what is complete although one of its directories is gone; Row's report fails "
-    "and the job ends with 3.",
-    ends=True,
-)
-def _vanished_in_job(difference: Difference, context: Context) -> bool:
-    return bool(changes(context, "remove")) and difference.kind in (
-        *("exit codes of jobs", "record staged", "record completed"),
-    )
-
-
-# One bad thing does not stop the others
-
-
-@rule(
-    "bad-action",
-    "An action whose include or sort_by has no answer for some directory is an error of that "
-    "action; the others are shown and submitted. Row stops altogether, and ends with a panic "
-    "(exit code 101) when sort keys have no order.",
-    ends=True,
-)
-def _bad_action(difference: Difference, context: Context) -> bool:
-    if not failed_in_row(context) or context.rowtui is None:
-        return False
-    told = "JSON pointer|[Cc]annot compare|[Uu]nable to compare"
-    quiet = context.row is not None and not context.row.stderr
-    odd = {"odd condition", "odd sort key", "mixed values", "missing values"}
-    hidden = quiet and odd & context.case.oddities
-    if not hidden and not row_said(context, told + "|panicked"):
-        return False
-    return difference.kind != "exit code" or context.rowtui.code in (0, 1)
-
-
-@rule(
-    "submit-whole",
-    "Groups that are not whole are left out with a warning; Row refuses the whole command.",
-    ends=True,
-)
-def _submit_whole(difference: Difference, context: Context) -> bool:
-    return is_command(context, "submit") and row_said(context, "Attempting partial submission")
-
-
-@rule(
-    "plan-problems",
-    "What cannot be made into a job is found before anything is submitted, and only the actions "
-    "that it concerns are left out. Row finds it when it comes to the job: earlier jobs have been "
-    "submitted, later ones are not.",
-    ends=True,
-)
-def _plan_problems(difference: Difference, context: Context) -> bool:
-    told = (
-        r"template|launcher|Unable to find a .*partition|No partition|partition|JSON pointer|"
-        r"memory_per_.pu_mb"
-    )
-    if not is_command(context, "submit") or context.row is None:
-        return False
-    left_out = r"left out|workflow.toml:\d+:\d+: "
-    return (failed_in_row(context) and row_said(context, told)) or rowtui_said(context, left_out)
-
-
-@rule(
-    "failing-job",
-    "On cluster none, when a job fails the jobs after it are run all the same where they do not "
-    "depend on it; Row stops at the first that fails.",
-    ends=True,
-)
-def _failing_job(difference: Difference, context: Context) -> bool:
-    if not (
-        is_command(context, "submit") and row_said(context, "Error encountered while executing")
-    ):
-        return False
-    return difference.kind in ("stdout", "effects", "record staged")
-
-
-@rule(
-    "zero-resources",
-    "0 threads or GPUs per process are taken as not set, with a warning, as Row did before 1.1; "
-    "0 processes are an error of that action only. Row 1.1 refuses the file.",
-    ends=True,
-)
-def _zero_resources(difference: Difference, context: Context) -> bool:
-    return row_said(context, "must request more than 0") or (
-        "zero resource" in context.case.oddities and failed_in_row(context)
-    )
-
-
-@rule(
-    "maximum-size-zero",
-    "maximum_size = 0 is an error of that action. Row panics (exit code 101).",
-    ends=True,
-)
-def _maximum_size_zero(difference: Difference, context: Context) -> bool:
-    return "maximum_size = 0" in context.case.oddities and (
-        row_said(context, "panicked") or rowtui_said(context, "maximum_size")
-    )
-
-
-@rule(
-    "problems-at-load",
-    "Problems of single actions are told by every command, not only when a script is made.",
-)
-def _problems_at_load(difference: Difference, context: Context) -> bool:
-    return difference.kind == "more ERROR"
-
-
-@rule(
-    "manual-partition",
-    "A partition that has prevent_auto_select can be chosen by name; in Row it never can.",
-    ends=True,
-)
-def _manual_partition(difference: Difference, context: Context) -> bool:
-    return row_said(context, "(?i)auto.?select") or (
-        "manual partition" in context.case.oddities and is_command(context, "submit")
-    )
-
-
-@rule(
-    "usage",
-    "Some options that Row refuses together are allowed together: --all with a filter in "
-    "`show status`, --all with --short in `show launchers`.",
-    ends=True,
-)
-def _usage(difference: Difference, context: Context) -> bool:
-    return has_option(context, "--all") and row_said(context, "cannot be used with")
