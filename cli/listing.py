@@ -15,6 +15,7 @@ from rowtui.cli.table import Column, display_width, table_lines
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Status
 from rowtui.core.grouping.status import STATUS_OF, status_codes
+from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.texts import PointerTexts
 from rowtui.core.text import visible
 
@@ -98,10 +99,12 @@ class Listing:
         def widen(at: int, texts: Sequence[str]) -> None:
             widths[at] = max(widths[at], _widest(texts))
 
+        widths[0] = max(widths[0], self._names.width)
         for element in self._elements:
             codes = status_codes(element.row, len(self._directories))
             for positions in _positions(element):
-                widen(0, self._names.at(positions))
+                if not self._names.width:
+                    widen(0, self._names.at(positions))
                 found = set(map(codes.__getitem__, positions))
                 widen(1, [_status(code).value for code in found])
                 if self._with_jobs:
@@ -160,7 +163,11 @@ class Listing:
         out: Output,
     ) -> list[Sequence[str]]:
         count = len(widths)  # the last column is not padded to the right
-        names = _padded(_shown(self._names.at(positions)), widths[0], "bold", out)
+        names = self._names.at(positions)
+        if not self._names.width:
+            names = _shown(names)
+        if self._names.width != widths[0] or out.color:
+            names = _padded(names, widths[0], "bold", out)
         statuses = [
             out.style(status.value, STYLES[status])
             + " " * (count > 2) * (widths[1] - len(status.value))
@@ -180,10 +187,18 @@ class Listing:
 
 
 class _Names:
-    """Names of many directories: all are decoded at once where most of them are shown."""
+    """Names of many directories: all are decoded at once where most of them are shown.
+
+    `width`: that of every name, where all are plain and of one length; else 0.
+    """
 
     def __init__(self, directories: Directories, shown: int) -> None:
         many = shown >= ALL_NAMES_FROM * len(directories)
+        self.width = 0
+        if many and isinstance(directories, StoredDirectories) and directories.table.width:
+            blob = bytes(directories.table.blob)
+            if blob.isascii() and blob.decode("ascii").isprintable():
+                self.width = directories.table.width
         self._get = directories.names().__getitem__ if many else directories.name
 
     def at(self, positions: Sequence[int]) -> list[str]:

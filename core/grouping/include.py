@@ -15,13 +15,14 @@ from typing import Any, Final, NamedTuple
 
 from rowtui.core.errors import IncomparableError
 from rowtui.core.state.columns import is_wide
-from rowtui.core.state.model import Column, Directories, DirectorySet
+from rowtui.core.state.model import Column, Directories, DirectorySet, bit_set, positions
 from rowtui.core.text import plural, visible
 from rowtui.core.values import Kind, compact, compare, is_double, kind_of, resolve
 from rowtui.core.workflow.model import Action, Condition
 
 # From here on numpy's import is paid back (measured, see docs/architecture.md).
 NUMPY_FROM = 250_000
+FEW = 100  # so many directories are answered one by one
 _SHOWN: Final = 60  # characters of a value in a message
 
 _FALSE, _TRUE, _UNORDERED, _MISSING = range(4)
@@ -52,7 +53,7 @@ def included(action: Action, directories: Directories, among: DirectorySet) -> D
         for condition in selector.conditions:
             if not holds:
                 break
-            answers = _answer(condition, directories)
+            answers = _answer(condition, directories, holds)
             if holds & answers.unknown:
                 faults.append((condition, holds & answers.unknown))
             holds &= answers.true
@@ -68,10 +69,16 @@ class _Answers(NamedTuple):
     unknown: DirectorySet
 
 
-def _answer(condition: Condition, directories: Directories) -> _Answers:
-    """One condition for all directories."""
+def _answer(condition: Condition, directories: Directories, among: DirectorySet) -> _Answers:
+    """One condition, for at least the directories of `among`."""
     column = directories.column(condition.pointer)
     verdicts = verdicts_by_code(column, condition.operator, condition.operand)
+    if among.bit_count() <= FEW:
+        answers = {position: verdicts[column.codes[position]] for position in positions(among)}
+        return _Answers(
+            true=bit_set(at for at, verdict in answers.items() if verdict == _TRUE),
+            unknown=bit_set(at for at, verdict in answers.items() if verdict > _TRUE),
+        )
     if len(column.codes) >= NUMPY_FROM:
         from rowtui.core.grouping.wide import sets_of
 

@@ -33,15 +33,21 @@ selectors = st.lists(
 ).map(tuple)
 
 
-@pytest.fixture(params=["python", "numpy"])
+@pytest.fixture(params=["one by one", "python", "numpy"])
 def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(include, "FEW", 10**9 if request.param == "one by one" else -1)
     monkeypatch.setattr(include, "NUMPY_FROM", 0 if request.param == "numpy" else 10**9)
 
 
-@given(directories=workspaces(), rule=selectors, numpy_from=st.sampled_from([0, 10**9]))
+@given(
+    directories=workspaces(),
+    rule=selectors,
+    numpy_from=st.sampled_from([0, 10**9]),
+    few=st.sampled_from([-1, 3, 10**9]),
+)
 @settings(max_examples=300)
 def test_include_is_what_each_directory_alone_would_say(
-    directories: MemoryDirectories, rule: tuple[Any, ...], numpy_from: int
+    directories: MemoryDirectories, rule: tuple[Any, ...], numpy_from: int, few: int
 ) -> None:
     subject = action(include=rule)
     expected, faulty = set(), []
@@ -54,6 +60,7 @@ def test_include_is_what_each_directory_alone_would_say(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(include, "NUMPY_FROM", numpy_from)
+        patch.setattr(include, "FEW", few)
         if not faulty:
             found = included(subject, directories, directories.everything)
             assert set(positions(found)) == expected
