@@ -2,7 +2,8 @@
 
 For each size a project is made (see make_project.py) and each command is run by both tools in
 turn, round after round, each in a project folder of its own over the same workspace. Printed are
-medians of wall time, CPU time (all processes together) and peak memory as a Markdown table.
+the least wall time, CPU time (all processes together) and peak memory as a Markdown table: on a
+machine that others use as well, only the least means something.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.make_project import directory_name, make_project
-from bench.measure import Run, middle, run, seconds, show
+from bench.make_project import directory_name, make_project, value
+from bench.measure import Run, least, run, seconds, show
 from bench.row_figures import NOTE, ROW_FIGURES
 
-ROUNDS = {10_000: 7, 100_000: 3}  # medians of so many runs; larger sizes: 1
+ROUNDS = {10_000: 7, 100_000: 3}  # the least of so many runs; larger sizes: 1
+NEW = 1_000  # directories that come and go
 READ_CACHES = """
 import os, sys
 for folder, _, files in os.walk(sys.argv[1]):
@@ -33,12 +35,16 @@ for folder, _, files in os.walk(sys.argv[1]):
 
 @dataclass(frozen=True)
 class Case:
-    """One command. `before` and `after` get the tool's project folder; they are not measured."""
+    """One command. `before` and `after` get the tool's project folder; they are not measured.
+
+    `settle`: the workspace has changed, so that the tool looks at it once more, unmeasured.
+    """
 
     name: str
     words: tuple[str, ...]
     before: Callable[[Path], None] = lambda _: None
     after: Callable[[Path], None] = lambda _: None
+    settle: bool = False
 
 
 def forget(project: Path) -> None:
@@ -52,18 +58,35 @@ def unstage(project: Path) -> None:
         staged.unlink()
 
 
+def add_new(project: Path) -> None:
+    """Make directories that the tool has not seen."""
+    for number in range(NEW):
+        folder = project.parent / "workspace" / f"new-{number}"
+        folder.mkdir()
+        (folder / "value.json").write_bytes(value(number))
+
+
+def remove_new(project: Path) -> None:
+    """Take them away again."""
+    for folder in (project.parent / "workspace").glob("new-*"):
+        shutil.rmtree(folder)
+
+
 def cases() -> list[Case]:
     """The commands, in the order of one round: the first one leaves the caches for the others."""
     one = directory_name(1)
+    here = ("--cluster", "none")  # rowtui would send to this machine's queue, Row run it now
     return [
         Case("first show status", ("show", "status"), before=forget),
         Case("show status", ("show", "status")),
+        Case("show status --all", ("show", "status", "--all")),
         Case("show status DIRECTORY", ("show", "status", one)),
         Case("show directories --value", ("show", "directories", "-a", "a0", "--value", "/x")),
         Case("show directories --eligible", ("show", "directories", "-a", "a3", "--eligible")),
-        Case("submit --dry-run", ("submit", "--dry-run")),
-        Case("submit --dry-run -n 1", ("submit", "--dry-run", "-n", "1")),
+        Case("submit --dry-run", ("submit", "--dry-run", *here)),
+        Case("submit --dry-run -n 1", ("submit", "--dry-run", "-n", "1", *here)),
         Case("scan", ("scan",), after=unstage),
+        Case("1,000 new directories", ("show", "status"), add_new, remove_new, settle=True),
     ]
 
 
@@ -86,10 +109,12 @@ def measure(size: int, folder: Path, tools: dict[str, Path], rounds: int) -> lis
             for tool in list(tools)[:: 1 if number % 2 == 0 else -1]:
                 project = folder / tool
                 case.before(project)
-                options = ("--cluster", "none", "--no-progress")
-                done = run((tools[tool], *options, *case.words), project, environment, log)
+                words = (tools[tool], "--no-progress", *case.words)
+                done = run(words, project, environment, log)
                 runs.setdefault((case.name, tool), []).append(done)
                 case.after(project)
+                if case.settle:
+                    run(words, project, environment, log)
                 said = done.error or seconds(done.wall)
                 print(f"{size:,} {case.name} {tool}: {said}", file=sys.stderr, flush=True)
     lines = [
@@ -99,9 +124,9 @@ def measure(size: int, folder: Path, tools: dict[str, Path], rounds: int) -> lis
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for case in cases():
-        ours = middle(runs[case.name, "rowtui"])
+        ours = least(runs[case.name, "rowtui"])
         if "row" in tools:
-            theirs: Run | None = middle(runs[case.name, "row"])
+            theirs: Run | None = least(runs[case.name, "row"])
         else:
             theirs = ROW_FIGURES[case.name].get(size)
         ratio = ""
@@ -117,7 +142,7 @@ def measure(size: int, folder: Path, tools: dict[str, Path], rounds: int) -> lis
         caches = folder / tool / ".row"
         floors.append((f"floor: reading {tool}'s cache files", [*bare, READ_CACHES, caches]))
     for name, command in floors:
-        floor = middle([run(command, folder, environment, log) for _ in range(5)])
+        floor = least([run(command, folder, environment, log) for _ in range(5)])
         lines.append("| " + " | ".join((name, *show(floor), "", "", "", "")) + " |")
     return [*lines, ""]
 
@@ -150,14 +175,16 @@ def main() -> None:
     )
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the projects here")
     parser.add_argument("--rounds", type=int, help="runs of each command (default: by size)")
-    parser.add_argument("--save", action="store_true", help="also write bench/results/HOST.md")
+    parser.add_argument(
+        "--save", metavar="NAME", help="also write bench/results/NAME.md (name the kind of machine)"
+    )
     chosen = parser.parse_args()
     sizes = [int(size.replace("_", "")) for size in chosen.sizes.split(",")]
     tools = {"rowtui": chosen.rowtui.absolute()}
     if chosen.row:
         tools["row"] = chosen.row.absolute()
 
-    lines = [f"## {platform.node()}: {machine()}", ""]
+    lines = [f"# {machine()}", ""]
     if not chosen.row:
         lines += [NOTE, ""]
     with tempfile.TemporaryDirectory(prefix="rowtui-bench-") as temporary:
@@ -168,7 +195,7 @@ def main() -> None:
             lines += table
             print("\n".join(table), flush=True)
     if chosen.save:
-        results = Path(__file__).parent / "results" / f"{platform.node()}.md"
+        results = Path(__file__).parent / "results" / f"{chosen.save}.md"
         results.parent.mkdir(exist_ok=True)
         results.write_text("\n".join(lines))
         print(f"written to {results}", file=sys.stderr)

@@ -8,7 +8,7 @@ from rowtui.core.workspace.list import list_workspace
 
 from bench.__main__ import cases
 from bench.make_project import make_project
-from bench.measure import Run, middle, run, show
+from bench.measure import Run, least, run, show
 from bench.row_figures import ROW_FIGURES
 
 
@@ -55,7 +55,7 @@ def test_a_command_that_fails_is_a_cell_of_the_table(tmp_path: Path) -> None:
     bad = run(failing, tmp_path, {}, tmp_path / "log")
     missing = run([tmp_path / "nowhere"], tmp_path, {}, tmp_path / "log")
 
-    assert show(middle([Run(1, 1, 1), bad])) == ("no / such thing", "", "")
+    assert show(least([Run(1, 1, 1), bad])) == ("no / such thing", "", "")
     assert "nowhere" in missing.error
 
 
