@@ -293,6 +293,10 @@ def _steps(
             steps.append(make.submit(dry=True))
         elif pick < 0.69:
             steps.append(make.submit(dry=False))
+            if queued and make.names and rng.random() < 0.3:
+                # Completed and still submitted.
+                done = Directory(rng.choice(make.names), None, ("one", "two", "s/three", "four"))
+                steps += [Change("touch", done), make.scan(), make.status()]
         elif pick < 0.74:
             steps.append(make.jobs() if queued or rng.random() < 0.2 else make.status())
         elif pick < 0.76:
