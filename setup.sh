@@ -107,7 +107,7 @@ case $command in
         .venv/bin/ruff format --check -q .
         .venv/bin/lint-imports --no-cache | tail -n 6
         .venv/bin/mypy --cache-dir=.mypy_cache -p rowtui.core -p rowtui.cli -p rowtui.tui
-        exec .venv/bin/python -m pytest "$@"
+        exec .venv/bin/python -m pytest -n 2 --dist loadfile "$@"
         ;;
     dev)
         python=$(find_python)

@@ -29,6 +29,7 @@ from rowtui.core.grouping.model import ActionStatus, Group, Status
 from rowtui.core.grouping.request import job_requests
 from rowtui.core.project.describe import describe_grouping, describe_resources
 from rowtui.core.project.follow import Changes, look_at_touched
+from rowtui.core.project.queues import Answers
 from rowtui.core.submission.model import Plan
 from rowtui.core.workflow.model import Action
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 SHOWN_BAD = 20  # bad directories that a snapshot names
 VALUE_LENGTH = 200  # characters of a value that a row shows
+QUEUE_SECONDS = 30.0  # between two looks at a queue that many people share
 KEPT_CUTS = 4  # lists of groups that are kept: the action on the screen and those just left
 
 
@@ -45,7 +47,8 @@ class InProcessEngine:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._turn = asyncio.Lock()
+        self._turn = asyncio.Lock()  # the records
+        self._asking = asyncio.Lock()  # the queues
         self._cuts: dict[tuple[int, int, tuple[Status, ...]], tuple[Group, ...]] = {}
         self._generation = 0
         self._changes = Changes(project)
@@ -56,9 +59,23 @@ class InProcessEngine:
             touched = self._changes.take_touched()
             await asyncio.to_thread(self._synchronise, full, touched)
             self._changes.directories_may_have_changed()
-            if self._project.has_jobs_to_ask_for():
-                await self._project.jobs.ask()
+        await self._ask_for_jobs(now=full)
+        async with self._turn:
             return await asyncio.to_thread(self._snapshot)
+
+    async def _ask_for_jobs(self, *, now: bool = False) -> Answers:
+        """Ask the queues, where it is due, without keeping anybody from the records meanwhile."""
+        jobs = self._project.jobs
+        if not self._project.has_jobs_to_ask_for():
+            return Answers({})
+        jobs.queues.patience = QUEUE_SECONDS
+        async with self._asking:
+            answers = await jobs.queues.ask(now=now)
+            async with self._turn:
+                await asyncio.to_thread(jobs.enter, answers)
+        for name, why in jobs.queues.unanswered.items():
+            self._project.notice(f"{name} could not be asked: {why}")
+        return answers
 
     async def groups(
         self, action_index: int, statuses: Sequence[Status], start: int, length: int
@@ -102,13 +119,13 @@ class InProcessEngine:
 
     async def jobs(self) -> JobsView:
         """Ask the scheduler and list this project's jobs, newest first."""
+        answers = await self._ask_for_jobs()
         async with self._turn:
-            return await self._project.jobs.view()
+            return await asyncio.to_thread(self._project.jobs.show, answers.looks)
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[CancelResult, ...]:
         """Cancel these jobs."""
-        async with self._turn:
-            return await self._project.jobs.cancel(tokens)
+        return await self._project.jobs.cancel(tokens)
 
     async def log_tail(self, token: str, lines: int) -> LogTail:
         """The last lines of a job's log."""
@@ -207,7 +224,7 @@ class InProcessEngine:
         if action.group.sort_by:
             value = directories.value(group.indices[0])
             key = compact([resolve(value, pointer) for pointer in action.group.sort_by])
-        cluster = self._project.jobs.here()
+        cluster = self._project.jobs.queues.here()
         problem = "which cluster this is cannot be told now"
         if cluster is not None:
             options = action.submit_options.get(cluster.name)

@@ -145,7 +145,7 @@ def _cluster(args: argparse.Namespace, project: Project | None) -> Iterator[Find
 def _scheduler(identified: Identified) -> Iterator[Finding]:
     import asyncio
 
-    from rowtui.core.project.jobs import scheduler_of
+    from rowtui.core.project.queues import scheduler_of
 
     cluster = identified.cluster
     if cluster.scheduler == "slurm":

@@ -50,7 +50,7 @@ def _submitted(
 
     if not any(project.state.submitted.values()):
         return []
-    here = project.jobs.here()  # None: it does not answer, and all that is known is shown
+    here = project.jobs.queues.here()  # None: it does not answer, and all that is known is shown
     wanted = None
     if names is not None:
         wanted = {project.state.directories.position(name) for name in names}

@@ -9,22 +9,19 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.schedulers.base import (
     CancelResult,
-    Job,
     JobState,
     QueueSnapshot,
-    Scheduler,
 )
 from rowtui.core.errors import RowtuiError
+from rowtui.core.project.queues import Answers, Look, Queues
 from rowtui.core.project.views import JobsView, JobView, LogTail
-from rowtui.core.state.model import Submitted
 from rowtui.core.state.store import NotSavedError
 from rowtui.core.state.stored import Stored
 from rowtui.core.submission.carry_out import Progress, Tools, carry_out
@@ -32,16 +29,12 @@ from rowtui.core.submission.journal import Journal, job_records
 from rowtui.core.submission.model import JobRecord, Plan, Step
 from rowtui.core.submission.plan_json import load_plan
 from rowtui.core.submission.reservations import StoredReservations, without_gone
-from rowtui.core.submission.settle import Settled, apply_settled, settle
+from rowtui.core.submission.settle import apply_settled
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
-# How long a scheduler is waited for: it is asked again soon, and people wait for the answer.
-QUERY_SECONDS = 20.0
-# How long a cluster that did not answer when it was to be recognised is left alone.
-REST_SECONDS = 15.0
 LOG_TAIL_BYTES = 1 << 18  # what is read of a log's end: enough for a screen of very long lines
 
 _REASONS = {
@@ -52,149 +45,55 @@ _REASONS = {
 }
 
 
-def scheduler_of(cluster: Cluster) -> Scheduler:
-    """The scheduler of a cluster, loaded only now."""
-    if cluster.scheduler == "bash":
-        from rowtui.core.clusters.schedulers.bash import BashScheduler
-
-        return BashScheduler(cluster.name)
-    if cluster.scheduler == "slurm":
-        from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
-
-        return SlurmScheduler(cluster.name, query_timeout=QUERY_SECONDS)
-    from rowtui.core.clusters.schedulers.local import LocalScheduler
-
-    return LocalScheduler(cluster.name)
-
-
 @dataclass
 class Jobs:
     """The jobs of one project."""
 
     project: Project
     journal: Journal = field(init=False)
-    _schedulers: dict[str, Scheduler] = field(default_factory=dict)
+    queues: Queues = field(init=False)
     _plans: dict[str, Plan] = field(default_factory=dict)
-    # The clusters that did not answer when they were last asked, and why.
-    unanswered: dict[str, str] = field(default_factory=dict)
-    _failure: str = ""  # why it cannot be told which cluster this is,
-    _failed_at: float = 0.0  # and when that was
 
     def __post_init__(self) -> None:
         """Find the journal."""
         self.journal = Journal(self.project.root)
-
-    def scheduler(self, name: str) -> Scheduler | None:
-        """The scheduler of a cluster that jobs were sent to, if it can be asked from here.
-
-        Only the cluster that this is, and this machine's own queue.
-        """
-        if name not in self._schedulers:
-            cluster = self.here()
-            if cluster is None or name != cluster.name:
-                from rowtui.core.clusters.builtin import LOCAL
-
-                if name != LOCAL.name:
-                    return None
-                cluster = LOCAL
-            self._schedulers[name] = scheduler_of(cluster)
-        return self._schedulers[name]
-
-    def here(self) -> Cluster | None:
-        """The cluster that this is; None where that cannot be told now.
-
-        What is known of a project can be shown also while its cluster does not answer.
-        """
-        if self._failure and time.monotonic() - self._failed_at < REST_SECONDS:
-            return None
-        try:
-            cluster = self.project.cluster
-        except RowtuiError as error:
-            self._failure, self._failed_at = error.message, time.monotonic()
-            return None
-        self._failure = ""
-        return cluster
+        self.queues = Queues(self.project, self.journal)
 
     # What became of them
 
     async def ask(self) -> None:
         """Ask the schedulers, and bring the records in step with what they say."""
-        await self._ask()
-        for name, why in self.unanswered.items():
+        answers = await self.queues.ask()
+        await asyncio.to_thread(self.enter, answers)
+        for name, why in self.queues.unanswered.items():
             said = f"{visible(name)} could not be asked: {visible(why)}"
             self.project.notice(f"{said}; what was known before is shown")
 
-    async def _ask(self) -> dict[str, QueueSnapshot]:
-        """The queues as they were, by cluster."""
+    def enter(self, answers: Answers) -> None:
+        """Bring the records in step with what the schedulers said. Waits for the disk."""
         project = self.project
-        self.unanswered = {}
-        snapshots: dict[str, QueueSnapshot] = {}
-        settled: list[Settled] = []
-        gone: list[tuple[QueueSnapshot, list[int]]] = []
-        here = self.here()
-        for name in sorted(project.submitted_clusters() | ({here.name} if here else set())):
-            scheduler = self.scheduler(name)
-            if scheduler is None:
-                if self._failure:
-                    self.unanswered[name] = self._failure
-                continue
-            snapshot = await self._ask_for_known(scheduler)
-            if snapshot is not None:
-                snapshots[name] = snapshot
-            settled += await settle(self.journal, scheduler, project.root, snapshot=snapshot)
-            strangers = self._strangers(name)
-            if snapshot is not None and not snapshot.error and strangers:
-                gone.append((snapshot, strangers))
-        for answer in settled:
+        for answer in answers.settled:
             if answer.message:
                 project.notice(answer.message)
-        ended = bool(gone) or any(answer.release for answer in settled)
-        if ended:
+        if answers.any_ended:
             # What the jobs staged before they ended: what is complete has not failed.
-            await asyncio.to_thread(project.synchronise)
-        reservations = StoredReservations(project.store)
+            project.synchronise()
         try:
-            for snapshot, strangers in gone:
-                await asyncio.to_thread(self._forget_gone, snapshot, strangers)
-            await asyncio.to_thread(apply_settled, settled, reservations)
+            for snapshot, strangers in answers.gone:
+                self._forget_gone(snapshot, strangers)
+            apply_settled(answers.settled, StoredReservations(project.store))
         except NotSavedError as error:  # who may only look sees what was known
             project.notice(error.message)
-        if ended:
-            await asyncio.to_thread(project.close)  # Row should not take them for submitted
+        if answers.any_ended:
+            project.close()  # Row should not take them for submitted
         self._use_latest()
-        return snapshots
-
-    async def _ask_for_known(self, scheduler: Scheduler) -> QueueSnapshot | None:
-        """One look at the queue for all jobs on record; None: there is none to ask for."""
-        known = {job.job_id for job in self._submitted_to(scheduler.cluster) if job.job_id}
-        if scheduler.immediate or not known:
-            return None
-        snapshot = await scheduler.queue(sorted(known))
-        if snapshot.error:
-            self.unanswered[scheduler.cluster] = snapshot.error
-        return snapshot
 
     def _use_latest(self) -> None:
         stored = self.project.store.load().stored
         if stored is not None:
             self.project.use(stored.state)
 
-    def _submitted_to(self, cluster: str) -> set[Submitted]:
-        return {
-            job
-            for jobs in self.project.state.submitted.values()
-            for job in jobs.values()
-            if job.cluster == cluster
-        }
-
-    def _strangers(self, cluster: str) -> list[int]:
-        """The ids of jobs that Row submitted: nothing else is known of them."""
-        return sorted(
-            {job.job_id for job in self._submitted_to(cluster) if job.job_id and not job.token}
-        )
-
     def _forget_gone(self, snapshot: QueueSnapshot, asked: Collection[int]) -> None:
-
         def edit(stored: Stored) -> Stored:
             state = without_gone(stored.state, snapshot, asked)
             return stored if state is stored.state else stored._replace(state=state)
@@ -206,7 +105,7 @@ class Jobs:
     async def submit(self, plan: Plan) -> AsyncIterator[Progress]:
         """Carry out a plan. Raises: RowtuiError if nothing can be written down."""
         project = self.project
-        scheduler = self.scheduler(plan.cluster)
+        scheduler = self.queues.scheduler(plan.cluster)
         if scheduler is None:
             raise RowtuiError(
                 f"the plan is for cluster '{visible(plan.cluster)}', not for this one"
@@ -222,6 +121,7 @@ class Jobs:
             async for step in carry_out(plan, tools):
                 yield step
         finally:
+            self.queues.submitted(plan.cluster)
             self._use_latest()
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[CancelResult, ...]:
@@ -236,7 +136,7 @@ class Jobs:
             else:
                 by_cluster.setdefault(record.cluster, {})[record.job_id] = token
         for name, ids in by_cluster.items():
-            scheduler = self.scheduler(name)
+            scheduler = self.queues.scheduler(name)
             if scheduler is None:
                 results += [CancelResult(it, f"{name} cannot be asked from here") for it in ids]
                 continue
@@ -266,32 +166,29 @@ class Jobs:
 
     async def view(self) -> JobsView:
         """All jobs with their states: of the active ones what the scheduler says now."""
-        asked: dict[str, QueueSnapshot] = {}
+        looks: Mapping[str, Look] = {}
         if self.project.has_jobs_to_ask_for():
-            asked = await self._ask()
-        records = await asyncio.to_thread(self.records)
-        known: dict[tuple[str, int], Job] = {}
-        errors = []
-        active = [record for record in records if record.step is Step.ACCEPTED]
-        for name in sorted({record.cluster for record in active}):
-            scheduler = self.scheduler(name)
-            if scheduler is None:
-                errors.append(f"{name}: {self._failure or 'it cannot be asked from here'}")
-                continue
-            snapshot = asked.get(name)
-            ids = {record.job_id for record in active if record.cluster == name}
-            if snapshot is None or not (snapshot.error or ids <= {j.id for j in snapshot.jobs}):
-                snapshot = await scheduler.queue(sorted(ids))
-            if snapshot.error:
-                errors.append(f"{name}: {snapshot.error}")
-            known.update({(name, job.id): job for job in snapshot.jobs})
+            answers = await self.queues.ask()
+            await asyncio.to_thread(self.enter, answers)
+            looks = answers.looks
+        return await asyncio.to_thread(self.show, looks)
+
+    def show(self, looks: Mapping[str, Look]) -> JobsView:
+        """All jobs as they were at these looks at the queues. Waits for the disk."""
+        records = self.records()
+        unreachable = {
+            record.cluster
+            for record in records
+            if record.step is Step.ACCEPTED and self.queues.scheduler(record.cluster) is None
+        }
+        errors = dict(self.queues.unanswered)
+        for name in unreachable:
+            errors.setdefault(name, "it cannot be asked from here")
         return JobsView(
             generation=self.project.state.generation,
             at=time.time(),
-            jobs=tuple(
-                _view(record, known.get((record.cluster, record.job_id))) for record in records
-            ),
-            error="; ".join(errors),
+            jobs=tuple(_view(record, looks.get(record.cluster)) for record in records),
+            error="; ".join(f"{name}: {why}" for name, why in sorted(errors.items())),
         )
 
     def log_tail(self, token: str, lines: int) -> LogTail:
@@ -324,7 +221,7 @@ class Jobs:
         return self.project.root / record.log_path
 
 
-def _view(record: JobRecord, job: Job | None) -> JobView:
+def _view(record: JobRecord, look: Look | None) -> JobView:
     if record.step is Step.ENDED:
         if not record.end_reason:
             return JobView(record, JobState.COMPLETED)
@@ -333,6 +230,10 @@ def _view(record: JobRecord, job: Job | None) -> JobView:
         return JobView(record, JobState.FAILED, record.end_reason)
     if record.step is Step.ABANDONED:
         return JobView(record, JobState.CANCELLED, record.end_reason)
+    if look is not None and not look.snapshot.error and record.job_id not in look.asked:
+        return JobView(record, JobState.PENDING, "submitted since the queue was last asked")
+    jobs = look.snapshot.jobs if look is not None else ()
+    job = next((it for it in jobs if it.id == record.job_id), None)
     if job is None or (job.token and job.token != record.token):
         return JobView(record, JobState.UNKNOWN, record.end_reason)
     return JobView(record, job.state, job.reason, job.elapsed, job.limit, job.nodes)

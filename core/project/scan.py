@@ -49,7 +49,9 @@ def scan(
         for each in project.workflow.actions
         if action is None or each.name == action
     }
-    listed = list_workspace(workspace).names if names is None else _known(project, names)
+    listed = (
+        list_workspace(workspace).in_reading_order() if names is None else _known(project, names)
+    )
     reading = look_for_products(
         workspace, listed, products, workers=project.disk(None).workers, progress=progress
     )

@@ -162,6 +162,11 @@ class Scheduler(Protocol):
         """Where jobs are known, `machine` or `machine:queue`; "": wherever the cluster is."""
         ...
 
+    @property
+    def shared(self) -> bool:
+        """Many people's jobs are in its queue, so that it must not be asked often."""
+        ...
+
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Hand one job over."""
         ...

@@ -53,6 +53,11 @@ class BashScheduler:
         return True
 
     @property
+    def shared(self) -> bool:
+        """Nobody is asked."""
+        return False
+
+    @property
     def place(self) -> str:
         """Only this machine knows whether a job still runs."""
         return host_name()

@@ -89,6 +89,11 @@ class LocalScheduler:
         return False
 
     @property
+    def shared(self) -> bool:
+        """It is this user's own."""
+        return False
+
+    @property
     def place(self) -> str:
         """Only who looks into this folder, on this machine, knows of its jobs."""
         return f"{host_name()}:{os.path.abspath(self._queue.folder)}"

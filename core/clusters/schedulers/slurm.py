@@ -71,6 +71,11 @@ class SlurmScheduler:
         return False
 
     @property
+    def shared(self) -> bool:
+        """It is the whole cluster's."""
+        return True
+
+    @property
     def place(self) -> str:
         """Any machine of the cluster can ask."""
         return ""
