@@ -153,10 +153,12 @@ def _maximum_size_zero(difference: Difference, context: Context) -> bool:
 
 @rule(
     "problems-at-load",
-    "Problems of single actions are told by every command, not only when a script is made.",
+    "Problems of single actions are told by every command, not only when a script is made; "
+    "`submit` tells those of the actions that it is about.",
 )
 def _problems_at_load(difference: Difference, context: Context) -> bool:
-    return difference.kind == "more ERROR"
+    not_chosen = is_command(context, "submit") and row_said(context, "does not appear valid")
+    return difference.kind == "more ERROR" or (difference.kind == "no WARN" and not_chosen)
 
 
 @rule(
