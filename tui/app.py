@@ -13,18 +13,16 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
 from rowtui.core.engine import Engine
 from rowtui.core.errors import RowtuiError
-from rowtui.core.text import plural, visible
+from rowtui.core.text import visible
 from rowtui.tui.actions import BY_ID, TO_COME, VIEWS, bindings_for, checked_keymap
 from rowtui.tui.feed import Feed
 from rowtui.tui.palette_commands import RegistryProvider
-from rowtui.tui.render.plan import Sending
 from rowtui.tui.screens.groups import GroupsView
 from rowtui.tui.screens.log import LogView
 from rowtui.tui.screens.queue import QueueView
@@ -33,6 +31,7 @@ from rowtui.tui.screens.submit import SubmitView
 from rowtui.tui.screens.view import View
 from rowtui.tui.session import Session, describe
 from rowtui.tui.themes import DEFAULT_THEME, load_themes, variable_defaults
+from rowtui.tui.verbs import Verbs
 from rowtui.tui.work import start
 from textual.app import App
 from textual.screen import Screen
@@ -76,7 +75,8 @@ class RowtuiApp(App[int]):
             self.register_theme(one)
         self.theme = self._chosen_theme(theme)
         self._config = config
-        self._feed = Feed(self.session, self._session_changed, self.report)
+        self._feed = Feed(self.session, self.show_again, self.report)
+        self.verbs = Verbs(self, self.session, self._feed)
         self._last_failure: tuple[str, str] | None = None
         self.defect: Exception | None = None  # what ended the dashboard, if it was a defect
 
@@ -154,7 +154,8 @@ class RowtuiApp(App[int]):
         """The name of the view on the screen."""
         return self.view.MODE if self.view else "status"
 
-    def _session_changed(self, what: str) -> None:
+    def show_again(self, what: str) -> None:
+        """Something changed: bring the view on the screen up to date."""
         if what == "snapshot" and self.session.broken is None:
             self._last_failure = None
         if self.view is not None:
@@ -171,6 +172,12 @@ class RowtuiApp(App[int]):
             self.notify(shown, title="Error", severity="error", timeout=10, markup=False)
         if self.view is not None:
             self.view.show_bottom()
+
+    def groups_were_submitted(self) -> None:
+        """The marks in the view of groups have done their work."""
+        stack = self._screen_stacks.get("groups", [])
+        if stack and isinstance(stack[0], GroupsView):
+            stack[0].forget_marks()
 
     # Commands
 
@@ -205,7 +212,7 @@ class RowtuiApp(App[int]):
         """Read the project again, every directory of it."""
         self.session.note("you", "reading every directory again")
         self._feed.refresh_now(full=True)
-        self._session_changed("activity")
+        self.show_again("activity")
 
     def command_pause(self) -> None:
         """Stop following changes, or go on."""
@@ -213,7 +220,7 @@ class RowtuiApp(App[int]):
         self.session.note("you", "paused" if self.session.paused else "following changes again")
         if not self.session.paused:
             self._feed.refresh_now()
-        self._session_changed("paused")
+        self.show_again("paused")
 
     def command_activity(self) -> None:
         """What happened."""
@@ -263,124 +270,6 @@ class RowtuiApp(App[int]):
     async def action_quit(self) -> None:
         """Textual's own way to leave."""
         self.command_quit()
-
-    # Verbs
-
-    def prepare_plan(
-        self,
-        action_index: int | None,
-        groups: Sequence[int] | None,
-        firsts: set[str] | None = None,
-    ) -> None:
-        """Ask for a plan and show it. `firsts`: the groups that the person had in mind."""
-        self.session.planning = True
-        self.session.note("you", "preparing a plan")
-        self._session_changed("planning")
-        start(self, partial(self._plan, action_index, groups, firsts), "plan", exclusive=True)
-
-    async def _plan(
-        self, action_index: int | None, groups: Sequence[int] | None, firsts: set[str] | None
-    ) -> None:
-        try:
-            plan = await self.session.engine.plan(action_index, groups, None)
-        except Exception as error:
-            self.report("no plan", error)
-            return
-        finally:
-            self.session.planning = False
-        planned = {job.directories[0] for job in plan.jobs if job.directories}
-        if firsts is not None and not planned <= firsts:
-            text = "The project changed meanwhile: these are not the groups that were marked."
-            self.session.note("project", text, "warning")
-            self.notify(text, severity="warning", markup=False)
-            self._feed.refresh_now()
-            self._session_changed("planning")
-            return
-        self.session.sending = Sending(plan)
-        self.session.note("submit", f"planned {plural(len(plan.jobs), 'job')}, up to {plan.cost}")
-        self.go("submit")
-        self._session_changed("plan")
-
-    def send_plan(self) -> None:
-        """Carry out the plan that was confirmed."""
-        sending = self.session.sending
-        if sending is None or sending.phase != "review" or self.session.read_only:
-            return
-        sending.phase = "sending"
-        self.session.note("you", f"confirmed {plural(len(sending.plan.jobs), 'job')}")
-        start(self, partial(self._send, sending), "send")
-        self._session_changed("sending")
-
-    async def _send(self, sending: Sending) -> None:
-        steps = self.session.engine.submit(sending.plan)
-        try:
-            async for step in steps:
-                if not (step.done > sending.done or step.error):  # on its way, no answer yet
-                    sending.under_way = step.token
-                    self._session_changed("sending")
-                    continue
-                sending.done = step.done
-                sending.under_way = ""
-                if step.token:
-                    sending.outcomes[step.token] = (step.message, step.error)
-                style = "failed" if step.error else ""
-                told = f"{step.done:,} of {step.total:,}: {step.error or step.message}"
-                self.session.note("submit", told, style)
-                self._session_changed("sending")
-                if sending.phase == "stopping":
-                    break
-        except Exception as error:
-            sending.phase = "broken"
-            sending.error = describe(error)[0]
-            self.report("sending stopped", error)
-        else:
-            left = len(sending.plan.jobs) - len(sending.outcomes)
-            sending.phase = "stopped" if sending.phase == "stopping" and left else "done"
-        finally:
-            close = getattr(steps, "aclose", None)
-            if close is not None:
-                await close()
-        self._tell_result(sending)
-        self._feed.refresh_now()
-        self._session_changed("sent")
-
-    def _tell_result(self, sending: Sending) -> None:
-        accepted = len(sending.outcomes) - sending.refused
-        total = plural(len(sending.plan.jobs), "job")
-        text = f"{accepted:,} of {total} accepted by {sending.plan.cluster}"
-        whole = accepted == len(sending.plan.jobs)
-        self.session.note("submit", text, "completed" if whole else "warning")
-        if self.view_name != "submit":  # there it is on the screen already
-            self.notify(text, severity="information" if whole else "warning", markup=False)
-        stack = self._screen_stacks.get("groups", [])
-        if accepted and stack and isinstance(stack[0], GroupsView):
-            stack[0].forget_marks()
-
-    def cancel_jobs(self, tokens: Sequence[str]) -> None:
-        """Cancel these jobs, after the person said yes."""
-        if not self.session.read_only:
-            self.session.note("you", f"cancel {plural(len(tokens), 'job')}")
-            start(self, partial(self._cancel, tokens), "cancel")
-
-    async def _cancel(self, tokens: Sequence[str]) -> None:
-        try:
-            results = await self.session.engine.cancel(tokens)
-        except Exception as error:
-            self.report("nothing could be cancelled", error)
-            return
-        refused = [result for result in results if result.error]
-        for result in refused:
-            self.session.note(
-                "jobs", f"job {result.job_id} not cancelled: {result.error}", "failed"
-            )
-        done = len(results) - len(refused)
-        text = f"{plural(done, 'job')} cancelled"
-        if refused:
-            text += f", {len(refused):,} not: {refused[0].error}"
-        self.session.note("jobs", text, "warning" if refused else "")
-        self.notify(text, severity="warning" if refused else "information", markup=False)
-        self._feed.refresh_now()
-        self._session_changed("cancelled")
 
 
 def run_dashboard(

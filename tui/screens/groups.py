@@ -278,13 +278,13 @@ class GroupsView(View):
             return
         marks = self.table.marks
         if marks.everything and not marks.keys:
-            self.dashboard.prepare_plan(action.index, None)
+            self.dashboard.verbs.prepare(action.index, None)
             return
         if not marks.count(page.total):
             key = self.table.cursor_key
             if key is None:
                 return
-            self.dashboard.prepare_plan(action.index, [self.table.cursor], {str(key)})
+            self.dashboard.verbs.prepare(action.index, [self.table.cursor], {str(key)})
             return
         start(self, partial(self._plan_marked, action.index), "marks", exclusive=True)
 
@@ -318,7 +318,7 @@ class GroupsView(View):
                 markup=False,
             )
         if wanted:
-            self.dashboard.prepare_plan(index, wanted, firsts)
+            self.dashboard.verbs.prepare(index, wanted, firsts)
 
     def forget_marks(self) -> None:
         """The marked groups were submitted."""

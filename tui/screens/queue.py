@@ -174,7 +174,7 @@ class QueueView(View):
         def answered(yes: bool | None) -> None:
             if yes:
                 self.table.marks.set_all(False)
-                self.dashboard.cancel_jobs(tokens)
+                self.dashboard.verbs.cancel(tokens)
             else:
                 self.app.notify("Nothing was cancelled.", markup=False)
 

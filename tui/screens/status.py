@@ -145,11 +145,11 @@ class StatusView(View):
     def command_submit(self) -> None:
         """Plan all eligible groups of the chosen action."""
         if self.session.action is not None:
-            self.dashboard.prepare_plan(self.session.action.index, None)
+            self.dashboard.verbs.prepare(self.session.action.index, None)
 
     def command_submit_all(self) -> None:
         """Plan all eligible groups of all actions."""
-        self.dashboard.prepare_plan(None, None)
+        self.dashboard.verbs.prepare(None, None)
 
 
 def _key(action: ActionSummary) -> tuple[str, int]:

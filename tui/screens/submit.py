@@ -166,7 +166,7 @@ class SubmitView(View):
         if sending is None or sending.phase != "review":
             return
         if confirms(sending.plan, typed):
-            self.dashboard.send_plan()
+            self.dashboard.verbs.send()
             return
         if typed.strip():
             text = f"{typed.strip()!r} is not {confirm_word(sending.plan)!r}: nothing was sent."

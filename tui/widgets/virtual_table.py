@@ -7,16 +7,15 @@ the screen and not on the number of rows. Source: tui study §2.2.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import ClassVar
 
-from rich.segment import Segment
-from rich.style import Style
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.cells import Cell, Line, Span, fit, line
+from rowtui.tui.render.cells import Line
 from rowtui.tui.render.columns import GAP, Column, Placed, place
 from rowtui.tui.widgets.palette import Palette
 from rowtui.tui.widgets.rows import ListRows, Marks, RowSource
+from rowtui.tui.widgets.table_lines import Look, TableLines
 from textual import events
 from textual.cache import LRUCache
 from textual.geometry import Region, Size
@@ -113,8 +112,8 @@ class VirtualTable(ScrollView, can_focus=True):
         self.stale = False
         self._placed: tuple[Placed, ...] = ()
         self._placed_at = -1
-        self._strips: LRUCache[int, tuple[object, Strip]] = LRUCache(KEPT_STRIPS)
-        self._palette: Palette | None = None
+        self._strips: LRUCache[int, tuple[Look, Strip]] = LRUCache(KEPT_STRIPS)
+        self._lines: TableLines | None = None  # in the colours of one theme
         self._cursor_key: Hashable | None = None
         self._flashing: frozenset[tuple[Hashable, str]] = frozenset()
         self.painted_lines = 0  # lines drawn anew so far; the tests and bench count with it
@@ -327,7 +326,7 @@ class VirtualTable(ScrollView, can_focus=True):
     def notify_style_update(self) -> None:
         """Another theme: every drawn line has the wrong colours."""
         super().notify_style_update()
-        self._palette = None
+        self._lines = None
         self._forget_strips()
 
     # Drawing
@@ -364,10 +363,9 @@ class VirtualTable(ScrollView, can_focus=True):
             if kept is None or kept[0] != self._look(index):
                 self._repaint_row(index)
 
-    def _look(self, index: int) -> tuple[object, ...]:
-        """All that decides how a row is drawn."""
+    def _look(self, index: int) -> Look:
         key = self.source.key(index)
-        return (
+        return Look(
             self.source.row(index),
             index == self.cursor,
             self.has_focus,
@@ -377,68 +375,24 @@ class VirtualTable(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
-        if self._palette is None:
-            self._palette = Palette(self.app)
         width = self._width
         if width != self._placed_at:  # the scroll bar came or went
             self._place_columns()
             self._forget_strips()
-        base = self.rich_style
+        lines = self._lines
+        if lines is None:
+            lines = self._lines = TableLines(self, Palette(self.app))
         if y == 0:
-            return self._heading(base).adjust_cell_length(width, base)
+            return lines.heading(self._placed, self._gutter, self.sort, width)
         index = y - 1 + self._top
         if index >= self.source.row_count:
-            if index == 0 and self.empty:
-                spans = fit((Span("  "), *self.empty), width)
-                return self._palette.strip(spans, base)
-            return Strip.blank(width, base)
+            return lines.blank(self.empty if index == 0 else (), width)
         look = self._look(index)
         kept = self._strips.get(index)
         if kept is not None and kept[0] == look:
             return kept[1]
-        strip = self._draw(index, look, base).adjust_cell_length(width, base)
+        strip = lines.row(look, self._placed, self.can_mark, self.stale, width)
         self.painted_lines += 1
         self._strips.discard(index)  # setting a key that is there would keep the old value
         self._strips[index] = (look, strip)
         return strip
-
-    def _heading(self, base: Style) -> Strip:
-        style = base + self.get_component_rich_style("table--heading", partial=True)
-        segments = [Segment(" " * self._gutter, base)]
-        for placed in self._placed:
-            title = placed.title
-            if self.sort and self.sort[0] == placed.column.id:
-                title = f"{title[: max(1, placed.width - 2)]} {'▲' if self.sort[1] else '▼'}"
-            text = fit(line(title), placed.width, placed.column.align)
-            segments += [Segment(span.text, style) for span in text]
-            segments.append(Segment(" " * GAP, base))
-        return Strip(segments)
-
-    def _draw(self, index: int, look: tuple[object, ...], base: Style) -> Strip:
-        cells, here, focus, marked, flashing = look
-        assert self._palette is not None
-        palette = self._palette
-        if here:
-            name = "table--cursor" if focus else "table--idle-cursor"
-            base += self.get_component_rich_style(name, partial=True)
-        segments = [Segment("›" if here else " ", base + palette["key"])]
-        if self.can_mark:
-            segments.append(Segment("●" if marked else " ", base + palette["eligible"]))
-        segments.append(Segment(" ", base))
-        changed = base + self.get_component_rich_style("table--changed", partial=True)
-        for placed in self._placed:
-            if not isinstance(cells, Mapping):  # its page is on the way
-                segments.append(
-                    Segment("·" + " " * (placed.width - 1 + GAP), base + palette["faint"])
-                )
-                continue
-            cell: Cell = cells.get(placed.column.id, ())
-            flash = isinstance(flashing, tuple) and placed.column.id in flashing
-            style = changed if flash else base
-            segments += [
-                Segment(span.text, style + palette["dim" if self.stale else span.style])
-                for span in fit(cell, placed.width, placed.column.align)
-            ]
-            segments.append(Segment(" " * GAP, base))
-        strip = Strip(segments)
-        return strip.crop(0, self._width).adjust_cell_length(self._width, base)

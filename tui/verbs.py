@@ -1,0 +1,144 @@
+"""The verbs of the dashboard: plan, send, cancel. Each asks the engine and tells how it went.
+
+They wait in workers of the app; a person has said yes before `send` and `cancel` are called. What
+they learn goes into the session, and then the app shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rowtui.core.text import plural
+from rowtui.tui.render.plan import Sending
+from rowtui.tui.session import Session, describe
+from rowtui.tui.work import start
+
+if TYPE_CHECKING:
+    from rowtui.tui.app import RowtuiApp
+    from rowtui.tui.feed import Feed
+
+
+class Verbs:
+    """What changes something outside, on behalf of one app."""
+
+    def __init__(self, app: RowtuiApp, session: Session, feed: Feed) -> None:
+        self._app = app
+        self._session = session
+        self._feed = feed
+
+    def prepare(
+        self,
+        action_index: int | None,
+        groups: Sequence[int] | None,
+        firsts: set[str] | None = None,
+    ) -> None:
+        """Ask for a plan and show it. `firsts`: the groups that the person had in mind."""
+        self._session.planning = True
+        self._session.note("you", "preparing a plan")
+        self._app.show_again("planning")
+        start(self._app, partial(self._plan, action_index, groups, firsts), "plan", exclusive=True)
+
+    async def _plan(
+        self, action_index: int | None, groups: Sequence[int] | None, firsts: set[str] | None
+    ) -> None:
+        try:
+            plan = await self._session.engine.plan(action_index, groups, None)
+        except Exception as error:
+            self._app.report("no plan", error)
+            return
+        finally:
+            self._session.planning = False
+        planned = {job.directories[0] for job in plan.jobs if job.directories}
+        if firsts is not None and not planned <= firsts:
+            text = "The project changed meanwhile: these are not the groups that were marked."
+            self._session.note("project", text, "warning")
+            self._app.notify(text, severity="warning", markup=False)
+            self._feed.refresh_now()
+            self._app.show_again("planning")
+            return
+        self._session.sending = Sending(plan)
+        self._session.note("submit", f"planned {plural(len(plan.jobs), 'job')}, up to {plan.cost}")
+        self._app.go("submit")
+        self._app.show_again("plan")
+
+    def send(self) -> None:
+        """Carry out the plan that was confirmed."""
+        sending = self._session.sending
+        if sending is None or sending.phase != "review" or self._session.read_only:
+            return
+        sending.phase = "sending"
+        self._session.note("you", f"confirmed {plural(len(sending.plan.jobs), 'job')}")
+        start(self._app, partial(self._send, sending), "send")
+        self._app.show_again("sending")
+
+    async def _send(self, sending: Sending) -> None:
+        steps = self._session.engine.submit(sending.plan)
+        try:
+            async for step in steps:
+                if not (step.done > sending.done or step.error):  # on its way, no answer yet
+                    sending.under_way = step.token
+                    self._app.show_again("sending")
+                    continue
+                sending.done = step.done
+                sending.under_way = ""
+                if step.token:
+                    sending.outcomes[step.token] = (step.message, step.error)
+                style = "failed" if step.error else ""
+                told = f"{step.done:,} of {step.total:,}: {step.error or step.message}"
+                self._session.note("submit", told, style)
+                self._app.show_again("sending")
+                if sending.phase == "stopping":
+                    break
+        except Exception as error:
+            sending.phase = "broken"
+            sending.error = describe(error)[0]
+            self._app.report("sending stopped", error)
+        else:
+            left = len(sending.plan.jobs) - len(sending.outcomes)
+            sending.phase = "stopped" if sending.phase == "stopping" and left else "done"
+        finally:
+            close = getattr(steps, "aclose", None)
+            if close is not None:
+                await close()
+        self._tell_result(sending)
+        self._feed.refresh_now()
+        self._app.show_again("sent")
+
+    def _tell_result(self, sending: Sending) -> None:
+        accepted = len(sending.outcomes) - sending.refused
+        total = plural(len(sending.plan.jobs), "job")
+        text = f"{accepted:,} of {total} accepted by {sending.plan.cluster}"
+        whole = accepted == len(sending.plan.jobs)
+        self._session.note("submit", text, "completed" if whole else "warning")
+        if self._app.view_name != "submit":  # there it is on the screen already
+            self._app.notify(text, severity="information" if whole else "warning", markup=False)
+        if accepted:
+            self._app.groups_were_submitted()
+
+    def cancel(self, tokens: Sequence[str]) -> None:
+        """Cancel these jobs, after the person said yes."""
+        if not self._session.read_only:
+            self._session.note("you", f"cancel {plural(len(tokens), 'job')}")
+            start(self._app, partial(self._cancel, tokens), "cancel")
+
+    async def _cancel(self, tokens: Sequence[str]) -> None:
+        try:
+            results = await self._session.engine.cancel(tokens)
+        except Exception as error:
+            self._app.report("nothing could be cancelled", error)
+            return
+        refused = [result for result in results if result.error]
+        for result in refused:
+            self._session.note(
+                "jobs", f"job {result.job_id} not cancelled: {result.error}", "failed"
+            )
+        done = len(results) - len(refused)
+        text = f"{plural(done, 'job')} cancelled"
+        if refused:
+            text += f", {len(refused):,} not: {refused[0].error}"
+        self._session.note("jobs", text, "warning" if refused else "")
+        self._app.notify(text, severity="warning" if refused else "information", markup=False)
+        self._feed.refresh_now()
+        self._app.show_again("cancelled")
