@@ -23,19 +23,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `rowtui` with these arguments (default: the process's) and return its exit code."""
     from rowtui.cli.quick import quick_answer
 
-    code = quick_answer(list(sys.argv[1:] if argv is None else argv))
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    code = quick_answer(arguments)
     if code is not None:
         return code
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     from rowtui.cli.parser import build_parser
 
     completing = "_ARGCOMPLETE" in os.environ
-    parser = build_parser(None if completing else sys.argv[1:] if argv is None else argv)
+    parser = build_parser(None if completing else arguments)
     if completing:
         from rowtui.cli.complete import complete
 
         complete(parser)
     try:
-        args = parser.parse_args(argv)
+        args = parser.parse_args(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
     return run(args)

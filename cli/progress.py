@@ -37,11 +37,10 @@ class Progress:
         self.visible = True
         share = done / total if total else 1.0
         filled = "█" * int(share * WIDTH)
-        rate = done / max(now - self.started, 1e-9)
-        left = (total - done) / rate if rate else 0.0
-        sys.stderr.write(
-            f"\r\x1b[K{self.title} {filled:░<{WIDTH}} {done:,}/{total:,} ({_clock(left)} left)"
-        )
+        left = ""
+        if done:
+            left = f" ({_clock((total - done) * (now - self.started) / done)} left)"
+        sys.stderr.write(f"\r\x1b[K{self.title} {filled:░<{WIDTH}} {done:,}/{total:,}{left}")
         sys.stderr.flush()
 
     def close(self) -> None:

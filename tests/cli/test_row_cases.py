@@ -238,3 +238,9 @@ def test_34_init_makes_a_project(empty_folder: Shell) -> None:
     empty_folder.succeed("init", ".")
     assert (empty_folder.folder / "workspace").is_dir()
     assert (empty_folder.folder / "workflow.toml").read_text() == ""
+
+
+def test_help_is_a_command_too_as_in_row(rowtui: Shell) -> None:
+    assert rowtui.succeed("help", "show", "status", cluster=None) == rowtui.succeed(
+        "show", "status", "--help", cluster=None
+    )
