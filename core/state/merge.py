@@ -307,7 +307,9 @@ def _column(
             moved[to] = NO_VALUE
         used = sorted(code for code in set(moved) if code < before.missing)
     ranked = rank_values(before.pointer, [*(before.distinct[code] for code in used), *pointed])
-    if mapping.runs:
+    if mapping.runs and list(ranked.distinct) == list(before.distinct):
+        codes = moved  # no rank has changed
+    elif mapping.runs:
         translated = dict(zip(used, ranked.codes, strict=False))
         translated[before.missing] = ranked.missing
         translated[NO_VALUE] = ranked.missing

@@ -287,17 +287,20 @@ class _Run:
         added: list[bytes] = []
         vanished: list[bytes] = []
         there: list[bytes] = []  # known and still there, best order first
-        old = set(stored.directories.table.all()) if listing else set()
         if listing:
-            listed = set(listing.names)
-            added = [name for name in listing.names if name not in old]
-            there = [name for name in listing.names if name in old]
-            vanished = [name for name in old if name not in listed]
+            old = set(stored.directories.table.all())
+            new = [at for at, name in enumerate(listing.names) if name not in old]
+            added = listing.in_reading_order(new)
+            if len(listing.names) - len(new) < len(old):
+                vanished = list(old.difference(listing.names))
+            if everything or other_values or renewed:
+                unknown = set(added)
+                there = [name for name in listing.in_reading_order() if name not in unknown]
         every_action = tuple(self._products)
         whole = added + (there if everything else [])
         reads = [Wanted(whole, value_file, every_action)]
         values = (
-            [] if everything else there if other_values else self._edited(stored, there, listing)
+            [] if everything else there if other_values else self._edited(stored, vanished, listing)
         )
         reads.append(Wanted(values, value_file, ()))
         changed = () if everything else tuple(a for a in renewed if a in known_actions)
@@ -347,17 +350,21 @@ class _Run:
             self._listing = self.disk.list_(workspace)
         return self._listing
 
-    def _edited(self, stored: Stored, there: list[bytes], listing: Listing | None) -> list[bytes]:
+    def _edited(
+        self, stored: Stored, vanished: list[bytes], listing: Listing | None
+    ) -> list[bytes]:
         """The known directories whose value file is not the one that was read."""
         value_file = self.workflow.value_file
         directories = stored.directories
         if value_file is None:
             return []
+        gone = set(vanished)
         if self.check_values or len(directories) <= STAMPS_UP_TO:
-            names = there if listing else directories.table.all()
-        elif directories.bad_set.bit_count() <= STAMPS_UP_TO:
+            known = set(directories.table.all()) - gone
+            ordered = listing.in_reading_order() if listing else directories.table.all()
+            names = [name for name in ordered if name in known]
+        elif 0 < directories.bad_set.bit_count() <= STAMPS_UP_TO:
             # People mend these: as soon as one is mended it should come back.
-            gone = set(directories.table.all()).difference(there) if listing else set()
             bad = [directories.table[at] for at in directories.bad]
             names = [name for name in bad if name not in gone]
         else:

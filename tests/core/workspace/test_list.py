@@ -29,12 +29,17 @@ def test_names_are_bytes_as_they_are_on_disk(tmp_path: Path) -> None:
     assert sorted(list_workspace(tmp_path).names) == sorted(HOSTILE)
 
 
-def test_names_are_in_inode_order(tmp_path: Path) -> None:
+def test_the_order_for_reading_is_that_of_the_inodes(tmp_path: Path) -> None:
     for number in range(200):
         (tmp_path / f"{number * 7919 % 200:03}").mkdir()
 
-    names = list_workspace(tmp_path).names
+    listing = list_workspace(tmp_path)
+    names = listing.in_reading_order()
 
+    assert sorted(names) == sorted(listing.names)
+    assert listing.in_reading_order([3, 5]) == sorted(
+        [listing.names[3], listing.names[5]], key=names.index
+    )
     inodes = [(tmp_path / os.fsdecode(name)).stat().st_ino for name in names]
     assert len(inodes) == 200
     assert inodes == sorted(inodes)
