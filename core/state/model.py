@@ -117,7 +117,13 @@ def bit_set(positions: Iterable[int]) -> DirectorySet:
     listed = list(positions)
     if not listed:
         return 0
-    cells = bytearray((max(listed) >> 3) + 1)
+    last = max(listed)
+    if len(listed) * 16 > last:  # dense: marks are quicker than bits
+        marks = bytearray(b"0" * (last + 1))
+        for position in listed:
+            marks[last - position] = 0x31
+        return int(marks, 2)
+    cells = bytearray((last >> 3) + 1)
     for position in listed:
         cells[position >> 3] |= 1 << (position & 7)
     return int.from_bytes(cells, "little")

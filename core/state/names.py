@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from struct import iter_unpack
 
@@ -81,20 +81,34 @@ class NameTable(Sequence[bytes]):
         at = self.insertion(name)
         return at if at < len(self) and self[at] == name else None
 
-    def find(self, names: Sequence[bytes]) -> tuple[DirectorySet, list[bytes]]:
-        """The set of these names, and those that are unknown (not listed for very large blocks)."""
+    def find(
+        self, names: Sequence[bytes], known: Mapping[bytes, int] | None = None
+    ) -> tuple[DirectorySet, list[bytes]]:
+        """The set of these names, and those that are unknown (not listed for very large blocks).
+
+        `known` is what `by_name` gave, for whoever asks several times.
+        """
         if isinstance(names, NameBlock) and len(names) >= NUMPY_FROM and names.width == self.width:
             return self.find_block(names), []
-        positions = self.positions(names)
+        positions = self.positions(names, known)
         unknown = [name for name, at in zip(names, positions, strict=True) if at is None]
         return bit_set(at for at in positions if at is not None), unknown
 
-    def positions(self, names: Sequence[bytes]) -> list[int | None]:
-        """The position of each name, None where it is unknown."""
-        if len(names) * DICT_RATIO < len(self):
+    def positions(
+        self, names: Sequence[bytes], known: Mapping[bytes, int] | None = None
+    ) -> list[int | None]:
+        """The position of each name, None where it is unknown. `known`: as for `find`."""
+        if known is None:
+            known = self.by_name(len(names))
+        if known is None:
             return [self.position(name) for name in names]
-        known = {name: at for at, name in enumerate(self.all())}
-        return [known.get(name) for name in names]
+        return list(map(known.get, names))
+
+    def by_name(self, asked: int) -> dict[bytes, int] | None:
+        """All positions by name, if that pays for so many names; else None."""
+        if asked * DICT_RATIO < len(self):
+            return None
+        return dict(zip(self.all(), range(len(self)), strict=True))
 
     def find_block(self, names: NameBlock) -> DirectorySet:
         """The set of names that have the width of this table, through numpy."""

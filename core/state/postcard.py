@@ -88,8 +88,7 @@ def encode_completed(records: Mapping[str, Iterable[bytes]]) -> bytes:
     out = [varint(len(records))]
     for action in sorted(records):
         names = sorted(set(records[action]))
-        out += (_string(action.encode()), varint(len(names)))
-        out += map(_string, names)
+        out += (_string(action.encode()), varint(len(names)), encode_names(names))
     return b"".join(out)
 
 
@@ -120,6 +119,10 @@ def encode_submitted(records: Mapping[str, Mapping[bytes, tuple[str, int]]]) -> 
 
 def encode_names(names: Iterable[bytes]) -> bytes:
     """The names one behind the other, each with its length before it; no count."""
+    names = list(names)
+    lengths = set(map(len, names))
+    if len(lengths) == 1 and (length := lengths.pop()) < 0x80:
+        return _SMALL[length] + _SMALL[length].join(names)
     return b"".join(map(_string, names))
 
 

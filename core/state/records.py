@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import DirectorySet, bit_set, without_members
-from rowtui.core.state.names import Remap, flags, remap
+from rowtui.core.state.names import NUMPY_FROM, Remap, flags, remap
 from rowtui.core.state.staging import Staged
 from rowtui.core.state.store import without_outlived
 from rowtui.core.state.stored import Stored
@@ -85,9 +85,12 @@ def with_staged(
     completed = dict(stored.state.completed)
     aside = dict(stored.aside)
     table = stored.directories.table
+    lists = [names for file in fresh for names in file.records.values()]
+    # One look-up table for all of them; very large blocks of names need none.
+    known = table.by_name(sum(len(names) for names in lists if len(names) < NUMPY_FROM))
     for file in fresh:
         for action, names in file.records.items():
-            members, _ = table.find(names)
+            members, _ = table.find(names, known)
             records = completed if action in completed else aside
             records[action] = records.get(action, 0) | members
     generation = stored.state.generation + 1

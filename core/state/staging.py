@@ -84,12 +84,15 @@ def stage_completions(root: Path, completions: Mapping[str, Iterable[str | bytes
     other state, so that any number of compute nodes may do it at once.
     Raises: RowtuiError if it cannot be written.
     """
-    named = {
-        action: sorted({os.fsencode(name) for name in names})
-        for action, names in completions.items()
-    }
-    plain = {a: [name for name in names if is_utf8(name)] for a, names in named.items()}
-    other = {a: [name for name in names if not is_utf8(name)] for a, names in named.items()}
+    plain: dict[str, list[bytes]] = {}
+    other: dict[str, list[bytes]] = {}
+    for action, given in completions.items():
+        names = sorted({name if type(name) is bytes else os.fsencode(name) for name in given})
+        if b"".join(names).isascii():  # nearly always
+            plain[action] = names
+            continue
+        plain[action] = [name for name in names if is_utf8(name)]
+        other[action] = [name for name in names if not is_utf8(name)]
     made = []
     try:
         if any(plain.values()):

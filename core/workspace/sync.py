@@ -373,10 +373,11 @@ class _Run:
             return []
         now = self.disk.stat(self.workflow.workspace, names, value_file)
         where = directories.table.positions(names)
+        times, sizes = directories.stamp_times, directories.stamp_sizes
         return [
             name
             for name, stamp, at in zip(names, now, where, strict=True)
-            if at is not None and directories.stamp(at) != (stamp or NO_STAMP)
+            if at is not None and (times[at], sizes[at]) != (stamp or NO_STAMP)
         ]
 
     def _read(self, wanted: Wanted) -> Reading:
