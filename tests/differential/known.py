@@ -111,6 +111,8 @@ def _plan_problems(difference: Difference, context: Context) -> bool:
     if not is_command(context, "submit") or context.row is None:
         return False
     left_out = r"left out|workflow.toml:\d+:\d+: "
+    if has_option(context, "-q") and row_said(context, "would be submitted multiple times"):
+        return True  # what was left out is a warning, which is not shown
     return (failed_in_row(context) and row_said(context, told)) or rowtui_said(context, left_out)
 
 
@@ -236,6 +238,19 @@ def _script_commands(difference: Difference, context: Context) -> bool:
 
 
 @rule(
+    "output-folder",
+    "`{action_name}` is filled in output_file_path too, not only in output_file_name, and the "
+    "folder is made.",
+)
+def _output_folder(difference: Difference, context: Context) -> bool:
+    names = {action.get("name") for action in context.case.project.workflow.get("action", ())}
+    filled = {difference.row.replace("{action_name}", str(name)) for name in names}
+    if difference.kind == "effects" and not difference.row:
+        return all(line.endswith("b'folder'") for line in difference.rowtui.splitlines())
+    return difference.kind == "script header" and difference.rowtui in filled
+
+
+@rule(
     "vanished-in-job",
     "A job reports what is complete although one of its directories is gone; Row's report fails "
     "and the job ends with 3.",
@@ -349,6 +364,24 @@ def _first_look(difference: Difference, context: Context) -> bool:
 
 
 @rule(
+    "cleaned-by-row",
+    "Completions that rowtui's `scan` found, and that Row's files do not have yet, outlive Row's "
+    "`clean --completed`.",
+    ends=True,
+)
+def _cleaned_by_row(difference: Difference, context: Context) -> bool:
+    if not context.case.turns or difference.kind not in ("record completed", "stdout", "effects"):
+        return False
+    scanned = False
+    for step in context.past:
+        if isinstance(step, Command) and step.argv[0] == "scan":
+            scanned = scanned or step.turn
+        if scanned and isinstance(step, Command) and step.argv[0] == "clean" and not step.turn:
+            return True
+    return False
+
+
+@rule(
     "edited-values",
     "rowtui reads an edited value file again; Row keeps the old value until `clean --directory`.",
     ends=True,
@@ -382,5 +415,6 @@ def _lost_products(difference: Difference, context: Context) -> bool:
 def _changed_workflow(difference: Difference, context: Context) -> bool:
     return bool(changes(context, "workflow")) and difference.kind in (
         *("record completed", "record submitted", "stdout", "effects", "number of scripts"),
-        *("completion by scripts", "record staged", "exit code", "no WARN"),
+        *("completion by scripts", "record staged", "exit code", "no WARN", "script header"),
+        *("script directories", "script exports"),
     )

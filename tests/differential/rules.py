@@ -90,6 +90,7 @@ class Wording:
 
     rule: Rule
     both: Callable[[str, str, Context], tuple[str, str]]
+    kinds: tuple[str, ...] = ("stdout",)
 
 
 WORDINGS: list[Wording] = []
@@ -100,20 +101,30 @@ def _same(text: str, context: Context) -> str:
     return text
 
 
-def wording(name: str, reason: str, row: Change_ = _same, rowtui: Change_ = _same) -> None:
+TEXTS = ("stdout", "record values", "effects", "script header", "script directories")
+
+
+def wording(
+    name: str,
+    reason: str,
+    row: Change_ = _same,
+    rowtui: Change_ = _same,
+    kinds: tuple[str, ...] = ("stdout",),
+) -> None:
     """Enter a wording as a rule."""
-    enter_wording(name, reason, lambda mine, its, c: (row(mine, c), rowtui(its, c)))
+    enter_wording(name, reason, lambda mine, its, c: (row(mine, c), rowtui(its, c)), kinds)
 
 
 def enter_wording(
-    name: str, reason: str, both: Callable[[str, str, Context], tuple[str, str]]
+    name: str,
+    reason: str,
+    both: Callable[[str, str, Context], tuple[str, str]],
+    kinds: tuple[str, ...],
 ) -> None:
     """Enter a wording that must see both texts."""
-    WORDINGS.append(Wording(Rule(name, reason, lambda difference, context: False), both))
-    RULES.append(WORDINGS[-1].rule)
-
-
-TEXTS = ("stdout", "record values", "effects", "script header", "script directories")
+    known = Rule(name, reason, lambda difference, context: False)
+    WORDINGS.append(Wording(known, both, kinds))
+    RULES.append(known)
 
 
 def explain_text(difference: Difference, context: Context) -> tuple[Rule, ...]:
@@ -124,7 +135,7 @@ def explain_text(difference: Difference, context: Context) -> tuple[Rule, ...]:
     def equal(without: Wording | None) -> bool:
         row, rowtui = difference.row, difference.rowtui
         for each in WORDINGS:
-            if each is not without:
+            if each is not without and difference.kind in each.kinds:
                 row, rowtui = each.both(row, rowtui, context)
         return row.split() == rowtui.split()
 

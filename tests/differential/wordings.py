@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.differential.model import Command
-from tests.differential.rules import enter_wording, has_option, is_command, squeezed, wording
+from tests.differential.rules import TEXTS, enter_wording, has_option, is_command, squeezed, wording
 
 if TYPE_CHECKING:
     from tests.differential.compare import Context
@@ -35,6 +35,7 @@ wording(
     "slash-behind-name",
     "`d0/` on the command line is shown and recorded as the name that it means, `d0`.",
     row=_names_only,
+    kinds=TEXTS,
 )
 
 
@@ -64,6 +65,7 @@ wording(
     "terminal; Row prints it as it is.",
     row=_visible,
     rowtui=_visible,  # names alone are printed as they are
+    kinds=TEXTS,
 )
 
 
@@ -165,6 +167,7 @@ enter_wording(
     "Row reads some decimal numbers one or two units in the last place off; rowtui reads the "
     "nearest double, as Python does.",
     _same_floats,
+    TEXTS,
 )
 
 _SCALE = {
