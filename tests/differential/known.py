@@ -356,6 +356,8 @@ def _first_look(difference: Difference, context: Context) -> bool:
         return False
     reading = ("show status", "show directories", "show jobs", "submit", "clean")
     for step in reversed(context.past):
+        if isinstance(step, Command) and step.argv[0] == "clean":
+            return True  # the directories may be forgotten
         if isinstance(step, Command) and step.turn and " ".join(step.argv).startswith(reading):
             return False
         if isinstance(step, Change) and step.kind == "add":
