@@ -1,3 +1,5 @@
+"""`python -m screenshots`: draw the pictures of this folder anew."""
+
 from screenshots.make import main
 
 if __name__ == "__main__":

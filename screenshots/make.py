@@ -1,9 +1,11 @@
 """Pictures of every screen, from the sample project of the tests: always the same.
 
     python -m screenshots [NAME ...]      all pictures, or those whose name contains a NAME
+    python -m screenshots --text          only their texts
 
-Each picture is an SVG with DejaVu Sans Mono, and a PNG of it made by Chromium where there is one,
-else by cairosvg where that is installed.
+Beside each `NAME.png` lies what is on it, as `text/NAME.txt`, of some also the colours; `tests/tui/test_screenshots.py`
+draws the scenes again and compares. A PNG is made from Textual's SVG by Chromium where there is
+one, else by cairosvg where that is installed.
 """
 
 from __future__ import annotations
@@ -15,116 +17,170 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC", COLORTERM="truecolor")
+os.environ.pop("NO_COLOR", None)
 
+from tests.tui.hand import Hand, opened, screen_colours  # noqa: E402
 from tests.tui.sample import SampleEngine  # noqa: E402
-from textual.pilot import Pilot  # noqa: E402
-
-from rowtui.tui.app import RowtuiApp  # noqa: E402
 
 HERE = Path(__file__).parent
-Steps = Callable[[Pilot[Any], SampleEngine], Awaitable[None]]
+TEXTS = HERE / "text"
+LOW, MIDDLE, LARGE = (80, 24), (120, 36), (200, 60)
+Steps = Callable[[Hand[SampleEngine]], Awaitable[None]]
 
 
-async def settle(pilot: Pilot[Any]) -> None:
-    for _ in range(4):
-        await pilot.pause(0.08)
+@dataclass(frozen=True)
+class Shot:
+    """One picture of a scene."""
+
+    size: tuple[int, int]
+    theme: str = "rowtui-dark"
+    word: str = ""  # in the picture's name
+    colours: bool = False  # also keep the colours as text
+
+    def name(self, scene: str) -> str:
+        return "-".join(part for part in (scene, self.word, "{}x{}".format(*self.size)) if part)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is done before the pictures are taken, and the text by which one knows it is there."""
+
+    steps: Steps
+    sign: str
+    shots: tuple[Shot, ...] = (Shot(MIDDLE),)
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 def keys(*pressed: str) -> Steps:
-    async def run(pilot: Pilot[Any], engine: SampleEngine) -> None:
+    async def run(hand: Hand[SampleEngine]) -> None:
         for key in pressed:
-            await pilot.press(key)
-            await settle(pilot)
+            await hand.press(key)
+            await hand.rests()
 
     return run
 
 
-async def live(pilot: Pilot[Any], engine: SampleEngine) -> None:
-    for _ in range(3):
-        engine.advance(30)
-        await settle(pilot)
-        await pilot.pause(0.3)
+async def live(hand: Hand[SampleEngine]) -> None:
+    hand.engine.advance(20)
+    plan = await hand.engine.plan(1, [0, 1, 2], None)
+    async for _ in hand.engine.submit(plan):
+        pass
+    await hand.sees("4 pending")
+    for seconds in (45, 25):
+        hand.engine.advance(seconds)
+        await hand.press("r")
+        await hand.rests()
 
 
-async def sending(pilot: Pilot[Any], engine: SampleEngine) -> None:
-    reached = asyncio.Event()
+async def sending(hand: Hand[SampleEngine]) -> None:
     never = asyncio.Event()
 
     async def gate(number: int) -> None:
         if number == 6:
-            reached.set()
             await never.wait()
 
-    engine.gate = gate
-    await keys("2", "a", "s", "s", "8", "enter")(pilot, engine)
-    await reached.wait()
-    await settle(pilot)
-    pilot.app.clear_notifications()
+    hand.engine.gate = gate
+    await keys("2", "a", "s", "s", "8", "enter")(hand)
+    await hand.sees("sending: 5 of 8")
 
 
-async def broken(pilot: Pilot[Any], engine: SampleEngine) -> None:
+async def broken(hand: Hand[SampleEngine]) -> None:
     from rowtui.core.errors import Problem, WorkflowError
 
-    engine.refresh_error = WorkflowError(
+    hand.engine.refresh_error = WorkflowError(
         (
-            Problem("workflow.toml", 12, 1, "unknown key `comand` in [[action]]", "did you mean `command`?"),
+            Problem(
+                "workflow.toml", 12, 1, "unknown key `comand` in [[action]]",
+                "did you mean `command`?",
+            ),
             Problem("workflow.toml", 31, 20, "`maximum_size` is a whole number of at least 1"),
         )
-    )
-    engine.tell("workflow")
-    await settle(pilot)
-    await pilot.pause(0.3)
-    pilot.app.clear_notifications()
+    )  # fmt: skip
+    hand.engine.tell("workflow")
 
 
-async def problems(pilot: Pilot[Any], engine: SampleEngine) -> None:
+async def problems(hand: Hand[SampleEngine]) -> None:
     from rowtui.core.errors import Problem
 
-    engine.bad = (("T0.9-rho0.4-s2", "value.json: not JSON: line 3, column 9"),)
-    engine.notices = ("the cache was rebuilt: it was written by a newer version",)
-    engine.problems = (
-        Problem("workflow.toml", 22, 1, "products is empty: `analyze` never completes", "", "warning"),
+    hand.engine.bad = (("T0.9-rho0.4-s2", "value.json: not JSON: line 3, column 9"),)
+    hand.engine.notices = ("the cache was rebuilt: it was written by a newer version",)
+    hand.engine.problems = (
+        Problem(
+            "workflow.toml", 22, 1, "products is empty: `analyze` never completes", "", "warning"
+        ),
     )
-    engine.tell("workspace")
-    await settle(pilot)
-    await pilot.pause(0.3)
+    hand.engine.tell("workspace")
 
 
-SCREENS: dict[str, tuple[Steps, tuple[tuple[int, int], ...], dict[str, Any]]] = {
-    "status": (live, ((80, 24), (120, 36), (200, 60)), {}),
-    "status-light": (live, ((120, 36),), {"theme": "rowtui-light"}),
-    "status-contrast": (live, ((120, 36),), {"theme": "high-contrast"}),
-    "status-deuteranopia": (live, ((120, 36),), {"theme": "deuteranopia"}),
-    "status-problems": (problems, ((80, 24), (120, 36)), {"read_only": True}),
-    "status-broken": (broken, ((80, 24), (120, 36)), {}),
-    "groups": (keys("2", "j", "space", "space", "space"), ((80, 24), (120, 36), (200, 60)), {}),
-    "submit": (keys("2", "space", "space", "space", "space", "s", "j"), ((80, 24), (120, 36)), {}),
-    "submit-question": (keys("2", "a", "s", "s", "8"), ((80, 24), (120, 36)), {}),
-    "submit-sending": (sending, ((80, 24), (120, 36)), {}),
-    "queue": (keys("6", "j", "j"), ((80, 24), (120, 36)), {}),
-    "queue-cancel": (keys("6", "j", "j", "space", "space", "c"), ((80, 24), (120, 36)), {}),
-    "log": (keys("6", "j", "j", "j", "enter"), ((80, 24), (120, 36)), {}),
-    "activity": (keys("2", "s", "escape", "at"), ((80, 24), (120, 36)), {}),
-    "help": (keys("2", "question_mark"), ((80, 24), (120, 36)), {}),
-    "palette": (keys("2", "ctrl+p"), ((80, 24), (120, 36)), {}),
+BOTH = (Shot(MIDDLE), Shot(LOW))
+SCENES: dict[str, Scene] = {
+    "status": Scene(
+        live,
+        "sample: 16 more completed",
+        (
+            Shot(MIDDLE, colours=True),
+            Shot(LOW),
+            Shot(LARGE),
+            Shot(MIDDLE, "rowtui-light", "light", colours=True),
+            Shot(MIDDLE, "high-contrast", "contrast"),
+            Shot(MIDDLE, "deuteranopia", "deuteranopia"),
+        ),
+    ),
+    "status-problems": Scene(problems, "1 bad directory", options={"read_only": True}),
+    "status-broken": Scene(broken, "STALE"),
+    "groups": Scene(keys("2", "j", "space", "space"), "2 of 8 groups marked", BOTH),
+    "submit": Scene(keys("2", "a", "s", "j", "j", "j"), "Nothing is sent yet", BOTH),
+    "submit-question": Scene(keys("2", "a", "s", "s", "8"), "Type 8"),
+    "submit-sending": Scene(sending, "sending: 5 of 8"),
+    "queue": Scene(keys("6", "j", "j"), "waits for a slot", BOTH),
+    "queue-cancel": Scene(keys("6", "j", "j", "space", "space", "c"), "Cancel 2 jobs?"),
+    "log": Scene(keys("6", "j", "j", "j", "enter"), "FOLLOW", BOTH),
+    "activity": Scene(keys("2", "s", "escape", "at"), "left the plan"),
+    "help": Scene(keys("2", "question_mark"), "Here: Groups"),
+    "palette": Scene(keys("2", "ctrl+p"), "Search for commands"),
 }
 
 
-async def picture(name: str, steps: Steps, size: tuple[int, int], options: dict[str, Any]) -> str:
-    """One screen as SVG."""
-    engine = SampleEngine()
-    app = RowtuiApp(engine, clock=lambda: engine.now, **options)
-    async with app.run_test(size=size) as pilot:
-        await settle(pilot)
-        await steps(pilot, engine)
-        await settle(pilot)
-        svg = app.export_screenshot(title=f"rowtui: {name}")
-    svg = re.sub(r"@font-face\s*\{.*?\}", "", svg, flags=re.S)
+async def drawn(
+    scene: str, taken: Callable[[str], bool] = lambda _: True
+) -> AsyncIterator[tuple[str, Hand[SampleEngine], dict[str, str]]]:
+    """The running dashboard at each picture of a scene: its name, the dashboard, its texts."""
+    one = SCENES[scene]
+    first = one.shots[0]
+    async with opened(size=first.size, theme=first.theme, **one.options) as hand:
+        await hand.sees("75 eligible")
+        if scene == "log":
+            hand.engine.advance(25)
+        await one.steps(hand)
+        await hand.sees(one.sign)
+        size, theme = first.size, first.theme
+        for shot in one.shots:
+            if not taken(shot.name(scene)):
+                continue
+            if shot.size != size:
+                await hand.pilot.resize_terminal(*shot.size)
+            if shot.theme != theme:
+                hand.app.theme = shot.theme
+            size, theme = shot.size, shot.theme
+            hand.app.clear_notifications()
+            await hand.rests()
+            name = shot.name(scene)
+            texts = {f"{name}.txt": hand.text()}
+            if shot.colours:
+                texts[f"{name}.colours.txt"] = screen_colours(hand.app)
+            yield name, hand, texts
+
+
+def as_svg(hand: Hand[SampleEngine], name: str) -> str:
+    """The screen as SVG with DejaVu Sans Mono."""
+    svg = hand.app.export_screenshot(title=f"rowtui: {name.rpartition('-')[0]}")
+    svg = re.sub(r"@font-face\s*\{.*?\}", "", svg, flags=re.DOTALL)
     svg = svg.replace("Fira Code", "DejaVu Sans Mono").replace(
         "</style>", "text { font-variant-ligatures: none; }\n</style>", 1
     )
@@ -132,44 +188,54 @@ async def picture(name: str, steps: Steps, size: tuple[int, int], options: dict[
 
 
 def to_png(svg: Path, png: Path) -> str:
-    """Draw a PNG; says with what, or "" if nothing could."""
+    """Draw a PNG; says with what, or why not."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium:
         box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg.read_text())
         assert box is not None
         width, height = (round(float(side)) for side in box.groups())
-        with tempfile.TemporaryDirectory() as profile:
-            subprocess.run(
-                [
-                    chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                    f"--user-data-dir={profile}", "--default-background-color=00000000",
-                    f"--window-size={width},{height}", f"--screenshot={png}", svg.resolve().as_uri(),
-                ],
-                check=True, capture_output=True, timeout=120,
-            )  # fmt: skip
-        return "chromium"
+        subprocess.run(
+            [
+                chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                f"--user-data-dir={svg.parent / 'profile'}",
+                "--default-background-color=00000000", f"--window-size={width},{height}",
+                f"--screenshot={png}", svg.resolve().as_uri(),
+            ],
+            check=True, capture_output=True, timeout=300,
+        )  # fmt: skip
+        return "by chromium"
     try:
         import cairosvg
     except ImportError:
-        return ""
+        return "not drawn: neither chromium nor cairosvg is here"
     cairosvg.svg2png(url=str(svg), write_to=str(png))
-    return "cairosvg"
+    return "by cairosvg"
 
 
-def main(wanted: list[str]) -> int:
-    folder = HERE
-    with_png = "--no-png" not in wanted
-    names = [name for name in wanted if not name.startswith("--")]
-    for name, (steps, sizes, options) in SCREENS.items():
-        if names and not any(part in name for part in names):
+async def make(wanted: list[str], folder: Path, with_png: bool) -> None:
+    """Draw what is wanted; SVGs go into `folder`."""
+
+    def taken(name: str) -> bool:
+        return not wanted or any(part in name for part in wanted)
+
+    for scene, one in SCENES.items():
+        if not any(taken(shot.name(scene)) for shot in one.shots):
             continue
-        for width, height in sizes:
-            path = folder / f"{name}-{width}x{height}.svg"
-            path.write_text(asyncio.run(picture(name, steps, (width, height), options)))
-            drawn = to_png(path, path.with_suffix(".png")) if with_png else ""
-            print(path.name, drawn)
+        names = []
+        async for name, hand, texts in drawn(scene, taken):
+            for path, text in texts.items():
+                (TEXTS / path).write_text(text, encoding="utf-8")
+            (folder / f"{name}.svg").write_text(as_svg(hand, name), encoding="utf-8")
+            names.append(name)
+        for name in names:
+            how = to_png(folder / f"{name}.svg", HERE / f"{name}.png") if with_png else ""
+            print(name, how, flush=True)
+
+
+def main(arguments: list[str]) -> int:
+    """Draw the pictures."""
+    wanted = [name for name in arguments if not name.startswith("--")]
+    TEXTS.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="rowtui-screenshots-") as folder:
+        asyncio.run(make(wanted, Path(folder), "--text" not in arguments))
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))

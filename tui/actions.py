@@ -167,13 +167,13 @@ _GO = tuple(
 COMMANDS: tuple[Command, ...] = (
     # everywhere
     *_GO,
-    Command("app.refresh", "r", "refresh", "read the project and the scheduler again", hint=90),
+    Command("app.refresh", "r", "refresh", "read the project and the scheduler again", hint=91),
     Command("app.reread", "ctrl+r", "re-read all", "also read every directory again"),
     Command("app.pause", "p", "pause", "stop or go on following changes"),
-    Command("app.activity", "at", "log", "what happened: changes, commands, errors", hint=91),
+    Command("app.activity", "at", "activity", "what happened: changes, commands, errors", hint=92),
     Command("app.theme", "T", "theme", "next theme"),
     Command("app.copy", "y", "copy", "copy the selected name or id"),
-    Command("app.help", "question_mark", "help", "this page", hint=92),
+    Command("app.help", "question_mark", "help", "this page", hint=90),
     Command("app.back", "escape", "back", "one step back"),
     Command("app.quit", "q", "quit", "leave; jobs go on without rowtui", hint=99),
     # moving in tables and texts

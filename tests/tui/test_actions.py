@@ -21,7 +21,7 @@ from rowtui.tui.widgets.text_lines import TextLines
 from rowtui.tui.widgets.virtual_table import VirtualTable
 from textual.binding import Binding
 
-from tests.tui.conftest import opened
+from tests.tui.hand import opened
 from tests.tui.sample import SampleEngine
 
 SCOPES = ["app", "list", "text", *VIEWS]

@@ -6,7 +6,7 @@ import pytest
 from rowtui.core.engine import GroupsPage, LogTail, Snapshot
 from rowtui.core.errors import Problem, RowtuiError, WorkflowError
 
-from tests.tui.conftest import opened
+from tests.tui.hand import opened
 from tests.tui.sample import ACTIONS, SampleAction, SampleEngine
 
 
@@ -136,24 +136,15 @@ async def test_old_data_is_marked_stale_and_new_data_is_not() -> None:
         await hand.sees("1 h ago", "▲ STALE")
 
 
-@pytest.mark.parametrize("size", [(20, 5), (40, 12), (59, 14), (80, 24), (99, 30), (250, 70)])
-async def test_no_size_is_refused(size: tuple[int, int]) -> None:
-    async with opened(size=size) as hand:
+async def test_no_size_is_refused_not_at_the_start_and_not_later() -> None:
+    async with opened(size=(20, 5)) as hand:
         await hand.until(lambda: hand.app.session.snapshot)
-        for key in ("2", "5", "6", "7", "1", "question_mark", "escape", "at", "escape"):
-            await hand.press(key)
-        await hand.rests()
-        lines = hand.text().splitlines()
-        assert len(lines) == size[1]
-        assert "rowtui" in lines[0]
-
-
-async def test_resizing_goes_through_all_layouts() -> None:
-    async with opened() as hand:
-        await hand.sees("75 eligible")
-        for width, height in ((60, 15), (160, 45), (40, 10), (80, 24)):
-            await hand.pilot.resize_terminal(width, height)
-            await hand.rests()
+        for size in ((20, 5), (40, 12), (59, 14), (80, 24), (99, 30), (250, 70), (80, 24)):
+            await hand.pilot.resize_terminal(*size)
+            for key in ("2", "5", "6", "7", "1", "question_mark", "escape", "at", "escape"):
+                await hand.press(key)
+            await hand.until(lambda size=size: len(hand.text().splitlines()) == size[1])
+            assert "rowtui" in hand.text().splitlines()[0]
         await hand.sees("Workflow", "Needs you")
 
 

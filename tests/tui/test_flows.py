@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.tui.screens.groups import GroupsView
 from rowtui.tui.widgets.virtual_table import VirtualTable
 
-from tests.tui.conftest import opened
+from tests.tui.hand import opened
 from tests.tui.sample import SampleEngine
 
 
@@ -58,21 +57,21 @@ async def test_marked_groups_are_forgotten_once_they_are_submitted() -> None:
         await hand.sees("7 groups · 68 directories")
 
 
-@pytest.mark.parametrize("answer", [(), ("escape",), ("9",), ("y", "e", "s"), ("1",)])
-async def test_anything_but_the_number_of_jobs_sends_nothing(answer: tuple[str, ...]) -> None:
+async def test_anything_but_the_number_of_jobs_sends_nothing() -> None:
     async with opened() as hand:
         await hand.press("2")
         await hand.sees("8 groups")
         await hand.press("a", "s")
         await hand.sees("8 jobs")
-        await hand.press("s")
-        await hand.sees("Type 8 and press Enter")
-        await hand.press(*answer)
-        if "escape" not in answer:
-            await hand.press("enter")
-        await hand.sees("nothing was sent" if answer and "escape" not in answer else "Nothing was")
-        await hand.rests()
-        assert hand.engine.submitted_plans == []
+        for answer in ("", "escape", "9", "yes", "1", "88"):
+            hand.app.clear_notifications()
+            await hand.sees_no("othing was sent")
+            await hand.press("s")
+            await hand.sees("Type 8 and press Enter")
+            await hand.press(*(["escape"] if answer == "escape" else [*answer, "enter"]))
+            await hand.sees("Nothing was" if answer in ("", "escape") else "nothing was sent")
+            await hand.sees("Nothing is sent yet")
+            assert hand.engine.submitted_plans == []
 
 
 async def test_leaving_the_plan_sends_nothing() -> None:

@@ -6,6 +6,7 @@ is made visible when a span is built, so nothing from outside can steer the term
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -73,6 +74,33 @@ def cut(spans: Line, width: int) -> Line:
         kept.append(Span("…", span.style))
         break
     return tuple(kept)
+
+
+def wrapped(spans: Line, width: int, indent: int = 0) -> list[Line]:
+    """The line broken at blanks into lines of at most `width` columns; later ones are indented.
+
+    A word that is too long for a line of its own is cut by whoever draws it.
+    """
+    if width <= 0 or width_of(spans) <= width:
+        return [spans]
+    lines: list[Line] = []
+    now: list[Span] = []
+    words = [
+        Span(word + blank, span.style)
+        for span in spans
+        for word, blank in re.findall(r"([^ ]*)( *)", span.text)
+        if word or blank
+    ]
+    for word in words:
+        if now and width_of(now) + cell_len(word.text.rstrip()) > width:
+            lines.append(_without_blanks_at_the_end(now))
+            now = [Span(" " * indent)]
+        now.append(word)
+    return [*lines, _without_blanks_at_the_end(now)]
+
+
+def _without_blanks_at_the_end(spans: list[Span]) -> Line:
+    return (*spans[:-1], Span(spans[-1].text.rstrip(), spans[-1].style))
 
 
 def fit(cell: Cell, width: int, align: str = "left") -> Line:

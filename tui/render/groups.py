@@ -9,7 +9,7 @@ from rowtui.core.text import plural
 from rowtui.tui.render.cells import Cell, Choice, Number, line
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.marks import STATUS_MARKS
-from rowtui.tui.render.numbers import duration, short_cost
+from rowtui.tui.render.numbers import cost_forms, duration
 
 
 def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[Column, ...]:
@@ -47,7 +47,6 @@ def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[Column, .
 def group_cells(group: GroupSummary) -> dict[str, Cell]:
     """One row of the groups table."""
     style = "warning" if group.problem else ""
-    cost = short_cost(group.cost)
     return {
         "number": line((f"{group.number:,}", style or "dim")),
         "size": Number(group.size, style),
@@ -56,7 +55,7 @@ def group_cells(group: GroupSummary) -> dict[str, Cell]:
         "cpus": Number(group.cpus),
         "gpus": Number(group.gpus),
         "walltime": line(duration(group.walltime_seconds)),
-        "cost": Choice((line(cost), line(cost.split(" ")[0]))),
+        "cost": Choice(tuple(line(form) for form in cost_forms(group.cost))),
         "problem": line(("▲ " + group.problem, "warning")) if group.problem else line(""),
     }
 

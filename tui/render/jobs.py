@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine import JobView
 from rowtui.core.text import plural
-from rowtui.tui.render.cells import Cell, Choice, Line, Number, line
-from rowtui.tui.render.columns import Column
+from rowtui.tui.render.cells import Cell, Choice, Line, Number, Span, fit, line, width_of
+from rowtui.tui.render.columns import GAP, Column, place
 from rowtui.tui.render.marks import JOB_MARKS
 from rowtui.tui.render.numbers import duration
 
@@ -17,43 +18,89 @@ SORTS = ("submitted", "state", "id", "action", "elapsed")
 
 def job_columns(jobs: Sequence[JobView]) -> tuple[Column, ...]:
     """The columns of the job list."""
-    names = max((len(job.record.action) for job in jobs), default=6)
-    widest = max((len(JOB_MARKS[job.state].word) for job in jobs), default=7) + 2
     columns = [
-        Column("state", "State", 11, max(11, widest)),
-        Column("id", "Job", 6, 9, "right"),
-        Column("action", "Action", 8, min(max(names, 8), 30)),
+        *_first_columns(jobs),
         Column("size", "Dirs", 4, 6, "right", 1),
         Column("first", "First directory", 12, 15, priority=4, grow=1, short="First"),
-        Column("elapsed", "Elapsed / limit", 9, 17, "right", 1, short="Elapsed"),
+        _elapsed_column(jobs),
     ]
     if any(job.record.partition for job in jobs):
         columns.append(Column("partition", "Partition", 6, 12, priority=3))
     if any(job.nodes for job in jobs):
         columns.append(Column("nodes", "Nodes", 6, 12, priority=5))
-    columns.append(Column("reason", "Reason", 14, 16, priority=2, grow=2))
+    longest = max((len(why(job)) for job in jobs), default=0)
+    columns.append(
+        Column("reason", "Reason", max(6, min(longest, 14)), min(longest, 50), priority=2, grow=2)
+    )
     return tuple(columns)
+
+
+def _first_columns(jobs: Sequence[JobView]) -> tuple[Column, ...]:
+    names = max((len(job.record.action) for job in jobs), default=6)
+    widest = max((len(JOB_MARKS[job.state].word) for job in jobs), default=7) + 2
+    ids = max((len(_id(job)) for job in jobs), default=0)
+    return (
+        Column("state", "State", 11, max(11, widest)),
+        Column("id", "Job", max(3, ids), align="right"),
+        Column("action", "Action", min(max(names, 6), 12), min(max(names, 6), 30)),
+    )
+
+
+def _elapsed_column(jobs: Sequence[JobView]) -> Column:
+    times = [_times(job) for job in jobs]
+    short = max((width_of(forms[-1]) for forms in times), default=0)
+    full = max((width_of(forms[0]) for forms in times), default=0)
+    return Column("elapsed", "Elapsed / limit", max(7, short), full, "right", 1, short="Elapsed")
+
+
+def jobs_in_brief(jobs: Sequence[JobView], width: int, room: int) -> list[Line]:
+    """The newest `room` jobs, those that run first, as lines of `width` columns."""
+    running = [job for job in jobs if job.state is JobState.RUNNING]
+    shown = [*running, *(job for job in jobs if job.state is not JobState.RUNNING)][: max(0, room)]
+    columns = (
+        *_first_columns(shown),
+        _elapsed_column(shown),
+        Column("reason", "Reason", 12, 16, priority=2, grow=1),
+    )
+    placed = place(columns, max(1, width))
+    lines = []
+    for job in shown:
+        cells = job_cells(job)
+        spans: list[Span] = []
+        for one in placed:
+            spans += fit(cells[one.column.id], one.width, one.column.align)
+            spans.append(Span(" " * GAP))
+        lines.append(tuple(spans[:-1]))
+    return lines
 
 
 def job_cells(job: JobView) -> dict[str, Cell]:
     """One row of the job list."""
     record = job.record
-    passed = duration(job.elapsed)
-    limit = duration(job.limit)
-    times = [line(passed)]
-    if limit and job.state.active:
-        times.insert(0, line(passed or "–", (f" / {limit}", "dim")))
     return {
         "state": JOB_MARKS[job.state].spans,
-        "id": line(str(record.job_id) if record.job_id else "–"),
+        "id": line(_id(job)),
         "action": line(record.action),
         "size": Number(len(record.directories)),
         "first": line((record.directories[0] if record.directories else "", "dim")),
-        "elapsed": Choice(tuple(times)),
+        "elapsed": Choice(_times(job)),
         "partition": line((record.partition, "dim")),
         "nodes": line((job.nodes, "dim")),
         "reason": line((why(job), "failed" if job.state.bad else "dim")),
     }
+
+
+def _id(job: JobView) -> str:
+    return str(job.record.job_id) if job.record.job_id else "–"
+
+
+def _times(job: JobView) -> tuple[Line, ...]:
+    """How long it runs, from wide to narrow; with its limit while it counts."""
+    passed = duration(job.elapsed)
+    limit = duration(job.limit)
+    if limit and job.state.active:
+        return line(passed or "–", (f" / {limit}", "dim")), line(passed or "–")
+    return (line(passed),)
 
 
 def why(job: JobView) -> str:

@@ -43,6 +43,22 @@ def short_cost(cost: Cost) -> str:
     return " + ".join(parts) or "–"
 
 
+def cost_forms(cost: Cost) -> tuple[str, ...]:
+    """The same from wide to narrow, each with its unit: `512 CPU-h`, `512 h`; `12+3 GPU-h`."""
+    full = short_cost(cost)
+    if cost.gpu_hours <= 0:
+        return (full, full.replace("CPU-h", "h"))
+    if cost.cpu_hours <= 0:
+        return (full,)
+    return (full, f"{_amount(cost.cpu_hours)}+{_amount(cost.gpu_hours)} GPU-h")
+
+
+def file_size(size: int) -> str:
+    """`22 B`, `4 kB`."""
+    text = si(size)
+    return f"{text} B" if text[-1].isdigit() else f"{text[:-1]} {text[-1]}B"
+
+
 def _amount(hours: float) -> str:
     """Small amounts keep a digit, so that a job of some minutes does not look free."""
     if hours < 0.05:

@@ -10,7 +10,7 @@ from rowtui.core.submission.model import Plan, PlannedJob
 from rowtui.core.text import plural, visible
 from rowtui.tui.render.cells import Cell, Choice, Line, Number, Span, line
 from rowtui.tui.render.columns import Column
-from rowtui.tui.render.numbers import duration, short_cost
+from rowtui.tui.render.numbers import cost_forms, duration
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[Column, ...]:
     names = max((len(job.action) for job in jobs), default=6)
     columns = [
         Column("number", "#", max(2, len(f"{len(jobs):,}")), align="right"),
-        Column("action", "Action", 8, min(max(names, 8), 30)),
+        Column("action", "Action", min(max(names, 8), 16), min(max(names, 8), 30)),
         Column("size", "Dirs", 4, 6, "right"),
     ]
     if sent:
@@ -76,7 +76,6 @@ def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell
         outcome = line(("▶ sending", "submitted"))
     else:
         outcome = line(("· not sent", "waiting"))
-    cost = short_cost(job.cost)
     return {
         "number": line((f"{number:,}", "dim")),
         "action": line(job.action),
@@ -86,7 +85,7 @@ def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell
         "cpus": Number(job.cpus),
         "gpus": Number(job.gpus),
         "walltime": line(duration(job.walltime_seconds)),
-        "cost": Choice((line(cost), line(cost.split(" ")[0]))),
+        "cost": Choice(tuple(line(form) for form in cost_forms(job.cost))),
         "first": line((job.directories[0] if job.directories else "", "dim")),
         "warnings": line(("▲", "warning") if job.warnings else ""),
     }
@@ -101,7 +100,7 @@ def cost_and_checks(plan: Plan, job: PlannedJob | None) -> list[Line]:
             ("sends       ", "dim"),
             f"{plural(len(plan.jobs), 'job')}, {plural(directories, 'directory', 'directories')}",
         ),
-        line(("to          ", "dim"), f"{plan.cluster} ({plan.scheduler})"),
+        line(("to          ", "dim"), plan.cluster, *_by(plan)),
     ]
     lines += [line(("▲ ", "warning"), (text, "warning")) for text in plan.warnings]
     lines += [line(("– ", "dim"), f"left out: {text}") for text in plan.skipped]
@@ -110,6 +109,10 @@ def cost_and_checks(plan: Plan, job: PlannedJob | None) -> list[Line]:
         lines += [line(("▲ ", "warning"), f"job {number}: {text}") for text in job.warnings]
         lines += [line(("· ", "dim"), (text, "dim")) for text in job.reasons]
     return lines
+
+
+def _by(plan: Plan) -> list[tuple[str, str]]:
+    return [(f" ({plan.scheduler})", "dim")] if plan.scheduler != plan.cluster else []
 
 
 def checks_in_short(plan: Plan) -> Line:

@@ -11,7 +11,7 @@ from rowtui.core.text import plural
 from rowtui.tui.render.cells import Bar, Cell, Choice, Line, Number, line
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.marks import JOB_MARKS
-from rowtui.tui.render.numbers import short_cost
+from rowtui.tui.render.numbers import cost_forms
 
 COUNTS = ("completed", "submitted", "eligible", "waiting", "failed")
 
@@ -38,7 +38,7 @@ def action_columns(actions: Sequence[ActionSummary]) -> tuple[Column, ...]:
         counting("eligible", "Elig", 0),
         counting("waiting", "Wait", 1),
         counting("failed", "Fail", 1),
-        Column("cost", "Remaining", 6, 12, "right", 3, short="Left"),
+        Column("cost", "Remaining", 7, 12, "right", 3, short="Left"),
         Column("progress", "Progress", 10, 14, priority=2, grow=1),
     )
 
@@ -52,8 +52,7 @@ def action_cells(action: ActionSummary) -> dict[str, Cell]:
     for count in COUNTS:
         value = getattr(action, count)
         cells[count] = Number(value, count if value else "faint")
-    cost = short_cost(action.remaining_cost)
-    cells["cost"] = Choice((line(cost), line(cost.split(" ")[0])))
+    cells["cost"] = Choice(tuple(line(form) for form in cost_forms(action.remaining_cost)))
     cells["progress"] = Bar(action.completed, action.submitted, action.total)
     return cells
 

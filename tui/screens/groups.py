@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from rowtui.core.engine import DirectoryRow, GroupsPage, GroupSummary
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.cells import line
+from rowtui.tui.render.cells import line, wrapped
 from rowtui.tui.render.groups import (
     directory_cells,
     directory_columns,
@@ -18,6 +18,7 @@ from rowtui.tui.render.groups import (
     marked_summary,
 )
 from rowtui.tui.render.marks import STATUS_MARKS
+from rowtui.tui.render.value import pretty
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.session import FILTERS, Filter
 from rowtui.tui.widgets.chrome import Panel
@@ -25,7 +26,7 @@ from rowtui.tui.widgets.rows import PagedRows
 from rowtui.tui.widgets.virtual_table import VirtualTable
 from rowtui.tui.work import start
 from textual.app import ComposeResult
-from textual.containers import Container
+from textual.containers import Vertical
 from textual.timer import Timer
 
 SETTLE_SECONDS = 0.05
@@ -52,11 +53,11 @@ class GroupsView(View):
         self._settle: Timer | None = None
 
     def body(self) -> ComposeResult:
-        """Groups on the left (or above), directories on the right (or below)."""
-        with Container(id="panes"):
-            yield VirtualTable(name="groups", can_mark=True)
+        """Groups on the left (or above), one of them and its directory on the right (or below)."""
+        yield VirtualTable(name="groups", can_mark=True)
+        with Vertical(id="one"):
             yield VirtualTable(name="directories")
-        yield Panel("Value", name="value", wrap=True)
+            yield Panel("Directory", name="value")
 
     @property
     def table(self) -> VirtualTable:
@@ -200,13 +201,16 @@ class GroupsView(View):
         group = groups.item(self.table.cursor) if groups else None
         lines = []
         if group is not None and group.problem:
-            lines.append(line(("▲ ", "warning"), (group.problem, "warning")))
+            text = line(("▲ ", "warning"), (group.problem, "warning"))
+            lines += wrapped(text, panel.size.width, 2)
         if row is not None:
             mark = STATUS_MARKS[row.status]
-            about = "  ".join(text for text in (row.job, row.detail) if text)
-            lines += [(*mark.spans, *line("  ", row.name, (f"  {about}", "dim"))), line(row.value)]
+            lines.append((*mark.spans, *line("  " + row.job)))
+            if row.detail:
+                lines += wrapped(line((row.detail, mark.style)), panel.size.width)
+            lines += pretty(row.value, panel.size.width, panel.size.height - len(lines))
         panel.show(lines, stale=self.session.stale)
-        set_titles(panel, "Directory", "y copy" if row else "")
+        set_titles(panel, row.name if row else "Directory", "y copy" if row else "")
 
     async def on_virtual_table_row_pressed(self, event: VirtualTable.RowPressed) -> None:
         """A second click marks."""

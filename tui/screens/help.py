@@ -47,7 +47,8 @@ def help_sections(session: Session, view: str, title: str) -> list[tuple[str, li
 
 
 def _entry(command: Command) -> Line:
-    tail = [(" (asks)", "dim")] if command.asks else []
+    """What changes something asks first: `…`, as in its label."""
+    tail = [("…", "dim")] if command.asks else []
     return line((f"{command.shown_keys:>9}  ", "key"), command.description, *tail)
 
 

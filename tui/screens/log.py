@@ -6,12 +6,13 @@ from functools import partial
 from typing import ClassVar
 
 from rowtui.core.engine import JobView, LogTail
-from rowtui.core.text import plural, si
+from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.jobs import why
 from rowtui.tui.render.log import log_line
 from rowtui.tui.render.marks import JOB_MARKS
+from rowtui.tui.render.numbers import file_size
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.widgets.chrome import OneLine
 from rowtui.tui.widgets.text_lines import TextLines
@@ -100,7 +101,7 @@ class LogView(View):
             text.empty = line(("The log is empty so far.", "dim"))
         lines = tail.lines if tail else ()
         text.show(lines, follow=self._follow)
-        size = f"{si(tail.size)}B · {plural(len(lines), 'line')}" if tail else ""
+        size = f"{file_size(tail.size)} · {plural(len(lines), 'line')}" if tail else ""
         cut = f"last {size}" if len(lines) >= MOST_LINES else size
         set_titles(text, tail.path if tail else "Log", ("FOLLOW · " if self._follow else "") + cut)
         self.query_one("#about", OneLine).show(self._about(job))

@@ -8,7 +8,8 @@ from rowtui.core.engine import ActionSummary
 from rowtui.core.grouping.model import Status
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.cells import line
+from rowtui.tui.render.cells import line, wrapped
+from rowtui.tui.render.jobs import jobs_in_brief
 from rowtui.tui.render.numbers import clock_time
 from rowtui.tui.render.status import (
     action_cells,
@@ -41,7 +42,7 @@ class StatusView(View):
             yield Panel("Action", name="detail")
             yield Panel("Activity", name="activity")
         with Vertical(id="right"):
-            yield Panel("Needs you", name="needs", wrap=True)
+            yield Panel("Needs you", name="needs")
             yield Panel("Jobs", name="jobs")
 
     def show_body(self) -> None:
@@ -70,9 +71,7 @@ class StatusView(View):
         set_titles(table, "Workflow", plural(len(actions), "action") if snapshot else "")
         self._show_detail()
         self._show_needs()
-        jobs = self.query_one("#jobs", Panel)
-        jobs.show(job_counts(session.jobs), stale=session.stale)
-        set_titles(jobs, "Jobs", "6 queue")
+        self._show_jobs()
         activity = self.query_one("#activity", Panel)
         room = max(1, activity.size.height)
         latest = list(session.activity)[-room:][::-1]
@@ -96,14 +95,25 @@ class StatusView(View):
         detail.show(action_detail(action), stale=self.session.stale)
         set_titles(detail, action.name, "Enter groups")
 
+    def _show_jobs(self) -> None:
+        """How many are in each state; below, as far as there is room, the jobs themselves."""
+        view = self.session.jobs
+        panel = self.query_one("#jobs", Panel)
+        lines = job_counts(view)
+        room = panel.size.height - len(lines) - 1
+        if view is not None and view.jobs and room > 0:
+            lines += [(), *jobs_in_brief(view.jobs, panel.size.width, room)]
+        panel.show(lines, stale=self.session.stale)
+        set_titles(panel, "Jobs", "6 queue")
+
     def _show_needs(self) -> None:
         session = self.session
         found = needs(session.snapshot, session.broken, session.jobs)
         panel = self.query_one("#needs", Panel)
         if found:
-            panel.show(need.spans for need in found)
+            panel.show(part for need in found for part in wrapped(need.spans, panel.size.width, 2))
         elif session.snapshot is not None:
-            panel.show([nothing_needed(session.snapshot)])
+            panel.show(wrapped(nothing_needed(session.snapshot), panel.size.width, 2))
         else:
             panel.show([])
         set_titles(panel, "Needs you")

@@ -7,7 +7,7 @@ from typing import ClassVar
 from rowtui.core.submission.model import PlannedJob
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.cells import Line, line
+from rowtui.tui.render.cells import Line, line, wrapped
 from rowtui.tui.render.plan import (
     checks_in_short,
     confirm_word,
@@ -40,7 +40,7 @@ class SubmitView(View):
         """From what would be sent, through its script, down to the question."""
         with Horizontal(id="upper"):
             yield VirtualTable(name="planned")
-            yield Panel("Cost and checks", name="checks", wrap=True)
+            yield Panel("Cost and checks", name="checks")
         yield TextLines(script_line, name="script")
         with Vertical(id="confirm"):
             yield OneLine(name="short")
@@ -90,7 +90,11 @@ class SubmitView(View):
             script.show(())
             set_titles(script, "Script")
             return
-        checks.show(cost_and_checks(sending.plan, job))
+        checks.show(
+            part
+            for one in cost_and_checks(sending.plan, job)
+            for part in wrapped(one, checks.size.width, 2)
+        )
         if job is None:
             script.show(())
             set_titles(script, "Script")

@@ -54,16 +54,15 @@ class OneLine(Widget):
 
 
 class Panel(Static):
-    """A frame with a title and lines of text, cut at its width or wrapped."""
+    """A frame with a title and lines of text, cut at its width."""
 
     DEFAULT_CSS = """
     Panel { width: 1fr; height: auto; }
     """
 
-    def __init__(self, title: str, *, name: str, wrap: bool = False) -> None:
+    def __init__(self, title: str, *, name: str) -> None:
         super().__init__("", id=name, markup=False)
         self.border_title = title
-        self._wrap = wrap
         self._lines: list[Line] = []
         self._shown: tuple[object, ...] = ()
         self._stale = False
@@ -80,8 +79,7 @@ class Panel(Static):
 
     def _draw(self) -> None:
         width = self.size.width
-        whole = self._wrap or not width
-        cut_lines = self._lines if whole else [cut(spans, width) for spans in self._lines]
+        cut_lines = [cut(spans, width) for spans in self._lines] if width else self._lines
         shown = (tuple(cut_lines), self._stale)
         if shown != self._shown:
             self._shown = shown

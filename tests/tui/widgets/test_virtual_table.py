@@ -14,7 +14,7 @@ from rowtui.tui.widgets.virtual_table import VirtualTable
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from tests.tui.conftest import PATIENCE, screen_text
+from tests.tui.hand import PATIENCE, screen_text
 
 COLUMNS = (Column("number", "Number", 9, align="right"), Column("name", "Name", 10, grow=1))
 
