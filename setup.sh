@@ -69,10 +69,11 @@ need_test_packages() {
     [ -x /usr/sbin/slurmd ] || missing="$missing slurmd"
     command -v sbatch >/dev/null || missing="$missing slurm-client"
     command -v munge >/dev/null || missing="$missing munge"
+    command -v ps >/dev/null || missing="$missing procps"
     [ -z "$missing" ] && return
     # shellcheck disable=SC2086
     install_packages $missing ||
-        die "the tests start a real Slurm and need: apt-get install$missing"
+        die "the tests, which start a real Slurm, need: apt-get install$missing"
 }
 
 # The checkout in place of a copy: site-packages/rowtui/* are links to core, cli, tui, themes.
