@@ -117,20 +117,6 @@ def _plan_problems(difference: Difference, context: Context) -> bool:
 
 
 @rule(
-    "failing-job",
-    "On cluster none, when a job fails the jobs after it are run all the same where they do not "
-    "depend on it; Row stops at the first that fails.",
-    ends=True,
-)
-def _failing_job(difference: Difference, context: Context) -> bool:
-    if not (
-        is_command(context, "submit") and row_said(context, "Error encountered while executing")
-    ):
-        return False
-    return difference.kind in ("stdout", "effects", "record staged")
-
-
-@rule(
     "zero-resources",
     "0 threads or GPUs per process are taken as not set, with a warning, as Row did before 1.1; "
     "0 processes are an error of that action only. Row 1.1 refuses the file.",
