@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.project import cluster_name
 
@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
+    from rowtui.core.clusters.model import Cluster
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print TOML that can be pasted into clusters.toml, names, or JSON."""
-    from dataclasses import asdict
-
     from rowtui.core.clusters.identify import identify_cluster
     from rowtui.core.clusters.load import load_clusters
     from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
@@ -33,9 +32,18 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.info(f"Identified cluster '{identified.cluster.name}': {identified.because}.")
         clusters = [identified.cluster]
     if args.json:
-        out.print(json.dumps([asdict(cluster) for cluster in clusters], indent=2))
+        out.print(json.dumps([_values(cluster) for cluster in clusters], indent=2))
     elif args.short:
         out.lines(cluster.name for cluster in clusters)
     else:
         out.write(clusters_toml(clusters) if args.all else cluster_toml(clusters[0]))
     return 0
+
+
+def _values(cluster: Cluster) -> dict[str, Any]:
+    """A cluster as JSON has it."""
+    return {
+        **cluster._asdict(),
+        "identify": cluster.identify._asdict(),
+        "partitions": [partition._asdict() for partition in cluster.partitions],
+    }

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print TOML that can be pasted into launchers.toml, names, or JSON."""
-    from dataclasses import asdict
-
     from rowtui.core.clusters.identify import identify_cluster
     from rowtui.core.clusters.load import load_clusters, load_launchers
     from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
@@ -26,7 +24,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     launchers = load_launchers(os.environ)
     if args.json:
         document = {
-            name: {cluster: asdict(launcher) for cluster, launcher in by_cluster.items()}
+            name: {cluster: launcher._asdict() for cluster, launcher in by_cluster.items()}
             for name, by_cluster in launchers.by_name.items()
         }
         out.print(json.dumps(document, indent=2))

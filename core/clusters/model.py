@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 SCHEDULERS = ("bash", "slurm", "local")
 
 
-@dataclass(frozen=True, slots=True)
-class Identify:
+class Identify(NamedTuple):
     """How a cluster is recognised: an environment variable's value, or always (or never)."""
 
     by_environment: tuple[str, str] | None = None
     always: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(NamedTuple):
     """One partition and the limits that decide whether a job may go there. None: no limit."""
 
     name: str
@@ -39,8 +37,7 @@ class Partition:
     maximum_walltime_seconds: int | None = None  # known for clusters described from sinfo
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(NamedTuple):
     """One cluster. `source` says where it was described: built-in, a file, sinfo."""
 
     name: str
@@ -52,8 +49,7 @@ class Cluster:
     source: str = "built-in"
 
 
-@dataclass(frozen=True, slots=True)
-class Launcher:
+class Launcher(NamedTuple):
     """A command prefix, in parts; each part is emitted only if it is set (Row A7.4)."""
 
     executable: str | None = None
@@ -62,8 +58,7 @@ class Launcher:
     gpus_per_process: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Launchers:
+class Launchers(NamedTuple):
     """Launcher name -> cluster name or "default" -> Launcher."""
 
     by_name: Mapping[str, Mapping[str, Launcher]]
@@ -76,8 +71,7 @@ class Launchers:
         return by_cluster.get(cluster, by_cluster.get("default"))
 
 
-@dataclass(frozen=True, slots=True)
-class Identified:
+class Identified(NamedTuple):
     """Which cluster this is and why; `considered` has a line for each that it is not."""
 
     cluster: Cluster
@@ -85,8 +79,7 @@ class Identified:
     considered: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionRefusal:
+class PartitionRefusal(NamedTuple):
     """Why a job may not go to one partition, and the smallest change that would lift it."""
 
     partition: str
@@ -101,8 +94,7 @@ class PartitionRefusal:
         return text + (f" ({self.hint})" if self.hint else "")
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionChoice:
+class PartitionChoice(NamedTuple):
     """The partition for a job (None: none fits), the warnings for it, and all refusals."""
 
     partition: Partition | None

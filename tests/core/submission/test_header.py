@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition
@@ -73,7 +72,7 @@ def test_a_job_on_whole_nodes_counts_nodes_by_cpus() -> None:
 
 
 def test_the_key_for_gpus_is_the_clusters() -> None:
-    cluster = replace(SLURM, slurm_gpus_per_task="--gres=")
+    cluster = SLURM._replace(slurm_gpus_per_task="--gres=")
     action = Action(0, "g", "echo {directories}", resources=Resources(gpus_per_process=2))
 
     assert "#SBATCH --gres=2" in header(action, GPU, cluster)
