@@ -36,8 +36,8 @@ from rowtui.tui.work import start
 from textual.app import App
 from textual.screen import Screen
 
-HANGUP_CODE = 129
-"""Exit code when the terminal went away: 128 + SIGHUP, as shells have it."""
+ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+"""The terminal went away, or somebody asks: leave cleanly, with 128 + the signal as exit code."""
 
 
 class RowtuiApp(App[int]):
@@ -97,7 +97,8 @@ class RowtuiApp(App[int]):
         """Start following the project after the first paint."""
         with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
             loop = asyncio.get_running_loop()
-            loop.add_signal_handler(signal.SIGHUP, self._hang_up)
+            for number in ENDING_SIGNALS:
+                loop.add_signal_handler(number, self._end_by_signal, number)
         self._load_keys()
         if self._wrong:
             self.notify("\n".join(self._wrong), severity="warning", markup=False)
@@ -124,10 +125,10 @@ class RowtuiApp(App[int]):
         self._wrong += [f"keys.toml: {text}" for text in wrong]
         self.set_keymap(keymap)
 
-    def _hang_up(self) -> None:
+    def _end_by_signal(self, number: signal.Signals) -> None:
         if self.session.sending is not None and self.session.sending.phase == "sending":
             self.session.sending.phase = "stopping"
-        self.exit(HANGUP_CODE, return_code=HANGUP_CODE)
+        self.exit(128 + number, return_code=128 + number)
 
     def _handle_exception(self, error: Exception) -> None:
         """A defect of ours ends the dashboard with one sentence; tests see it as it is."""
@@ -270,6 +271,11 @@ class RowtuiApp(App[int]):
     async def action_quit(self) -> None:
         """Textual's own way to leave."""
         self.command_quit()
+
+    def action_help_quit(self) -> None:
+        """Ctrl-C ends many programs; here it says what does."""
+        keys = [key for key, one in self.active_bindings.items() if one.binding.id == "app.quit"]
+        self.notify(f"Press {keys[0] if keys else 'ctrl+q'} to leave; jobs go on.", markup=False)
 
 
 def run_dashboard(

@@ -66,6 +66,7 @@ class Session:
     sending: Sending | None = None
     planning: bool = False
     job_token: str = ""
+    job_to_show: str = ""  # where the cursor of the queue goes as soon as the job is listed
     marked_jobs: int = 0
     activity: deque[Activity] = field(default_factory=lambda: deque(maxlen=MOST_ACTIVITY))
 

@@ -116,6 +116,8 @@ class Verbs:
             self._app.notify(text, severity="information" if whole else "warning", markup=False)
         if accepted:
             self._app.groups_were_submitted()
+            first = next(token for token, (_, error) in sending.outcomes.items() if not error)
+            self._session.job_token = self._session.job_to_show = first
 
     def cancel(self, tokens: Sequence[str]) -> None:
         """Cancel these jobs, after the person said yes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.tui.actions import (
     COMMANDS,
     TO_COME,
@@ -15,6 +16,7 @@ from rowtui.tui.actions import (
     hints_here,
 )
 from rowtui.tui.app import RowtuiApp
+from rowtui.tui.render.plan import Sending
 from rowtui.tui.screens.help import help_sections
 from rowtui.tui.session import Session
 from rowtui.tui.widgets.text_lines import TextLines
@@ -97,6 +99,22 @@ def test_help_lists_every_command_of_the_view_and_why_one_cannot_be_used(view: s
         assert command.description in text
         if reason := command.enabled(session):
             assert reason in text
+
+
+async def test_read_only_refuses_every_command_that_asks_whatever_is_chosen() -> None:
+    engine = SampleEngine()
+    session = Session(engine)
+    session.snapshot, session.jobs = await engine.refresh(), await engine.jobs()
+    session.action_index = 1
+    session.sending = Sending(await engine.plan(1, None, None))
+    session.job_token = next(
+        job.record.token for job in session.jobs.jobs if job.state is JobState.RUNNING
+    )
+    asking = [command for command in COMMANDS if command.asks]
+    assert [command.id for command in asking if command.enabled(session)] == []
+    session.read_only = True
+    for command in asking:
+        assert "read-only" in command.enabled(session), command.id
 
 
 def test_a_key_map_is_checked_entry_by_entry() -> None:

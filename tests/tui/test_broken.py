@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from rowtui.core.engine import GroupsPage, LogTail, Snapshot
 from rowtui.core.errors import Problem, RowtuiError, WorkflowError
+from rowtui.tui.render.marks import JOB_MARKS, STATUS_MARKS
 
 from tests.tui.hand import opened
 from tests.tui.sample import ACTIONS, SampleAction, SampleEngine
@@ -146,6 +147,33 @@ async def test_no_size_is_refused_not_at_the_start_and_not_later() -> None:
             await hand.until(lambda size=size: len(hand.text().splitlines()) == size[1])
             assert "rowtui" in hand.text().splitlines()[0]
         await hand.sees("Workflow", "Needs you")
+
+
+async def test_without_colours_every_state_is_told_by_its_mark_and_its_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with opened() as hand:
+        await hand.sees("75 eligible")
+        colours = {
+            colour
+            for strip in hand.app.screen._compositor.render_strips()
+            for part in strip
+            if part.style
+            for colour in (part.style.color, part.style.bgcolor)
+            if colour is not None
+        }
+        assert colours
+        for colour in colours:
+            red, green, blue = colour.get_truecolor()
+            assert max(red, green, blue) - min(red, green, blue) <= 1, colour
+        await hand.sees("✓ 150 completed", "▶ 12 submitted", "○ 78 eligible", "✗ 3 failed")
+        await hand.press("6")
+        await hand.sees("✗ failed", "✓ completed", "· pending", "▶ running")
+    marks = [*STATUS_MARKS.values(), *JOB_MARKS.values()]
+    assert all(mark.glyph and mark.word for mark in marks)
+    for kind in (STATUS_MARKS, JOB_MARKS):
+        assert len({(mark.glyph, mark.word) for mark in kind.values()}) == len(kind)
 
 
 async def test_the_first_action_is_there_however_many_follow() -> None:

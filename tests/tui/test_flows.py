@@ -36,7 +36,8 @@ async def test_from_status_to_a_followed_job_and_out() -> None:
 
         await hand.press("6")
         await hand.sees("8 jobs", "▶ running", "· pending", "waits for a slot")
-        await hand.press("j", "j", "j", "j", "j", "j", "enter")
+        await hand.sees("›  · pending    4717")  # the first of those that were just sent
+        await hand.press("j", "j", "j", "j", "enter")
         await hand.sees("logs/sample-4713.out", "FOLLOW")
         hand.engine.advance(20)
         await hand.sees("step   200,000")

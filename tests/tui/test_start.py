@@ -127,6 +127,8 @@ def test_in_a_real_terminal_it_paints_answers_keys_and_gives_the_terminal_back(
         terminal.until(b"equilibrate")
         os.write(terminal.master, b"2")
         terminal.until(b"Groups of")
+        os.write(terminal.master, b"\x03")  # Ctrl-C does not end it without a word
+        terminal.until(b"Press q to leave")
         os.write(terminal.master, b"q")
         terminal.drain()
         assert terminal.process.wait(timeout=60) == 0
@@ -135,14 +137,16 @@ def test_in_a_real_terminal_it_paints_answers_keys_and_gives_the_terminal_back(
         terminal.close()
 
 
-def test_a_terminal_that_hangs_up_ends_it_cleanly(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
     try:
         terminal.until(b"equilibrate")
-        os.kill(terminal.process.pid, signal.SIGHUP)
+        os.kill(terminal.process.pid, number)
         terminal.drain()
-        assert terminal.process.wait(timeout=60) == 129
+        assert terminal.process.wait(timeout=60) == 128 + number
         assert b"Traceback" not in terminal.seen
+        assert b"\x1b[?1049l" in terminal.seen  # back from the alternate screen
     finally:
         terminal.close()
 

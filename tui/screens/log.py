@@ -142,5 +142,5 @@ class LogView(View):
         tokens = [one.record.token for one in view.jobs]
         at = tokens.index(job.record.token) + step
         if 0 <= at < len(tokens):
-            self.session.job_token = tokens[at]
+            self.session.job_token = self.session.job_to_show = tokens[at]
             self.show()

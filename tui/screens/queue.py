@@ -57,6 +57,9 @@ class QueueView(View):
             stale=bool(view and view.error),
             sort=sort,
         )
+        if session.job_to_show in _tokens(jobs):
+            self.table.move_to_key(session.job_to_show)
+            session.job_to_show = ""
         self._titles()
         self._show_job()
 
