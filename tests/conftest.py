@@ -1,6 +1,7 @@
 """Fixtures that every test may use."""
 
 import os
+import signal
 
 from hypothesis import settings
 
@@ -10,3 +11,7 @@ pytest_plugins = ["tests.rig.fixtures"]
 # each time, so that what fails there fails here.
 settings.register_profile("suite", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("suite")
+
+# Started in the background, a shell ignores interrupts, and so would every process that the tests
+# start: bash cannot even trap a signal that was ignored from its beginning.
+signal.signal(signal.SIGINT, signal.default_int_handler)

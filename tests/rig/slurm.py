@@ -153,7 +153,7 @@ class SlurmCluster:
         """Slurm's word for the state of a job, "" when it is not known (any more)."""
         return self.run(f"squeue -h -t all -j {job_id} -o %T", check=False).stdout.strip()
 
-    def wait_for(self, job_id: int, *states: str, seconds: float = 30) -> str:
+    def wait_for(self, job_id: int, *states: str, seconds: float = 90) -> str:
         """Wait until the job is in one of these states."""
         wait_until(
             lambda: self.state(job_id) in states,
