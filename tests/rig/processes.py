@@ -131,7 +131,7 @@ def process_state(pid: int) -> str:
 
 
 def wait_until(
-    holds: Callable[[], bool], what: str, *, seconds: float = 20, every: float = 0.01
+    holds: Callable[[], bool], what: str, *, seconds: float = 60, every: float = 0.01
 ) -> None:
     """Look again and again until it holds. Raises: RigError after `seconds`."""
     end = time.monotonic() + seconds
