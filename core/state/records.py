@@ -136,5 +136,5 @@ def without_mended(stored: Stored) -> Stored:
 
 def to_positions(members: DirectorySet, where: Sequence[int | None]) -> DirectorySet:
     """A set of indices into `where` as the set of the positions that stand there."""
-    chosen = compress(where, flags(members, len(where)))
-    return bit_set(at for at in chosen if at is not None)
+    chosen = list(compress(where, flags(members, len(where))))
+    return bit_set([at for at in chosen if at is not None])
