@@ -83,10 +83,12 @@ def run_case(case: Case, base: Path, programs: Path, row: str) -> Result:
     )
     past: list[Command | Change] = []
     notes: set[str] = set()
+    added = False  # a directory that Row has not looked at yet
     before = (sides[0].records(), sides[1].records())
     for number, step in enumerate(case.steps):
         context = Context(case, number, None, None, None, past, *sides, before, notes=notes)
         if isinstance(step, Change):
+            added = added or step.kind == "add"
             found = _change(context, step)
         else:
             context.command = step
@@ -94,7 +96,9 @@ def run_case(case: Case, base: Path, programs: Path, row: str) -> Result:
             by_rowtui = step.turn or not case.turns
             context.rowtui = (sides[1].run_rowtui if by_rowtui else sides[1].run_row)(step)
             result.commands += 1
-            if step.argv[0] == "scan" and before[0].modified is None and by_rowtui:
+            if step.argv[0] != "scan":
+                added = False
+            elif by_rowtui and (added or before[0].modified is None):
                 notes.add("scan before Row knew directories")
             context.after = (sides[0].records(), sides[1].records())
             found = list(_compare_command(context, by_rowtui=by_rowtui))

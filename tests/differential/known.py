@@ -319,6 +319,7 @@ def _scan_remembers(difference: Difference, context: Context) -> bool:
     return "scan before Row knew directories" in context.notes and difference.kind in (
         *("record completed", "stdout", "effects", "exit code", "number of scripts"),
         *("completion by scripts", "record staged", "script directories", "record submitted"),
+        "script exports",
     )
 
 
