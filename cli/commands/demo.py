@@ -18,6 +18,7 @@ from rowtui.core.text import plural
 if TYPE_CHECKING:
     import argparse
 
+    from rowtui.cli.demo.project import Threshold
     from rowtui.cli.output import Output
     from rowtui.core.project.project import Project
 
@@ -62,15 +63,19 @@ def _tell(root: Path, out: Output) -> int:
     thresholds = read_thresholds(root)
     if len(thresholds) != 2:
         raise RowtuiError("the study did not come to its end", f"look at the logs in {root}")
+    _show_results(thresholds, out)
+    out.print()
+    out.print(f"Done in {time.monotonic() - started:.0f} s. Now try: cd {root} && rowtui")
+    return 0 if all(result.right for result in thresholds) else 1
+
+
+def _show_results(thresholds: list[Threshold], out: Output) -> None:
     for result in thresholds:
         verdict = "✓" if result.right else "✗"
         out.print(
             f"{verdict} {result.lattice:<10} {result.threshold:.4f} ± {result.error:.4f}"
             f"   known {result.known:.6g}   from {result.lattices:,} lattices"
         )
-    out.print()
-    out.print(f"Done in {time.monotonic() - started:.0f} s. Now try: cd {root} && rowtui")
-    return 0 if all(result.right for result in thresholds) else 1
 
 
 def _open(root: Path) -> Project:
@@ -108,6 +113,7 @@ def _with_dashboard(root: Path, out: Output) -> int:
     """The same told by another process to a file, while the dashboard shows it live."""
     import subprocess
 
+    from rowtui.cli.demo.project import read_thresholds
     from rowtui.core.in_process import InProcessEngine
     from rowtui.tui.app import run_dashboard
 
@@ -123,6 +129,8 @@ def _with_dashboard(root: Path, out: Output) -> int:
     code = run_dashboard(InProcessEngine(_open(root)))
     if child.poll() is None:
         out.note("The study goes on in the background.")
+    else:
+        _show_results(read_thresholds(root), out)
     out.note(f"The project is in {root}; go on with: cd {root} && rowtui")
     return code
 

@@ -37,7 +37,7 @@ async def test_from_status_to_a_followed_job_and_out() -> None:
         await hand.press("6")
         await hand.sees("8 jobs", "▶ running", "· pending", "waits for a slot")
         await hand.sees("›  · pending    4717")  # the first of those that were just sent
-        await hand.press("j", "j", "j", "j", "enter")
+        await hand.press("k", "k", "k", "k", "enter")
         await hand.sees("logs/sample-4713.out", "FOLLOW")
         hand.engine.advance(20)
         await hand.sees("step   200,000")
@@ -154,7 +154,8 @@ async def test_a_running_job_is_cancelled_only_after_yes() -> None:
     async with opened() as hand:
         await hand.press("6")
         await hand.sees("5 jobs")
-        await hand.press("j", "j", "j", "c")
+        await hand.sees("›  ▶ running    4713")  # what runs is on top
+        await hand.press("c")
         await hand.sees("Cancel 1 job?")
         await hand.press("enter")
         await hand.sees("Nothing was cancelled")
@@ -184,7 +185,7 @@ async def test_a_job_that_ended_cannot_be_cancelled_and_says_so() -> None:
     async with opened() as hand:
         await hand.press("6")
         await hand.sees("5 jobs")
-        await hand.press("c")
+        await hand.press("G", "c")
         await hand.sees("cancel: the job has ended")
 
 

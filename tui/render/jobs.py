@@ -12,16 +12,25 @@ from rowtui.tui.render.columns import GAP, Column, place
 from rowtui.tui.render.marks import JOB_MARKS
 from rowtui.tui.render.numbers import duration
 
-SORTS = ("submitted", "state", "id", "action", "elapsed")
-"""Orders of the job list; the first is the engine's own, newest first."""
+SORTS = ("active", "state", "id", "action", "elapsed")
+"""Orders of the job list. The first: what runs, what waits, what ended; each newest first."""
 
 
 def job_columns(jobs: Sequence[JobView]) -> tuple[Column, ...]:
     """The columns of the job list."""
+    first = max((len(name) for job in jobs for name in job.record.directories[:1]), default=0)
     columns = [
         *_first_columns(jobs),
         Column("size", "Dirs", 4, 6, "right", 1),
-        Column("first", "First directory", 12, 15, priority=4, grow=1, short="First"),
+        Column(
+            "first",
+            "First directory",
+            min(max(first, 5), 20),
+            15,
+            priority=4,
+            grow=1,
+            short="First",
+        ),
         _elapsed_column(jobs),
     ]
     if any(job.record.partition for job in jobs):
@@ -54,9 +63,18 @@ def _elapsed_column(jobs: Sequence[JobView]) -> Column:
 
 
 def jobs_in_brief(jobs: Sequence[JobView], width: int, room: int) -> list[Line]:
-    """The newest `room` jobs, those that run first, as lines of `width` columns."""
-    running = [job for job in jobs if job.state is JobState.RUNNING]
-    shown = [*running, *(job for job in jobs if job.state is not JobState.RUNNING)][: max(0, room)]
+    """At most `room` jobs as lines of `width` columns: what runs, some that wait, what ended.
+
+    Those that wait are many and alike, so they leave a half of the room to those that ended.
+    """
+    ordered = sort_jobs(jobs, SORTS[0], False)
+    running = sum(1 for job in jobs if job.state is JobState.RUNNING)
+    waiting = [job for job in ordered[running:] if job.state.active]
+    ended = [job for job in ordered if not job.state.active]
+    shown = ordered[: min(running, max(0, room))]
+    left = max(0, room - len(shown))
+    shown += waiting[: max(left - len(ended), left // 2)]
+    shown += ended[: max(0, room - len(shown))]
     columns = (
         *_first_columns(shown),
         _elapsed_column(shown),
@@ -111,14 +129,14 @@ def why(job: JobView) -> str:
 def sort_jobs(jobs: Sequence[JobView], by: str, reverse: bool) -> list[JobView]:
     """The jobs in one of the `SORTS`; equal ones stay newest first."""
     keys = {
+        "active": lambda job: (job.state is not JobState.RUNNING) + (not job.state.active),
         "state": lambda job: list(JOB_MARKS).index(job.state),
         "id": lambda job: job.record.job_id,
         "action": lambda job: job.record.action,
         "elapsed": lambda job: job.elapsed or 0,
     }
     ordered = list(jobs)
-    if by in keys:
-        ordered.sort(key=keys[by])
+    ordered.sort(key=keys[by])
     if reverse:
         ordered.reverse()
     return ordered

@@ -96,7 +96,8 @@ class LogView(View):
         if tail is None:
             text.empty = line(("Reading the log…", "dim"))
         elif tail.error:
-            text.empty = line(("▲ ", "warning"), (tail.error, "warning"))
+            soon = job.state.active  # nothing is wrong: it has not begun to write
+            text.empty = line((("" if soon else "▲ ") + tail.error, "dim" if soon else "warning"))
         else:
             text.empty = line(("The log is empty so far.", "dim"))
         lines = tail.lines if tail else ()

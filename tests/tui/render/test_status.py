@@ -94,7 +94,8 @@ async def test_jobs_sort_and_equal_ones_stay_newest_first() -> None:
     by_state = sort_jobs(jobs, "state", False)
     assert [job.state for job in by_state[:3]] == [JobState.PENDING] + [JobState.RUNNING] * 2
     assert by_state[1].record.job_id > by_state[2].record.job_id
-    assert sort_jobs(jobs, SORTS[0], False) == list(jobs)
+    first = sort_jobs(jobs, SORTS[0], False)
+    assert [job.record.job_id for job in first] == [4713, 4712, 4714, 4716, 4715]
     assert sort_jobs(jobs, "id", False) == list(reversed(jobs))
 
 
