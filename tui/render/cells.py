@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len, set_cell_size
 from rowtui.core.text import count, si, visible
@@ -25,7 +25,6 @@ class Span(NamedTuple):
 Line = tuple[Span, ...]
 
 
-@runtime_checkable
 class Fitted(Protocol):
     """A cell that decides what to show when it knows its width."""
 
@@ -105,7 +104,7 @@ def _without_blanks_at_the_end(spans: list[Span]) -> Line:
 
 def fit(cell: Cell, width: int, align: str = "left") -> Line:
     """The cell in exactly `width` columns."""
-    spans = cut(cell.at(width) if isinstance(cell, Fitted) else cell, width)
+    spans = cut(cell if isinstance(cell, tuple) else cell.at(width), width)
     room = width - width_of(spans)
     if room <= 0:
         return spans

@@ -6,7 +6,7 @@ one theme. Which lines are drawn, and when, is `virtual_table.py`'s.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rich.segment import Segment
@@ -32,15 +32,27 @@ class TableLines:
     """Draws for one table in the colours of one theme; make a new one when the theme changes."""
 
     def __init__(self, table: Widget, palette: Palette) -> None:
-        self._table = table
         self._palette = palette
+        base = table.rich_style
+        self._grounds = {"": base}  # what the styles of the cells lie on
+        changed = table.get_component_rich_style("table--changed", partial=True)
+        for name in ("heading", "cursor", "idle-cursor"):
+            part = table.get_component_rich_style(f"table--{name}", partial=True)
+            self._grounds[name] = base + part
+        for name in ("", "cursor", "idle-cursor"):
+            self._grounds[f"{name} changed"] = self._grounds[name] + changed
+        self._styles: dict[tuple[str, str], Style] = {}
 
-    def _component(self, name: str) -> Style:
-        return self._table.get_component_rich_style(name, partial=True)
+    def _style(self, ground: str, name: str) -> Style:
+        """A style of a cell on its ground; adding styles is dear, and there are few."""
+        style = self._styles.get((ground, name))
+        if style is None:
+            style = self._styles[ground, name] = self._grounds[ground] + self._palette[name]
+        return style
 
     def blank(self, text: Line, width: int) -> Strip:
         """A line without a row."""
-        base = self._table.rich_style
+        base = self._grounds[""]
         if not text:
             return Strip.blank(width, base)
         return self._palette.strip(fit((Span("  "), *text), width), base)
@@ -49,8 +61,7 @@ class TableLines:
         self, placed: Sequence[Placed], gutter: int, sort: tuple[str, bool] | None, width: int
     ) -> Strip:
         """The titles; the column that the rows are sorted by has an arrow."""
-        base = self._table.rich_style
-        style = base + self._component("table--heading")
+        base, style = self._grounds[""], self._grounds["heading"]
         segments = [Segment(" " * gutter, base)]
         for one in placed:
             title = one.title
@@ -65,25 +76,38 @@ class TableLines:
         self, look: Look, placed: Sequence[Placed], can_mark: bool, stale: bool, width: int
     ) -> Strip:
         """One row, with cursor and mark."""
-        palette = self._palette
-        base = self._table.rich_style
-        if look.here:
-            base += self._component("table--cursor" if look.focus else "table--idle-cursor")
-        segments = [Segment("›" if look.here else " ", base + palette["key"])]
+        ground = ("cursor" if look.focus else "idle-cursor") if look.here else ""
+        blank = self._style(ground, "")
+        parts: list[tuple[str, Style]] = [("›" if look.here else " ", self._style(ground, "key"))]
         if can_mark:
-            segments.append(Segment("●" if look.marked else " ", base + palette["eligible"]))
-        segments.append(Segment(" ", base))
-        changed = base + self._component("table--changed")
+            parts.append(("●" if look.marked else " ", self._style(ground, "eligible")))
+        parts.append((" ", blank))
         for one in placed:
             if look.cells is None:
                 text = "·" + " " * (one.width - 1 + GAP)
-                segments.append(Segment(text, base + palette["faint"]))
+                parts.append((text, self._style(ground, "faint")))
                 continue
             cell: Cell = look.cells.get(one.column.id, ())
-            style = changed if one.column.id in look.flashing else base
-            segments += [
-                Segment(span.text, style + palette["dim" if stale else span.style])
+            here = f"{ground} changed" if one.column.id in look.flashing else ground
+            parts += [
+                (span.text, self._style(here, "dim" if stale else span.style))
                 for span in fit(cell, one.width, one.column.align)
             ]
-            segments.append(Segment(" " * GAP, base))
-        return Strip(segments).crop(0, width).adjust_cell_length(width, base)
+            parts.append((" " * GAP, blank))
+        return Strip(_joined(parts)).adjust_cell_length(width, blank)
+
+
+def _joined(parts: Iterable[tuple[str, Style]]) -> list[Segment]:
+    """Neighbours of one style as one segment: what Textual does with a line, it does for each."""
+    segments: list[Segment] = []
+    texts: list[str] = []
+    now: Style | None = None
+    for text, style in parts:
+        if style is not now and now is not None:
+            segments.append(Segment("".join(texts), now))
+            texts = []
+        now = style
+        texts.append(text)
+    if now is not None:
+        segments.append(Segment("".join(texts), now))
+    return segments
