@@ -245,10 +245,9 @@ class VirtualTable(ScrollView, can_focus=True):
         index = max(0, min(index, self.source.row_count - 1))
         if index == self.cursor or not self.source.row_count:
             return
-        old = self.cursor
-        self.set_reactive(VirtualTable.cursor, index)
-        self._repaint_row(old)
+        self._repaint_row(self.cursor)
         self._repaint_row(index)
+        self.set_reactive(VirtualTable.cursor, index)
         self._scroll_to_cursor()
         self._want_visible()
         self._cursor_key = self.source.key(index)
@@ -289,12 +288,9 @@ class VirtualTable(ScrollView, can_focus=True):
             self._scroll_to_cursor()
         self._want_visible()
 
-    def on_focus(self) -> None:
+    def watch_has_focus(self, value: bool) -> None:
         """The cursor looks different with the focus."""
-        self._repaint_row(self.cursor)
-
-    def on_blur(self) -> None:
-        """The cursor looks different without the focus."""
+        super().watch_has_focus(value)
         self._repaint_row(self.cursor)
 
     async def on_click(self, event: events.Click) -> None:
@@ -357,11 +353,17 @@ class VirtualTable(ScrollView, can_focus=True):
             self.refresh(Region(0, y, self._width, 1))
 
     def _repaint_different(self) -> None:
-        top = self._top
-        for index in range(top, min(top + self._visible_rows, self.source.row_count)):
-            kept = self._strips.get(index)
-            if kept is None or kept[0] != self._look(index):
+        shown = range(self._top, min(self._top + self._visible_rows, self.source.row_count))
+        different = [index for index in shown if not self._is_drawn(index)]
+        if len(different) > self._visible_rows // 2:  # many small regions are dearer than one
+            self.refresh(Region(0, 1, self._width, self._visible_rows))
+        else:
+            for index in different:
                 self._repaint_row(index)
+
+    def _is_drawn(self, index: int) -> bool:
+        kept = self._strips.get(index)
+        return kept is not None and kept[0] == self._look(index)
 
     def _look(self, index: int) -> Look:
         key = self.source.key(index)

@@ -381,7 +381,9 @@ async def test_a_dead_controller_is_an_error_never_an_empty_queue(
         found = await scheduler.find(job.token)
     finally:
         slurm.clean()
-    assert "Unable to contact slurm controller" in snapshot.error
+    assert snapshot.jobs == ()
+    # "Unable to contact slurm controller", or "Connection reset by peer" in its last moment.
+    assert snapshot.error.startswith("slurm_load_jobs error: ")
     assert isinstance(answer, OutcomeUnknown)
     assert found is None
     assert await scheduler.find(job.token) == ()
