@@ -1,0 +1,29 @@
+"""Who said what: the origin of every value in an entity."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rowtui.core.mapping.place import Place
+from rowtui.core.text import visible
+
+
+class Origin(NamedTuple):
+    """The entity (and the rule of it) that a value comes from, and where it is written.
+
+    `kind`: tool, role, user, rule, destination, pool, global, request (what the action itself
+    says in workflow.toml), or what-if. `sealed`: the file is not trusted.
+    """
+
+    kind: str
+    id: str
+    place: Place = Place("")
+    rule: str = ""
+    sealed: bool = False
+
+    def __str__(self) -> str:
+        """`rule R of tool T in F:L`."""
+        text = f"{self.kind} {visible(self.id)}" if self.id else self.kind
+        if self.rule:
+            text = f"rule {visible(self.rule)} of {text}"
+        return f"{text} in {self.place}" if self.place.file else text
