@@ -1,0 +1,401 @@
+"""Which mapping files count, in which order, and whether the code in each may run.
+
+Takes the project's folder and the user's places; gives the contents in the order in which they are
+merged (later overrides): the user's own folder, then the project's `mapping.yml`, each with what
+it includes before it. One that cannot be read is a problem, and the others go on.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.errors import InvalidFileError, Problem, RowtuiError
+from rowtui.core.files import read_bounded
+from rowtui.core.mapping.trust import (
+    LARGEST_SOURCE,
+    TrustStore,
+    day,
+    digest_of,
+    own_file_objection,
+)
+from rowtui.core.text import visible
+
+DEEPEST_INCLUDE = 5
+MOST_SOURCES = 100
+PROJECT_FILES = ("mapping.yml", "mapping.yaml")
+_ENDINGS = (".yml", ".yaml")
+
+
+class Source(NamedTuple):
+    """One mapping file as it was read.
+
+    `name`: as people know it, a path below the project or with ~, or the URL. `trusted`: whether
+    its expressions may run, and `trusted_because` of what. `notice`: what is unusual about it, as
+    that a URL did not answer and an older copy is used. `place`: the absolute path or the URL, the
+    name under which `TrustStore` remembers its contents.
+    """
+
+    name: str
+    data: bytes
+    digest: str
+    trusted: bool
+    trusted_because: str
+    notice: str = ""
+    place: str = ""
+
+
+class Found(NamedTuple):
+    """The sources in the order in which they are merged, and what could not be read."""
+
+    sources: tuple[Source, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+class Places(NamedTuple):
+    """The user's folders. `configuration` and `home` are None where there is no home."""
+
+    configuration: Path | None
+    trust: Path
+    cache: Path
+    home: Path | None = None
+
+
+class Fetching(NamedTuple):
+    """How URLs are fetched. `seconds` for each, `total_seconds` for all of them together.
+
+    `for_untrusted`: fetch also what files include that are not trusted. Else opening somebody's
+    project would make this machine ask whatever address its mapping file names.
+    """
+
+    allowed: bool = True
+    seconds: float = 10.0
+    total_seconds: float = 30.0
+    fresh_seconds: float = 600.0
+    for_untrusted: bool = False
+
+
+class Include(NamedTuple):
+    """One entry of `global.include` and where it is written."""
+
+    name: str
+    file: str
+    line: int
+    column: int
+
+
+ReadIncludes = Callable[[bytes, str], tuple[tuple[Include, ...], tuple[Problem, ...]]]
+
+
+def user_places(environ: Mapping[str, str]) -> Places:
+    """Where this user's configuration, trust and copies are, by the XDG rules."""
+    import platformdirs
+
+    from rowtui.core.clusters.load import own_config_folder
+
+    own = own_config_folder(environ)
+    home = environ.get("HOME")
+    return Places(
+        None if own is None else own / "mapping",
+        platformdirs.user_data_path("rowtui") / "trust",
+        platformdirs.user_cache_path("rowtui") / "mapping",
+        Path(home) if home else None,
+    )
+
+
+def read_includes(data: bytes, file: str) -> tuple[tuple[Include, ...], tuple[Problem, ...]]:
+    """What `global.include` of a mapping file names, and what is wrong with that key alone.
+
+    Everything else that is wrong with the file is left to its loader.
+    """
+    if b"include" not in data:
+        return (), ()
+    from rowtui.core.mapping.yaml_text import Items, Scalar, Table, read_yaml
+
+    try:
+        root = read_yaml(data, file)
+    except InvalidFileError:
+        return (), ()
+    settings = root.entries.get("global") if isinstance(root, Table) else None
+    entry = (
+        settings[1].entries.get("include") if settings and isinstance(settings[1], Table) else None
+    )
+    if entry is None or (isinstance(entry[1], Scalar) and entry[1].value is None):
+        return (), ()
+    found: list[Include] = []
+    problems: list[Problem] = []
+    for node in entry[1].items if isinstance(entry[1], Items) else [entry[1]]:
+        _, line, column = node.place
+        if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
+            found.append(Include(node.value, file, line, column))
+        else:
+            message = "`include` names something that is not a file, a folder or an https URL"
+            hint = "include: [tools.yml, site/, https://example.org/mapping.yml]"
+            problems.append(Problem(file, line, column, message, hint))
+    return tuple(found), tuple(problems)
+
+
+def find_sources(
+    project_root: Path | None,
+    *,
+    places: Places,
+    now: float,
+    includes: ReadIncludes = read_includes,
+    fetching: Fetching = Fetching(),
+) -> Found:
+    """The user's mapping files, sorted by name, then the project's. `now`: seconds since 1970."""
+    walk = _Walk(project_root, places, now, includes, fetching)
+    if places.configuration is not None and os.path.lexists(places.configuration):
+        walk.add_folder(places.configuration, None)
+    if project_root is not None:
+        paths = [project_root / file for file in PROJECT_FILES]
+        there = [path for path in paths if os.path.lexists(path)]
+        if len(there) > 1:
+            one, other = (walk.shown(path) for path in paths)
+            message = f"there is {one} as well, so that neither is read"
+            walk.problems.append(Problem(other, 0, 0, message, "keep one of the two"))
+        else:
+            for path in there:
+                walk.add_file(path, None)
+    return Found(tuple(walk.sources), tuple(walk.problems))
+
+
+def sources_from(
+    names: Sequence[str],
+    *,
+    base: Path,
+    places: Places,
+    now: float,
+    includes: ReadIncludes = read_includes,
+    fetching: Fetching = Fetching(),
+) -> Found:
+    """The files, folders and URLs that the user named, instead of the usual ones.
+
+    `base`: the folder that relative names start from.
+    """
+    walk = _Walk(base, places, now, includes, fetching)
+    for name in names:
+        walk.add_named(name, base, None)
+    return Found(tuple(walk.sources), tuple(walk.problems))
+
+
+class _Asker(NamedTuple):
+    """Who includes, and with which entry."""
+
+    source: Source
+    include: Include
+
+
+class _Walk:
+    """Collects sources, what is included first; each one once."""
+
+    def __init__(
+        self,
+        root: Path | None,
+        places: Places,
+        now: float,
+        includes: ReadIncludes,
+        fetching: Fetching,
+    ) -> None:
+        self.root = None if root is None else Path(os.path.abspath(root))
+        self.places = places
+        self.now = now
+        self.includes = includes
+        self.fetching = fetching
+        self.store = TrustStore(places.trust)
+        self.fetch_until = time.monotonic() + fetching.total_seconds
+        self.sources: list[Source] = []
+        self.problems: list[Problem] = []
+        self._seen: set[str] = set()
+        self._open: dict[str, str] = {}  # the chain of includes: place -> name
+        self._full = False
+
+    def add_named(self, name: str, base: Path, by: _Asker | None) -> None:
+        """Add a file, a folder or a URL by the name that somebody wrote."""
+        if _is_url(name):
+            self.add_url(name, by)
+            return
+        try:
+            path = Path(os.path.abspath(base / os.path.expanduser(name)))
+            is_folder = path.is_dir()
+            os.fsencode(path)
+        except ValueError:  # a NUL, a lone surrogate
+            self._problem(visible(name), "is not the name of a file", by)
+            return
+        if is_folder:
+            self.add_folder(path, by)
+        else:
+            self.add_file(path, by)
+
+    def add_folder(self, path: Path, by: _Asker | None) -> None:
+        """Add the mapping files that lie in a folder, not those below it."""
+        try:
+            files = sorted(os.listdir(path), key=os.fsencode)
+        except OSError as error:
+            self._problem(self.shown(path), f"cannot be read: {error.strerror}", by)
+            return
+        files = [file for file in files if file.endswith(_ENDINGS) and not file.startswith(".")]
+        for file in files:
+            self.add_file(path / file, by)
+        if not files and path != self.places.configuration:
+            self._problem(self.shown(path), "has no *.yml or *.yaml", by, severity="warning")
+
+    def add_file(self, path: Path, by: _Asker | None) -> None:
+        """Add a file, with what it includes before it."""
+        name = self.shown(path)
+        real = Path(os.path.realpath(path))
+        if not self._enter(str(real), name, by):
+            return
+        own = self.places.configuration
+        objection = None
+        if own is not None and (own in path.parents or Path(os.path.realpath(own)) in real.parents):
+            objection = own_file_objection(real, own)  # before it is read: then nobody can swap it
+        try:
+            data = read_bounded(real, LARGEST_SOURCE)
+        except OSError as error:
+            self._problem(name, f"cannot be read: {error.strerror}", by)
+            return
+        except RowtuiError as error:  # not a regular file, too large
+            self._problem(name, f"cannot be used: {visible(error.message)}", by)
+            return
+        source = self._judged(name, data, visible(str(path)), objection)
+        self._add(source, str(real), lambda name, by: self.add_named(name, path.parent, by))
+
+    def add_url(self, url: str, by: _Asker | None) -> None:
+        """Add what a URL gives, with what that includes before it."""
+        url = url.partition("#")[0]
+        if not self._enter(url, visible(url), by):
+            return
+        from rowtui.core.mapping.fetch import fetch
+
+        why_not, hint = self._why_not_fetch(by)
+        try:
+            fetched = fetch(
+                url,
+                self.places.cache,
+                now=self.now,
+                seconds=max(0.1, min(self.fetching.seconds, self.fetch_until - time.monotonic())),
+                fresh_seconds=self.fetching.fresh_seconds,
+                fetch_allowed=not why_not,
+                why_not=why_not,
+                check=_unreadable,
+            )
+        except RowtuiError as error:
+            self._problem("", error.message, by, error.hint or hint)
+            return
+        source = self._judged(visible(url), fetched.data, url, None)
+        self._add(
+            source._replace(notice=fetched.notice),
+            url,
+            lambda name, by: self.add_url(_joined(url, name), by),
+        )
+
+    def shown(self, path: Path) -> str:
+        """A path as people know it: below the project, with ~, or absolute."""
+        path = Path(os.path.abspath(path))
+        if self.root is not None and self.root in path.parents:
+            return visible(str(path.relative_to(self.root)))
+        home = self.places.home
+        if home is not None and home in path.parents:
+            return visible(f"~/{path.relative_to(home)}")
+        return visible(str(path))
+
+    def _enter(self, place: str, name: str, by: _Asker | None) -> bool:
+        """Whether a source is to be read: new, within the limits, and not including itself."""
+        if place in self._open:
+            chain = [*self._open.values(), name]
+            chain = chain[list(self._open).index(place) :]
+            self._problem("", f"this includes itself: {' -> '.join(chain)}", by)
+            return False
+        if place in self._seen or self._full:
+            return False
+        if len(self._open) > DEEPEST_INCLUDE:
+            message = f"is not read: includes go more than {DEEPEST_INCLUDE} files deep"
+            self._problem(name, message, by)
+            return False
+        if len(self._seen) >= MOST_SOURCES:
+            self._full = True
+            message = f"and all after it are not read: there are more than {MOST_SOURCES} files"
+            self._problem(name, message, by)
+            return False
+        self._seen.add(place)
+        return True
+
+    def _judged(self, name: str, data: bytes, place: str, objection: str | None) -> Source:
+        """A source with the verdict on its code.
+
+        `objection`: why it is not the user's own configuration, None if it does not lie there.
+        """
+        digest = digest_of(data)
+        if objection == "":
+            return Source(name, data, digest, True, "your own configuration", "", place)
+        record = self.store.record(digest)
+        if record is not None:
+            because = f"you trusted this content on {day(record.at)}"
+            return Source(name, data, digest, True, because, "", place)
+        if objection:
+            message = f"its code does not run, as if it were not yours: {objection}"
+            hint = "chmod go-w what others can write, or look at it with `rowtui mapping trust`"
+            self.problems.append(Problem(name, 0, 0, message, hint, "warning"))
+        return Source(name, data, digest, False, "", "", place)
+
+    def _add(self, source: Source, place: str, add: Callable[[str, _Asker], None]) -> None:
+        """Append a source, behind what it includes."""
+        self._open[place] = source.name
+        found, problems = self.includes(source.data, source.name)
+        self.problems += problems
+        for include in found:
+            add(include.name, _Asker(source, include))
+        del self._open[place]
+        self.sources.append(source)
+
+    def _why_not_fetch(self, by: _Asker | None) -> tuple[str, str]:
+        """Why only a copy may be used, and what to do about it; "" if the server may be asked."""
+        if not self.fetching.allowed:
+            return "fetching is switched off", ""
+        if by is not None and not by.source.trusted and not self.fetching.for_untrusted:
+            why = f"{by.source.name}, which includes it, is not trusted"
+            return why, "look at that file with `rowtui mapping trust` first"
+        if time.monotonic() >= self.fetch_until:
+            return f"{self.fetching.total_seconds:g} s of fetching are over", ""
+        return "", ""
+
+    def _problem(
+        self, name: str, message: str, by: _Asker | None, hint: str = "", severity: str = "error"
+    ) -> None:
+        """Note a problem where the source is asked for: in the file that includes it, if any."""
+        if by is None:
+            self.problems.append(Problem(name or "mapping", 0, 0, message, hint, severity))
+            return
+        _, file, line, column = by.include
+        text = f"{name} {message}".strip()
+        self.problems.append(Problem(file, line, column, text, hint, severity))
+
+
+def _is_url(name: str) -> bool:
+    """Whether a URL is meant, also one of a kind that is not fetched."""
+    return "://" in name or name.lower().startswith(("https:", "http:", "file:", "ftp:"))
+
+
+def _joined(url: str, name: str) -> str:
+    """What a file from a URL means by a name: never a file of this machine."""
+    from urllib.parse import urljoin
+
+    try:
+        return urljoin(url, name)
+    except ValueError:
+        return name
+
+
+def _unreadable(data: bytes) -> str:
+    """Why a new content is no YAML map; "" if it is one."""
+    from rowtui.core.mapping.yaml_text import Table, read_yaml
+
+    try:
+        root = read_yaml(data, "it")
+    except InvalidFileError as error:
+        return str(error.problems[0])
+    return "" if isinstance(root, Table) else "it is not a YAML map"

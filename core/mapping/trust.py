@@ -1,0 +1,299 @@
+"""Whether the code of a mapping file may run: whose the file is, and what this user trusted.
+
+Mapping files hold Python. One runs if it is the user's own configuration (nobody else can have
+written it), or if the user trusted exactly this content. The store keeps the very text, so that a
+changed file can be shown as a difference; a text that no longer has its digest does not count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import read_bounded, sync_folder, temporary_sibling, write_synced
+from rowtui.core.text import plural, visible
+
+LARGEST_SOURCE = 10_000_000  # bytes of one mapping file; the largest known ones have 1 MB
+_LARGEST_RECORD = 1 << 20  # bytes of the JSON beside a trusted text
+_DIGEST = 64  # characters of a SHA-256 in hexadecimal
+_VERSION = 1
+
+# difflib takes up to quadratic time: above this many changed lines they are listed, not aligned.
+_MOST_ALIGNED = 1_000
+_WIDEST = 1_000  # characters of one line of a difference
+
+
+def digest_of(data: bytes) -> str:
+    """The name of a content: its SHA-256 in hexadecimal."""
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
+
+
+def day(at: float) -> str:
+    """The day of a moment (seconds since 1970) where the user is, `2026-11-21`."""
+    import time
+
+    if not abs(at) < 1e11:  # a damaged record, infinite or not a number
+        return "an unknown day"
+    return time.strftime("%Y-%m-%d", time.localtime(at))
+
+
+def own_file_objection(real: Path, folder: Path) -> str:
+    """Why a file is not the user's own configuration; "" if it is.
+
+    `real`: the file without links; `folder`: the configuration folder. The file must lie in it,
+    and it, its folders up to `folder` and `folder` itself must belong to this user or to root and
+    be writable by nobody else. A link that leads out of the folder leads to somebody's other file.
+    """
+    own = Path(os.path.realpath(folder))
+    if own not in real.parents:
+        return f"it is really {visible(str(real))}, outside your configuration folder"
+    below = real.relative_to(own).parts
+    for path in (own, *(own.joinpath(*below[: n + 1]) for n in range(len(below)))):
+        objection = _others_may_write(path)
+        if objection:
+            return objection
+    return ""
+
+
+def _others_may_write(path: Path) -> str:
+    """Why somebody other than this user and root can change what is there; "" if nobody can."""
+    try:
+        status = path.lstat()
+    except OSError as error:
+        return f"{visible(str(path))} cannot be looked at: {error.strerror}"
+    if status.st_uid not in (0, os.getuid()):
+        return f"{visible(str(path))} belongs to another user (uid {status.st_uid})"
+    for bit, who in ((stat.S_IWOTH, "everybody"), (stat.S_IWGRP, "its group")):
+        if status.st_mode & bit:
+            return f"{visible(str(path))} can be written by {who}"
+    return ""
+
+
+class TrustRecord(NamedTuple):
+    """That the user trusted a content under a name, and when (seconds since 1970)."""
+
+    digest: str
+    name: str
+    at: float
+
+
+class TrustStore:
+    """The contents that this user trusted: for each digest the very text and a small JSON."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def is_trusted(self, digest: str) -> bool:
+        """Whether exactly this content was trusted, and the store is as it was left."""
+        return self.record(digest) is not None
+
+    def record(self, digest: str) -> TrustRecord | None:
+        """When and under which name this content was last trusted, if it was."""
+        return max(self._records(digest), key=lambda record: record.at, default=None)
+
+    def trust(self, name: str, data: bytes, now: float) -> str:
+        """Write down that the user trusts this content under this name; gives its digest.
+
+        `name`: an absolute path or a URL, by which a later version is compared with this one.
+        Raises: RowtuiError if it cannot be kept where nobody else can write.
+        """
+        import json
+
+        if len(data) > LARGEST_SOURCE:
+            raise RowtuiError(f"{visible(name)} is too large to be trusted")
+        digest = digest_of(data)
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            objection = self.objection()
+            if objection:
+                hint = "look at what is in it, then remove the folder and trust your files again"
+                raise RowtuiError(f"nothing can be trusted: {objection}", hint)
+            names = {record.name: record.at for record in self._records(digest)}
+            names[visible(name)] = now
+            record = {
+                "version": _VERSION,
+                "sha256": digest,
+                "names": [{"name": name, "at": at} for name, at in names.items()],
+            }
+            _replace_private(self._text(digest), data)
+            _replace_private(self._json(digest), json.dumps(record, indent=1).encode() + b"\n")
+        except OSError as error:
+            message = f"{visible(str(self.folder))} cannot be written: {error.strerror}"
+            raise RowtuiError(message) from None
+        return digest
+
+    def revoke(self, digest: str) -> bool:
+        """Trust this content no longer, under any name; False if it was not trusted.
+
+        Raises: RowtuiError if the store cannot be changed.
+        """
+        if not _is_digest(digest):
+            return False
+        was = self.is_trusted(digest)
+        try:
+            for path in (self._json(digest), self._text(digest)):
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            message = f"{visible(str(self.folder))} cannot be changed: {error.strerror}"
+            raise RowtuiError(message) from None
+        return was
+
+    def last_trusted(self, name: str) -> bytes | None:
+        """The content that was last trusted under this name, to compare a new one with."""
+        name = visible(name)
+        mine = [record for record in self.listing() if record.name == name]
+        return self._content(mine[-1].digest) if mine else None
+
+    def listing(self) -> tuple[TrustRecord, ...]:
+        """All that is trusted, the oldest first."""
+        try:
+            files = os.listdir(self.folder)
+        except OSError:
+            return ()
+        digests = [file.removesuffix(".json") for file in files if file.endswith(".json")]
+        records = [record for digest in digests for record in self._records(digest)]
+        return tuple(sorted(records, key=lambda record: (record.at, record.name, record.digest)))
+
+    def objection(self) -> str:
+        """Why the whole store does not count; "" if it does, or if there is none yet."""
+        real = Path(os.path.realpath(self.folder))
+        return _others_may_write(real) if os.path.lexists(real) else ""
+
+    def _text(self, digest: str) -> Path:
+        return self.folder / f"{digest}.yml"
+
+    def _json(self, digest: str) -> Path:
+        return self.folder / f"{digest}.json"
+
+    def _content(self, digest: str) -> bytes | None:
+        """The text of a digest, if it still has this digest."""
+        try:
+            data = read_bounded(self._text(digest), LARGEST_SOURCE)
+        except (OSError, RowtuiError):
+            return None
+        return data if digest_of(data) == digest else None
+
+    def _records(self, digest: str) -> tuple[TrustRecord, ...]:
+        """Under which names a content was trusted; none if anything about it is not as written."""
+        import json
+
+        if not _is_digest(digest) or self.objection():
+            return ()
+        try:
+            data = read_bounded(self._json(digest), _LARGEST_RECORD)
+            record = json.loads(data)
+            if record["version"] != _VERSION or record["sha256"] != digest:
+                return ()
+            found = tuple(
+                TrustRecord(digest, visible(str(entry["name"])), float(entry["at"]))
+                for entry in record["names"]
+            )
+        except (OSError, RowtuiError, ValueError, LookupError, TypeError, RecursionError):
+            return ()
+        return found if self._content(digest) is not None else ()
+
+
+def _is_digest(text: str) -> bool:
+    return len(text) == _DIGEST and all(char in "0123456789abcdef" for char in text)
+
+
+def _replace_private(path: Path, data: bytes) -> None:
+    """Replace a file that only this user may read, in one step."""
+    temporary = temporary_sibling(path)
+    try:
+        write_synced(temporary, data, 0o600)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_folder(path.parent)
+
+
+def difference(old: bytes | None, new: bytes, name: str, most_lines: int = 1_000) -> list[str]:
+    """What changed since a content was trusted: unified diff lines, safe to show.
+
+    `old`: the content trusted before, None if there was none. At most `most_lines` lines of the
+    difference; what is left out (more lines, the end of a long line) is counted in its place.
+    """
+    before = [] if old is None else _lines(old)
+    after = _lines(new)
+    if before == after:
+        return []
+    name = visible(name)
+    shown = [f"--- {name} (trusted)" if old is not None else "--- nothing trusted before"]
+    shown.append(f"+++ {name} (now)")
+    left_out = 0
+    for line in _changes(before, after):
+        if len(shown) < most_lines + 2:
+            shown.append(line[0] + _narrow(line[1:]))
+        else:
+            left_out += 1
+    if left_out:
+        shown.append(f"... and {plural(left_out, 'more line')} of difference, not shown")
+    return shown
+
+
+def _lines(data: bytes) -> list[str]:
+    """The lines of a text; the piece behind the last newline counts if it is not empty."""
+    lines = data.decode("utf-8", "surrogateescape").split("\n")
+    if lines[-1]:
+        return [*lines[:-1], lines[-1] + "\n"]  # so that it differs from one with a newline
+    return lines[:-1]
+
+
+def _narrow(line: str) -> str:
+    end = ""
+    if line.endswith("\n"):
+        line, end = line[:-1], " (no newline at the end)"
+    more = len(line) - _WIDEST
+    if more > 0:
+        line, end = line[:_WIDEST], f" ... and {plural(more, 'more character')}{end}"
+    return visible(line) + end
+
+
+def _changes(before: list[str], after: list[str]) -> Iterator[str]:
+    """The hunks of a unified diff. Equal beginnings and ends are not looked at twice."""
+    import difflib
+    import itertools
+
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    first = max(0, start - 3)
+    old = before[first : len(before) - max(0, end - 3)]
+    new = after[first : len(after) - max(0, end - 3)]
+    if max(len(old), len(new)) <= _MOST_ALIGNED:
+        hunks = difflib.unified_diff(old, new, lineterm="")
+    else:
+        hunks = _unaligned(old, new)
+    for line in itertools.islice(hunks, 2, None):  # without its own headings
+        yield _shifted(line, first) if line.startswith("@@") else line
+
+
+def _unaligned(old: list[str], new: list[str]) -> Iterator[str]:
+    yield from ("---", "+++")
+    yield f"@@ -1,{len(old)} +1,{len(new)} @@"
+    for sign, lines in (("-", old), ("+", new)):
+        for line in lines:
+            yield sign + line
+
+
+def _shifted(heading: str, by: int) -> str:
+    """`@@ -1,5 +1,6 @@` with its line numbers counted from the beginning of the file."""
+    _, old, new, _ = heading.split(" ")
+    moved = []
+    for part in (old, new):
+        number, comma, count = part[1:].partition(",")
+        moved.append(f"{part[0]}{int(number) + by}{comma}{count}")
+    return f"@@ {moved[0]} {moved[1]} @@"
