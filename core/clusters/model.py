@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from rowtui.core.workflow.model import Resources
 
 SCHEDULERS = ("bash", "slurm", "local")
 
@@ -100,3 +103,58 @@ class PartitionChoice(NamedTuple):
     partition: Partition | None
     warnings: tuple[str, ...] = ()
     refusals: tuple[PartitionRefusal, ...] = ()
+
+
+class JobTotals(NamedTuple):
+    """What one job asks for in all, when it runs the action of `resources` on `directories`.
+
+    The totals are the action's own, or others that somebody gave the job instead of them.
+    """
+
+    cpus: int
+    gpus: int
+    walltime_seconds: int
+    resources: Resources
+    directories: int
+    memory_mb: int | None = None  # of the whole job, if known
+
+
+class PartitionCheck(NamedTuple):
+    """One limit of a partition held against one job; a `hint` only where it did not pass."""
+
+    constraint: str  # the key in clusters.toml, e.g. maximum_cpus_per_job
+    asked: str
+    offered: str
+    passed: bool
+    hint: str = ""
+
+
+class PartitionLoad(NamedTuple):
+    """How busy one partition is. Free is what a job could get now: no node that takes none.
+
+    Cores are what the scheduler counts as CPUs. Nodes and jobs that belong to several partitions
+    are counted in each of them.
+    """
+
+    partition: str
+    cores: int
+    free_cores: int
+    gpus: int
+    free_gpus: int
+    nodes: int
+    free_nodes: int  # with nothing on them
+    down_nodes: int  # that take no job now: down, draining, reserved, silent
+    running: int  # jobs of everybody that have their nodes
+    pending: int  # jobs of everybody that wait, for whatever reason; each task of an array counts
+    pending_cores: int  # what those ask for
+    expected_wait: float | None  # seconds until a small job would probably start; None: unknown
+
+
+class ClusterLoad(NamedTuple):
+    """How busy a cluster was at one time. With `error` set, `partitions` says nothing at all."""
+
+    cluster: str
+    at: float  # epoch seconds
+    partitions: tuple[PartitionLoad, ...] = ()
+    error: str = ""
+    notices: tuple[str, ...] = ()  # what could not be read, or is not shown to this user

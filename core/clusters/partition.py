@@ -2,15 +2,25 @@
 
 Takes a cluster, an action's resources and the number of directories; gives the first partition
 that passes every check, or the one that the user named, with a typed refusal for each that does
-not. Pure. Source: Row A7.2; unlike Row, a manual partition is taken when it is named, a warning
-about CPUs does not skip the checks of GPUs, and too much memory refuses one partition, not all.
+not. `partition_checks` gives all checks of one partition, also for totals that are not the
+action's own. Pure. Source: Row A7.2; unlike Row, a manual partition is taken when it is named, a
+warning about CPUs does not skip the checks of GPUs, and too much memory refuses one partition,
+not all.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 
-from rowtui.core.clusters.model import Cluster, Partition, PartitionChoice, PartitionRefusal
+from rowtui.core.clusters.model import (
+    Cluster,
+    JobTotals,
+    Partition,
+    PartitionCheck,
+    PartitionChoice,
+    PartitionRefusal,
+)
 from rowtui.core.text import visible
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Resources
@@ -32,14 +42,55 @@ def choose_partition(
         candidates = tuple(p for p in cluster.partitions if p.name == named)[:1]
         if not candidates:
             return PartitionChoice(None, (), (_no_such_partition(cluster, named),))
-    job = _Job(resources, directories)
+    job = job_totals(resources, directories)
     refusals: list[PartitionRefusal] = []
     for partition in candidates:
-        refusal = job.refusal(partition, cluster.name, by_name=named is not None)
-        if refusal is None:
-            return PartitionChoice(partition, job.warnings(partition), tuple(refusals))
-        refusals.append(refusal)
+        rules = _rules(partition, job, cluster.name, by_name=named is not None)
+        failed = next((check for check in rules if not check.passed), None)
+        if failed is None:
+            return PartitionChoice(partition, partition_warnings(partition, job), tuple(refusals))
+        constraint, asked, offered, _, hint = failed
+        refusals.append(PartitionRefusal(partition.name, constraint, asked, offered, hint))
     return PartitionChoice(None, (), tuple(refusals))
+
+
+def job_totals(resources: Resources, directories: int) -> JobTotals:
+    """What a job of that action on that many directories asks for, as Row multiplies it."""
+    return JobTotals(
+        resources.total_cpus(directories),
+        resources.total_gpus(directories),
+        resources.walltime.total_seconds(directories),
+        resources,
+        directories,
+    )
+
+
+def partition_checks(
+    partition: Partition, job: JobTotals, *, cluster: str, by_name: bool
+) -> tuple[PartitionCheck, ...]:
+    """Every check of a job against the limits that a partition has, those that passed too.
+
+    The job may go there if all passed. `by_name`: the user asked for this partition. In Row's
+    order, so that the first that did not pass is what `choose_partition` refuses it for. That
+    function checks nothing where the cluster's scheduler is not Slurm.
+    """
+    return tuple(_rules(partition, job, cluster, by_name))
+
+
+def partition_warnings(partition: Partition, job: JobTotals) -> tuple[str, ...]:
+    """What is allowed but costs more than it needs to, one line each."""
+    name = visible(partition.name)
+    found = []
+    if (of := partition.warn_cpus_not_multiple_of) and job.cpus % of:
+        hint = _nearest(job.cpus, of, "CPUs")
+        found.append(f"{name}: CPUs ({job.cpus}) not a preferred multiple: {hint}")
+    if (of := partition.warn_gpus_not_multiple_of) and not _multiple(job.gpus, of):
+        hint = _nearest(job.gpus, of, "GPUs")
+        found.append(f"{name}: GPUs ({job.gpus}) not a preferred multiple: {hint}")
+    key, asked, offered = _memory(partition, job.resources)
+    if asked is not None and offered is not None and _has_own_memory(job):
+        found.append(f"{name}: omit `{key}` to request more memory at no cost")
+    return tuple(found)
 
 
 def memory_mb(text: str) -> int | None:
@@ -60,93 +111,106 @@ def partition_memory_mb(partition: Partition, gpus: bool) -> int | None:
     return number if number is not None or text is None else memory_mb(text)
 
 
-class _Job:
-    """One job's totals against one partition after the other."""
-
-    def __init__(self, resources: Resources, directories: int) -> None:
-        self.resources = resources
-        self.directories = directories
-        self.cpus = resources.total_cpus(directories)
-        self.gpus = resources.total_gpus(directories)
-        self.seconds = resources.walltime.total_seconds(directories)
-
-    def refusal(self, p: Partition, cluster: str, by_name: bool) -> PartitionRefusal | None:
-        """The first check that fails, in Row's order."""
-        if p.prevent_auto_select and not by_name:
-            hint = f'name it: submit_options.{cluster}.partition = "{visible(p.name)}"'
-            return _refuse(p, "prevent_auto_select", "no partition named", "true", hint)
-        if p.maximum_cpus_per_job is not None and self.cpus > p.maximum_cpus_per_job:
-            hint = self.fewer_directories(p.maximum_cpus_per_job, self.resources.total_cpus(1))
-            return self.refuse_cpus(p, "maximum_cpus_per_job", p.maximum_cpus_per_job, hint)
-        if p.require_cpus_multiple_of and self.cpus % p.require_cpus_multiple_of:
-            hint = _nearest(self.cpus, p.require_cpus_multiple_of, "CPUs")
-            return self.refuse_cpus(p, "require_cpus_multiple_of", p.require_cpus_multiple_of, hint)
-        if p.minimum_gpus_per_job is not None and self.gpus < p.minimum_gpus_per_job:
-            hint = "ask for GPUs: gpus_per_process"
-            return self.refuse_gpus(p, "minimum_gpus_per_job", p.minimum_gpus_per_job, hint)
-        if p.maximum_gpus_per_job is not None and self.gpus > p.maximum_gpus_per_job:
-            hint = self.fewer_directories(p.maximum_gpus_per_job, self.resources.total_gpus(1))
-            return self.refuse_gpus(p, "maximum_gpus_per_job", p.maximum_gpus_per_job, hint)
-        if p.require_gpus_multiple_of and not _multiple(self.gpus, p.require_gpus_multiple_of):
-            hint = _nearest(self.gpus, p.require_gpus_multiple_of, "GPUs")
-            return self.refuse_gpus(p, "require_gpus_multiple_of", p.require_gpus_multiple_of, hint)
-        return self.memory_refusal(p) or self.walltime_refusal(p)
-
-    def memory_refusal(self, p: Partition) -> PartitionRefusal | None:
-        """An action may ask for less than the partition gives, not for as much or more (Row)."""
-        key, asked, offered = self.memory(p)
-        if asked is None or offered is None or asked < offered:
-            return None
-        hint = f"ask for less than {offered} MB, or omit `{key}` to get it all"
-        return _refuse(p, key, f"{asked} MB", f"{offered} MB", hint)
-
-    def memory(self, p: Partition) -> tuple[str, int | None, int | None]:
-        """The key that counts, what the action asks for and what the partition gives, in MB."""
-        with_gpus = self.resources.gpus_per_process is not None
-        key = "memory_per_gpu_mb" if with_gpus else "memory_per_cpu_mb"
-        return key, getattr(self.resources, key), partition_memory_mb(p, with_gpus)
-
-    def walltime_refusal(self, p: Partition) -> PartitionRefusal | None:
-        limit = p.maximum_walltime_seconds
-        if limit is None or self.seconds <= limit:
-            return None
-        one = self.resources.walltime.total_seconds(1)
-        hint = "ask for less walltime"
-        if self.resources.walltime.per_directory and 0 < one <= limit:
-            hint = f"at most {limit // one} directories fit: maximum_size = {limit // one}"
-        return _refuse(
-            p, "maximum_walltime", format_duration(self.seconds), format_duration(limit), hint
+def _rules(p: Partition, job: JobTotals, cluster: str, by_name: bool) -> Iterator[PartitionCheck]:
+    """Every limit that the partition has, in Row's order; those it does not have are no checks."""
+    if p.prevent_auto_select:
+        hint = f'name it: submit_options.{cluster}.partition = "{visible(p.name)}"'
+        asked = "the partition named" if by_name else "no partition named"
+        yield _check("prevent_auto_select", asked, "true", by_name, hint)
+    if (limit := p.maximum_cpus_per_job) is not None:
+        fewer = _fewer_directories(job, limit, job.cpus, job.resources.total_cpus)
+        yield _cpus("maximum_cpus_per_job", job, limit, job.cpus <= limit, fewer)
+    if of := p.require_cpus_multiple_of:
+        hint = _nearest(job.cpus, of, "CPUs")
+        yield _cpus("require_cpus_multiple_of", job, of, job.cpus % of == 0, hint)
+    if (least := p.minimum_gpus_per_job) is not None:
+        hint = "ask for GPUs: gpus_per_process"
+        yield _gpus("minimum_gpus_per_job", job, least, job.gpus >= least, hint)
+    if (limit := p.maximum_gpus_per_job) is not None:
+        fewer = _fewer_directories(job, limit, job.gpus, job.resources.total_gpus)
+        yield _gpus("maximum_gpus_per_job", job, limit, job.gpus <= limit, fewer)
+    if of := p.require_gpus_multiple_of:
+        hint = _nearest(job.gpus, of, "GPUs")
+        yield _gpus("require_gpus_multiple_of", job, of, _multiple(job.gpus, of), hint)
+    yield from _memory_rule(p, job)
+    if (limit := p.maximum_walltime_seconds) is not None:
+        yield _check(
+            "maximum_walltime",
+            format_duration(job.walltime_seconds),
+            format_duration(limit),
+            job.walltime_seconds <= limit,
+            _less_walltime(job, limit),
         )
 
-    def warnings(self, p: Partition) -> tuple[str, ...]:
-        """What is allowed but costs more than it needs to."""
-        name = visible(p.name)
-        found = []
-        if p.warn_cpus_not_multiple_of and self.cpus % p.warn_cpus_not_multiple_of:
-            hint = _nearest(self.cpus, p.warn_cpus_not_multiple_of, "CPUs")
-            found.append(f"{name}: CPUs ({self.cpus}) not a preferred multiple: {hint}")
-        if p.warn_gpus_not_multiple_of and not _multiple(self.gpus, p.warn_gpus_not_multiple_of):
-            hint = _nearest(self.gpus, p.warn_gpus_not_multiple_of, "GPUs")
-            found.append(f"{name}: GPUs ({self.gpus}) not a preferred multiple: {hint}")
-        key, asked, offered = self.memory(p)
-        if asked is not None and offered is not None:
-            found.append(f"{name}: omit `{key}` to request more memory at no cost")
-        return tuple(found)
 
-    def refuse_cpus(self, p: Partition, key: str, limit: int, hint: str) -> PartitionRefusal:
-        return _refuse(p, key, f"{self.cpus} CPUs", str(limit), hint)
+def _memory_rule(p: Partition, job: JobTotals) -> Iterator[PartitionCheck]:
+    """An action may ask for less than the partition gives, not for as much or more (Row).
 
-    def refuse_gpus(self, p: Partition, key: str, limit: int, hint: str) -> PartitionRefusal:
-        return _refuse(p, key, f"{self.gpus} GPUs", str(limit), hint)
-
-    def fewer_directories(self, limit: int, each: int) -> str:
-        if self.resources.processes.per_directory and 0 < each <= limit:
-            return f"at most {limit // each} directories fit: maximum_size = {limit // each}"
-        return f"ask for at most {limit}" if limit else "do not ask for any"
+    Memory that the job was given instead of the action's may be all that its CPUs or GPUs bring.
+    """
+    if not _has_own_memory(job):
+        key, each = _memory_key(job.gpus > 0), partition_memory_mb(p, job.gpus > 0)
+        if job.memory_mb is None or each is None:
+            return
+        whole = each * (job.gpus or job.cpus)
+        hint = f"ask for at most {whole} MB, or for more {'GPUs' if job.gpus else 'CPUs'}"
+        passed = job.memory_mb <= whole
+        yield _check(key, f"{job.memory_mb} MB in all", f"{whole} MB in all", passed, hint)
+        return
+    key, asked, offered = _memory(p, job.resources)
+    if asked is not None and offered is not None:
+        hint = f"ask for less than {offered} MB, or omit `{key}` to get it all"
+        yield _check(key, f"{asked} MB", f"{offered} MB", asked < offered, hint)
 
 
-def _refuse(p: Partition, key: str, asked: str, offered: str, hint: str) -> PartitionRefusal:
-    return PartitionRefusal(p.name, key, asked, offered, hint)
+def _has_own_memory(job: JobTotals) -> bool:
+    """Whether the job's memory is what its action asks for, rather than what it was given."""
+    if job.memory_mb is None:
+        return True
+    with_gpus = job.resources.gpus_per_process is not None
+    asked = getattr(job.resources, _memory_key(with_gpus))
+    return asked is not None and job.memory_mb == asked * (job.gpus if with_gpus else job.cpus)
+
+
+def _memory(p: Partition, resources: Resources) -> tuple[str, int | None, int | None]:
+    """The key that counts, what the action asks for and what the partition gives, in MB."""
+    with_gpus = resources.gpus_per_process is not None
+    key = _memory_key(with_gpus)
+    return key, getattr(resources, key), partition_memory_mb(p, with_gpus)
+
+
+def _memory_key(with_gpus: bool) -> str:
+    return "memory_per_gpu_mb" if with_gpus else "memory_per_cpu_mb"
+
+
+def _less_walltime(job: JobTotals, limit: int) -> str:
+    walltime = job.resources.walltime
+    one = walltime.total_seconds(1)
+    own = job.walltime_seconds == walltime.total_seconds(job.directories)
+    if own and walltime.per_directory and 0 < one <= limit:
+        return f"at most {limit // one} directories fit: maximum_size = {limit // one}"
+    return "ask for less walltime"
+
+
+def _fewer_directories(job: JobTotals, limit: int, asked: int, total: Callable[[int], int]) -> str:
+    """How to stay within a limit. Fewer directories help only if the total grows with them."""
+    each = total(1)
+    own = asked == total(job.directories)
+    if own and job.resources.processes.per_directory and 0 < each <= limit:
+        return f"at most {limit // each} directories fit: maximum_size = {limit // each}"
+    return f"ask for at most {limit}" if limit else "do not ask for any"
+
+
+def _cpus(key: str, job: JobTotals, limit: int, passed: bool, hint: str) -> PartitionCheck:
+    return _check(key, f"{job.cpus} CPUs", str(limit), passed, hint)
+
+
+def _gpus(key: str, job: JobTotals, limit: int, passed: bool, hint: str) -> PartitionCheck:
+    return _check(key, f"{job.gpus} GPUs", str(limit), passed, hint)
+
+
+def _check(key: str, asked: str, offered: str, passed: bool, hint: str) -> PartitionCheck:
+    return PartitionCheck(key, asked, offered, passed, "" if passed else hint)
 
 
 def _no_such_partition(cluster: Cluster, named: str) -> PartitionRefusal:

@@ -6,8 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.builtin import CLUSTERS
-from rowtui.core.clusters.model import Cluster, Identify, Partition, PartitionChoice
-from rowtui.core.clusters.partition import choose_partition, memory_mb, partition_memory_mb
+from rowtui.core.clusters.model import (
+    Cluster,
+    Identify,
+    JobTotals,
+    Partition,
+    PartitionCheck,
+    PartitionChoice,
+    PartitionRefusal,
+)
+from rowtui.core.clusters.partition import (
+    choose_partition,
+    job_totals,
+    memory_mb,
+    partition_checks,
+    partition_memory_mb,
+    partition_warnings,
+)
 from rowtui.core.workflow.model import Processes, Resources, Walltime
 
 
@@ -238,3 +253,148 @@ def test_memory_of_row_0_3_is_read_as_slurm_reads_it(text: str, mb: int | None) 
     assert partition_memory_mb(Partition("p", memory_per_gpu=text), gpus=True) == mb
     both = Partition("p", memory_per_cpu=text, memory_per_cpu_mb=7)
     assert partition_memory_mb(both, gpus=False) == 7
+
+
+def checks(partition: Partition, job: JobTotals, by_name: bool = False) -> list[PartitionCheck]:
+    return list(partition_checks(partition, job, cluster="t", by_name=by_name))
+
+
+def test_every_check_is_given_with_what_was_asked_and_offered_those_that_passed_too() -> None:
+    partition = Partition(
+        "p",
+        maximum_cpus_per_job=8,
+        require_cpus_multiple_of=2,
+        minimum_gpus_per_job=1,
+        memory_per_cpu_mb=100,
+        prevent_auto_select=True,
+        maximum_walltime_seconds=3600,
+    )
+    job = job_totals(Resources(threads_per_process=9, memory_per_cpu_mb=99), 1)
+    assert checks(partition, job) == [
+        PartitionCheck(
+            "prevent_auto_select",
+            "no partition named",
+            "true",
+            False,
+            'name it: submit_options.t.partition = "p"',
+        ),
+        PartitionCheck("maximum_cpus_per_job", "9 CPUs", "8", False, "ask for at most 8"),
+        PartitionCheck("require_cpus_multiple_of", "9 CPUs", "2", False, "ask for 8 or 10 CPUs"),
+        PartitionCheck(
+            "minimum_gpus_per_job", "0 GPUs", "1", False, "ask for GPUs: gpus_per_process"
+        ),
+        PartitionCheck("memory_per_cpu_mb", "99 MB", "100 MB", True),
+        PartitionCheck("maximum_walltime", "01:00:00", "01:00:00", True),
+    ]
+    assert checks(partition, job, by_name=True)[0] == PartitionCheck(
+        "prevent_auto_select", "the partition named", "true", True
+    )
+
+
+def test_limits_that_a_partition_does_not_have_are_no_checks() -> None:
+    resources = Resources(gpus_per_process=1, memory_per_gpu_mb=9)
+    job = job_totals(resources, 1)._replace(memory_mb=99)
+    assert checks(Partition("p"), job) == []
+    assert partition_warnings(Partition("p"), job) == ()
+
+
+def test_totals_that_are_not_the_actions_own_are_what_is_checked() -> None:
+    partition = Partition("p", maximum_cpus_per_job=8, warn_cpus_not_multiple_of=4)
+    own = job_totals(Resources(processes=Processes(2, per_directory=True)), 8)
+    given = own._replace(cpus=6)
+    (refused,) = checks(partition, own)
+    (passed,) = checks(partition, given)
+    assert (refused.asked, refused.passed) == ("16 CPUs", False)
+    assert (passed.asked, passed.passed) == ("6 CPUs", True)
+    assert "CPUs (6)" in partition_warnings(partition, given)[0]
+
+
+def test_fewer_directories_are_advised_only_where_the_total_comes_from_them() -> None:
+    resources = Resources(
+        processes=Processes(1, per_directory=True), walltime=Walltime(60, per_directory=True)
+    )
+    partition = Partition("p", maximum_cpus_per_job=4, maximum_walltime_seconds=120)
+    own = job_totals(resources, 5)
+    assert [check.hint for check in checks(partition, own)] == [
+        "at most 4 directories fit: maximum_size = 4",
+        "at most 2 directories fit: maximum_size = 2",
+    ]
+    given = own._replace(cpus=6, walltime_seconds=200)
+    assert [check.hint for check in checks(partition, given)] == [
+        "ask for at most 4",
+        "ask for less walltime",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("partition", "gpus", "key", "offered"),
+    [
+        (Partition("p", memory_per_cpu_mb=100), 0, "memory_per_cpu_mb", 400),
+        (Partition("p", memory_per_cpu="1G"), 0, "memory_per_cpu_mb", 4096),
+        (Partition("p", memory_per_gpu_mb=1000), 2, "memory_per_gpu_mb", 2000),
+    ],
+)
+def test_memory_that_the_job_was_given_may_be_all_that_its_cpus_or_gpus_bring(
+    partition: Partition, gpus: int, key: str, offered: int
+) -> None:
+    # The action's own wish is not what the job asks for any more.
+    job = JobTotals(4, gpus, 60, Resources(memory_per_cpu_mb=10**6), 1)
+    (fits,) = checks(partition, job._replace(memory_mb=offered))
+    (refused,) = checks(partition, job._replace(memory_mb=offered + 1))
+    shown = f"{offered} MB in all"
+    assert fits == PartitionCheck(key, shown, shown, True)
+    assert refused[:4] == (key, f"{offered + 1} MB in all", shown, False)
+    assert f"at most {offered} MB" in refused.hint
+    assert partition_warnings(partition, job._replace(memory_mb=offered)) == ()
+
+
+def test_a_total_that_is_the_actions_own_memory_is_judged_as_row_does() -> None:
+    partition = Partition("p", memory_per_cpu_mb=100)
+    own = job_totals(Resources(threads_per_process=4, memory_per_cpu_mb=100), 1)
+    assert checks(partition, own._replace(memory_mb=400)) == checks(partition, own)
+    assert not checks(partition, own)[0].passed
+
+
+LIMIT = st.none() | st.integers(0, 9)
+PARTITIONS = st.builds(
+    Partition,
+    name=st.just("p"),
+    maximum_cpus_per_job=LIMIT,
+    require_cpus_multiple_of=LIMIT,
+    warn_cpus_not_multiple_of=LIMIT,
+    memory_per_cpu_mb=LIMIT,
+    minimum_gpus_per_job=LIMIT,
+    maximum_gpus_per_job=LIMIT,
+    require_gpus_multiple_of=LIMIT,
+    warn_gpus_not_multiple_of=LIMIT,
+    memory_per_gpu_mb=LIMIT,
+    prevent_auto_select=st.booleans(),
+    maximum_walltime_seconds=LIMIT,
+)
+RESOURCES = st.builds(
+    Resources,
+    processes=st.builds(Processes, st.integers(1, 4), st.booleans()),
+    threads_per_process=st.none() | st.integers(1, 3),
+    gpus_per_process=st.none() | st.integers(0, 3),
+    walltime=st.builds(Walltime, st.integers(1, 9), st.booleans()),
+    memory_per_cpu_mb=LIMIT,
+    memory_per_gpu_mb=LIMIT,
+)
+
+
+@given(PARTITIONS, RESOURCES, st.integers(1, 5), st.booleans())
+def test_the_first_check_that_fails_is_what_the_choice_refuses_for(
+    partition: Partition, resources: Resources, directories: int, by_name: bool
+) -> None:
+    cluster = Cluster("t", Identify(), "slurm", (partition,))
+    choice = choose_partition(cluster, resources, directories, "p" if by_name else None)
+    job = job_totals(resources, directories)
+    all_checks = checks(partition, job, by_name)
+    failed = [check for check in all_checks if not check.passed]
+    assert all(bool(check.hint) != check.passed for check in all_checks)
+    if failed:
+        constraint, asked, offered, _, hint = failed[0]
+        refusal = PartitionRefusal("p", constraint, asked, offered, hint)
+        assert choice == PartitionChoice(None, (), (refusal,))
+    else:
+        assert choice == PartitionChoice(partition, partition_warnings(partition, job))
