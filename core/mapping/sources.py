@@ -78,6 +78,9 @@ class Fetching(NamedTuple):
     for_untrusted: bool = False
 
 
+_USUALLY = Fetching()
+
+
 class Include(NamedTuple):
     """One entry of `global.include` and where it is written."""
 
@@ -93,7 +96,6 @@ ReadIncludes = Callable[[bytes, str], tuple[tuple[Include, ...], tuple[Problem, 
 def user_places(environ: Mapping[str, str]) -> Places:
     """Where this user's configuration, trust and copies are, by the XDG rules."""
     import platformdirs
-
     from rowtui.core.clusters.load import own_config_folder
 
     own = own_config_folder(environ)
@@ -144,7 +146,7 @@ def find_sources(
     places: Places,
     now: float,
     includes: ReadIncludes = read_includes,
-    fetching: Fetching = Fetching(),
+    fetching: Fetching = _USUALLY,
 ) -> Found:
     """The user's mapping files, sorted by name, then the project's. `now`: seconds since 1970."""
     walk = _Walk(project_root, places, now, includes, fetching)
@@ -170,7 +172,7 @@ def sources_from(
     places: Places,
     now: float,
     includes: ReadIncludes = read_includes,
-    fetching: Fetching = Fetching(),
+    fetching: Fetching = _USUALLY,
 ) -> Found:
     """The files, folders and URLs that the user named, instead of the usual ones.
 
@@ -284,7 +286,9 @@ class _Walk:
                 check=_unreadable,
             )
         except RowtuiError as error:
-            self._problem("", error.message, by, error.hint or hint)
+            # The message begins with the URL, unless that must not be shown.
+            name = visible(url) if error.message.startswith(visible(url)) else ""
+            self._problem(name, error.message.removeprefix(f"{name} "), by, error.hint or hint)
             return
         source = self._judged(visible(url), fetched.data, url, None)
         self._add(
