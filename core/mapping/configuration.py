@@ -19,7 +19,9 @@ class MappingFile(NamedTuple):
     `dialect`, `default_inherits`: as written, None if the file does not say. `context`: the global
     variables, each with its place. `sealed`: not trusted, so nothing of it may be evaluated.
     `silenced`: entity place line -> codes of lint messages that a `# noqa` comment silences (the
-    empty set: all).
+    empty set: all). `broken`: (kind, id) -> the first error of an entity that cannot be used
+    because of it; with the id "" that of a section ("global", "tools", ...), with both "" that of
+    the whole file. `include`: other files that this one names, each with its place.
     """
 
     name: str
@@ -34,6 +36,8 @@ class MappingFile(NamedTuple):
     entities: Mapping[str, Mapping[str, Entity]] = {}
     problems: tuple[Problem, ...] = ()
     silenced: Mapping[int, frozenset[str]] = {}
+    broken: Mapping[tuple[str, str], Problem] = {}
+    include: tuple[tuple[str, Place], ...] = ()
 
 
 class Configuration(NamedTuple):

@@ -1,0 +1,173 @@
+"""The properties of entities: one table of what each is called, takes, and who has it.
+
+Parsing, the check for unknown keys, the JSON schema for editors and the formatter all read this
+table; a new property is one line here. A shape says what may be written (`shapes`); `attribute` is
+the name in `entities`. Source: seed texts; reference tpv.md A2, A3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+Shape = Literal[
+    "amount",  # a number, or an expression as text
+    "number",  # a number; text that is one
+    "text",
+    "code",  # text whose own lines are named in errors
+    "condition",  # code, or true or false
+    "flag",  # true or false, or the words that TPV takes for them
+    "boolean",
+    "variables",  # a map of any values whose keys are names in expressions
+    "params",  # a map of any values
+    "env",
+    "handlers",  # a map of maps of single values
+    "tags",
+    "texts",
+    "oversize",
+    "rules",
+    "label",  # the id of a rule
+    "ignored",
+]
+
+SECTIONS = ("tools", "roles", "users", "destinations", "pools")
+HOLDERS = (*SECTIONS, "rules")
+"""Whatever has properties: the sections with entities, and the rules inside them."""
+
+SINGULAR: Mapping[str, str] = {name: name.removesuffix("s") for name in HOLDERS}
+UNKNOWN_KEY = "T104"
+"""The code of the lint message for a key that nothing reads, as in TPV."""
+
+
+class Field(NamedTuple):
+    """One property. `holders`: what may have it; `attribute`: its name on an entity."""
+
+    name: str
+    shape: Shape
+    description: str
+    holders: tuple[str, ...] = HOLDERS
+    attribute: str = ""
+
+
+_RULED = SECTIONS
+_RULE = ("rules",)
+_DESTINATION = ("destinations",)
+_POOL = ("pools",)
+_JOBS = ("tools", "roles", "users", "rules")
+_OFFERS = ("destinations", "pools")
+
+_UNITS = {"gpus": "GPUs", "cores": "CPU cores", "mem": "memory in GB"}
+
+
+def _amounts() -> tuple[Field, ...]:
+    return (
+        *(
+            Field(what, "amount", f"{unit}: a number or an expression")
+            for what, unit in _UNITS.items()
+        ),
+        *(
+            Field(f"{bound}_{what}", "amount", f"the {word} {unit}: a number or an expression")
+            for bound, word in (("min", "least"), ("max", "most"))
+            for what, unit in _UNITS.items()
+        ),
+        *(
+            Field(
+                f"max_concurrent_{what}",
+                "number",
+                f"the most {unit} that one user may hold at once in a pool",
+            )
+            for what, unit in _UNITS.items()
+        ),
+    )
+
+
+def _accepted() -> tuple[Field, ...]:
+    return tuple(
+        Field(
+            f"{bound}_accepted_{what}",
+            "number",
+            f"the {word} {unit} of a job that may go here, inclusive",
+            _DESTINATION,
+        )
+        for what, unit in _UNITS.items()
+        for bound, word in (("max", "most"), ("min", "least"))
+    )
+
+
+# In the order in which the formatter writes them; what is between `scheduling` and `rules` is "the
+# rest".
+FIELDS: tuple[Field, ...] = (
+    Field("id", "ignored", "ignored: the key above is the id", SECTIONS),
+    Field("id", "label", "by which a rule of the same id replaces it", _RULE),
+    Field("inherits", "text", "the id of one entity of the same kind to start from"),
+    Field("abstract", "flag", "whether it is only there to be inherited from"),
+    Field(
+        "if", "condition", "an expression; the rule applies if it is true", _RULE, "if_condition"
+    ),
+    Field("context", "variables", "variables for expressions, by name; not evaluated"),
+    *_amounts(),
+    Field("env", "env", "environment variables: a map, or a list of name and value"),
+    Field("params", "params", "parameters of the destination; {expressions} in text"),
+    Field(
+        "scheduling", "tags", "the tags it requires, prefers, accepts, rejects", _JOBS, "tpv_tags"
+    ),
+    Field("scheduling", "tags", "the tags it offers to jobs or selects", _OFFERS, "tpv_dest_tags"),
+    Field("runner", "text", "the cluster whose partition this is", _DESTINATION),
+    Field(
+        "destination_name_override",
+        "text",
+        "what it is called where jobs are sent; {expressions} allowed",
+        _DESTINATION,
+        "name_override",
+    ),
+    *_accepted(),
+    Field("tags", "texts", "tags of job handlers", _DESTINATION, "handler_tags"),
+    Field("oversize", "oversize", "what becomes of jobs larger than the pool", _POOL),
+    Field("fail_open", "boolean", "whether jobs run while the pool cannot be asked", _POOL),
+    Field("rank", "code", "an expression: the destinations to try, in order"),
+    Field("resubmit", "handlers", "by name: when and where to send a failed job again"),
+    Field("execute", "code", "statements to run if the rule applies", _RULE),
+    Field("fail", "code", "why a job to which the rule applies cannot run", _RULE),
+    Field("rules", "rules", "changes under conditions, in order", _RULED),
+)
+
+
+def fields_of(holder: str) -> dict[str, Field]:
+    """The properties of a section's entities (or of "rules") by name, in order."""
+    return {
+        field.name: field if field.attribute else field._replace(attribute=field.name)
+        for field in FIELDS
+        if holder in field.holders
+    }
+
+
+FIELDS_OF: Mapping[str, Mapping[str, Field]] = {name: fields_of(name) for name in HOLDERS}
+
+GLOBALS: Mapping[str, str] = {
+    "dialect": "`seed` (the texts of TPV 1.x, the default) or `tpv3` (TPV 3)",
+    "default_inherits": "the id of the entity that lies underneath all others of its kind",
+    "context": "variables for all expressions, by name; not evaluated",
+    "include": "other mapping files, loaded before this one",
+    "resource_pool_store": "where TPV keeps what its resource pools hold",
+}
+TOP_LEVEL: Mapping[str, str] = {
+    "global": "what concerns the whole file",
+    "tools": "actions, by a regular expression that their names begin with",
+    "roles": "groups of users, by a regular expression",
+    "users": "users, by a regular expression",
+    "destinations": "places where jobs may go, by id",
+    "pools": "how much one user may hold at once, by id",
+}
+OVERSIZE: Mapping[str, str] = {
+    "max_concurrent": "how many jobs larger than the pool one user may have at once",
+    "hard_max_cores": "the most CPU cores of such a job",
+    "hard_max_mem": "the most memory in GB of such a job",
+    "hard_max_gpus": "the most GPUs of such a job",
+    "reserve_pool": "whether such a job takes the whole pool",
+}
+ENV_FORMS: Mapping[str, str] = {
+    "name": "the name of a variable",
+    "value": "its value; {expressions} allowed",
+    "file": "a file to source",
+    "execute": "a command to run",
+}

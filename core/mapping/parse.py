@@ -1,0 +1,314 @@
+"""One mapping file: its bytes become entities, with every problem of the file at once.
+
+Takes the bytes of a file; gives a `MappingFile`. Nothing is inherited, nothing is evaluated, and
+nothing that a person wrote raises: what is wrong is a `Problem` with its line and column, and the
+entities that are right are there. Source: reference tpv.md A2, A3.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rowtui.core.errors import InvalidFileError, Problem
+from rowtui.core.mapping.configuration import MappingFile
+from rowtui.core.mapping.dialect import DIALECTS
+from rowtui.core.mapping.entities import KINDS, Entity, Rule, Said
+from rowtui.core.mapping.fields import (
+    FIELDS,
+    FIELDS_OF,
+    GLOBALS,
+    SECTIONS,
+    SINGULAR,
+    TOP_LEVEL,
+    Field,
+)
+from rowtui.core.mapping.origin import Origin
+from rowtui.core.mapping.place import Place
+from rowtui.core.mapping.shapes import (
+    READ,
+    Reader,
+    Subject,
+    kind_of_node,
+    quoted,
+    variables,
+)
+from rowtui.core.mapping.yaml_text import Items, Node, Scalar, Table, read_yaml
+from rowtui.core.text import visible
+from rowtui.core.workflow.toml_file import did_you_mean
+
+
+class _Known(NamedTuple):
+    """A property of one kind of entity, and what reads it."""
+
+    field: Field
+    read: Reader
+
+
+_KNOWN = {
+    holder: {name: _Known(field, READ[field.shape]) for name, field in fields.items()}
+    for holder, fields in FIELDS_OF.items()
+}
+_HOLDERS = {
+    field.name: tuple(
+        holder for other in FIELDS if other.name == field.name for holder in other.holders
+    )
+    for field in FIELDS
+}
+# What other versions and people call things here.
+_OTHER_WORDS = {"groups": "groups of users are `roles`", "actions": "actions are `tools`"}
+_OTHER_KEYS = {"match": "the condition of a rule is `if`"}
+
+# TPV's comment, as the first line inside an entity or behind its key.
+_SILENCE = re.compile(r"#\s*noqa\b:?\s*([A-Z0-9, ]+)?")
+_LINE_BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
+
+
+def parse_mapping(data: bytes, name: str, *, digest: str = "", sealed: bool = False) -> MappingFile:
+    """The entities of one file as written, and all that is wrong with it.
+
+    `name`: what places and problems call the file; `digest`: of `data`; `sealed`: not trusted,
+    which every origin then says. Never raises for what is in the file.
+    """
+    parsing = _Parsing(data, name, sealed)
+    try:
+        root = read_yaml(data, name)
+    except InvalidFileError as error:
+        first = next(problem for problem in error.problems if problem.severity == "error")
+        broken = {("", ""): first}
+        return MappingFile(name, digest, sealed, problems=error.problems, broken=broken)
+    if root is not None and not (isinstance(root, Scalar) and root.value is None):
+        parsing.file(root)
+    return parsing.found()._replace(digest=digest)
+
+
+class _Parsing:
+    """What has been found in a file so far."""
+
+    def __init__(self, data: bytes, name: str, sealed: bool) -> None:
+        self.name = name
+        self.sealed = sealed
+        self.problems: list[Problem] = []
+        self.broken: dict[tuple[str, str], Problem] = {}
+        self.silenced: dict[int, frozenset[str]] = {}
+        self.entities: dict[str, dict[str, Entity]] = {}
+        self.globals = MappingFile(name)
+        self._lines: list[str] = []
+        if b"noqa" in data:
+            self._lines = _LINE_BREAK.split(data.decode("utf-8", "replace").removeprefix("\ufeff"))
+
+    def found(self) -> MappingFile:
+        """All of it."""
+        return self.globals._replace(
+            sealed=self.sealed,
+            entities=self.entities,
+            problems=tuple(self.problems),
+            silenced=self.silenced,
+            broken=self.broken,
+        )
+
+    def file(self, root: Node) -> None:
+        """The top level."""
+        top = self._section_subject("the file")
+        if not isinstance(root, Table):
+            hint = "it begins with `tools:`, `destinations:` or another section"
+            message = f"a mapping file is a map of sections, but this is {kind_of_node(root)}"
+            top.wrong(root.place, message, hint)
+        else:
+            for name, (key, node) in root.entries.items():
+                if name == "global":
+                    self._global(key, node)
+                elif name in KINDS:
+                    self._section(name, key, node)
+                elif not name.startswith(("x-", ".")):
+                    top.unexpected(key, "the file", TOP_LEVEL, _OTHER_WORDS.get(name, ""))
+        self._settle(("", ""), top)
+
+    def _section_subject(self, words: str, kind: str = "") -> Subject:
+        return Subject(Entity("", Origin(kind, "")), words, self.problems)
+
+    def _settle(self, key: tuple[str, str], subject: Subject) -> None:
+        if subject.error is not None:
+            self.broken.setdefault(key, subject.error)
+
+    def _global(self, key: Scalar, node: Node) -> None:
+        subject = self._section_subject("`global`", "global")
+        if isinstance(node, Scalar) and node.value is None:
+            return
+        table = subject.table(key, node)
+        for name, (inner, value) in table.entries.items() if table else ():
+            if name not in GLOBALS:
+                subject.unexpected(inner, "`global`", GLOBALS)
+            elif not isinstance(value, Scalar) or value.value is not None:
+                self._global_value(subject, name, inner, value)
+        self._settle(("global", ""), subject)
+
+    def _global_value(self, subject: Subject, name: str, key: Scalar, node: Node) -> None:
+        text = node.value if isinstance(node, Scalar) and isinstance(node.value, str) else None
+        if name == "context":
+            table = subject.table(key, node, "a map of variables")
+            found = variables(subject, table) if table else {}
+            context = {
+                variable: Said(value, Origin("global", "", place, sealed=self.sealed))
+                for variable, (value, place) in found.items()
+            }
+            self.globals = self.globals._replace(context=context)
+        elif name == "include":
+            self._include(subject, key, node)
+        elif name == "resource_pool_store":
+            if subject.table(key, node) is not None:
+                self.globals = self.globals._replace(has_pool_store=True)
+        elif text is None:
+            subject.mismatch(key, node, "text")
+        elif name == "default_inherits":
+            if text:
+                self.globals = self.globals._replace(
+                    default_inherits=text, default_inherits_place=node.place
+                )
+        elif text in DIALECTS:
+            self.globals = self.globals._replace(dialect=text, dialect_place=node.place)
+        else:
+            choices = " or ".join(f"`{dialect}`" for dialect in DIALECTS)
+            message = f"there is no dialect {quoted(text)}"
+            subject.wrong(node.place, message, did_you_mean(text, DIALECTS) or f"write {choices}")
+
+    def _include(self, subject: Subject, key: Scalar, node: Node) -> None:
+        if not isinstance(node, Items):
+            hint = f"write include: [{visible(node.text)}]" if isinstance(node, Scalar) else ""
+            subject.mismatch(key, node, "a list of files", hint)
+            return
+        found = []
+        for item in node.items:
+            if isinstance(item, Scalar) and isinstance(item.value, str) and item.value.strip():
+                found.append((item.value, item.place))
+            else:
+                message = f"`include` of `global` may hold only names, not {kind_of_node(item)}"
+                subject.wrong(item.place, message)
+        self.globals = self.globals._replace(include=tuple(found))
+
+    def _section(self, kind: str, key: Scalar, node: Node) -> None:
+        """All entities of one kind."""
+        subject = self._section_subject(f"the section {quoted(kind)}")
+        entities = self.entities.setdefault(kind, {})
+        if isinstance(node, Table):
+            for name, (entity_key, body) in node.entries.items():
+                entities[name] = self._entity(kind, entity_key, body)
+        elif not isinstance(node, Scalar) or node.value is not None:
+            found = kind_of_node(node)
+            message = f"{subject.words} must be a map from ids to properties, but is {found}"
+            subject.wrong(key.place, message, f"write the id of a {SINGULAR[kind]}, a colon, ...")
+        self._settle((kind, ""), subject)
+
+    def _entity(self, kind: str, key: Scalar, body: Node) -> Entity:
+        word = SINGULAR[kind]
+        entity = KINDS[kind](key.text, Origin(word, key.text, key.place, "", self.sealed))
+        silenced = self._silence(key, body) if self._lines else None
+        subject = Subject(entity, f"{word} {quoted(key.text)}", self.problems, silenced)
+        if not isinstance(body, Table):
+            is_empty = isinstance(body, Scalar) and body.value is None
+            found = "has no properties" if is_empty else f"must be a map, not {kind_of_node(body)}"
+            hint = f"write {visible(key.text)}: {{}} for an entity without properties"
+            subject.wrong(key.place, f"{subject.words} {found}", hint)
+        else:
+            self._properties(subject, kind, body)
+            rules = body.entries.get("rules")
+            if rules is not None and kind in SECTIONS:
+                entity.rules = self._rules(subject, *rules)
+        self._settle((kind, key.text), subject)
+        return entity
+
+    def _properties(self, subject: Subject, holder: str, body: Table) -> None:
+        known = _KNOWN[holder]
+        for name, (key, node) in body.entries.items():
+            found = known.get(name)
+            if found is None:
+                subject.unexpected(key, subject.words, known, _elsewhere(name, holder))
+            elif type(node) is not Scalar or node.value is not None:  # null says nothing
+                found.read(subject, found.field, key, node)
+
+    def _rules(self, owner: Subject, key: Scalar, node: Node) -> dict[str, Rule]:
+        """The rules of an entity by id, from a list or a map."""
+        named: list[tuple[Scalar | None, Place, Node]]
+        if isinstance(node, Table):
+            named = [(inner, inner.place, body) for inner, body in node.entries.values()]
+        elif isinstance(node, Items):
+            named = [(_label_of(item), item.place, item) for item in node.items]
+        else:
+            if node.value is not None:
+                owner.mismatch(key, node, "a list of rules", "begin each of them with `- if: ...`")
+            return {}
+        rules: dict[str, Rule] = {}
+        for position, (label, place, body) in enumerate(named, 1):
+            rule = self._rule(owner, position, label, place, body)
+            if rule is None:
+                continue
+            if rule.id in rules:
+                first = rules[rule.id].place.line
+                message = f"{owner.words} has two rules {quoted(rule.id)}; the first is ignored"
+                hint = f"the first is at line {first}; give one of them another id"
+                owner.doubt(rule.place, message, hint)
+            rules[rule.id] = rule  # in the place of the first, as in TPV
+        return rules
+
+    def _rule(
+        self, owner: Subject, position: int, label: Scalar | None, place: Place, body: Node
+    ) -> Rule | None:
+        """One rule. Without an id it gets one that no rule of another entity or file can have."""
+        entity = owner.entity
+        short = f"#{position}" if label is None else label.text
+        words = f"rule {quoted(short)} of {owner.words}"
+        if not isinstance(body, Table):
+            message = f"{words} must be a map, not {kind_of_node(body)}"
+            owner.wrong(place, message, "write `if` and what changes then")
+            return None
+        full = short
+        if label is None:
+            full = f"#{position} of {entity.kind} {entity.id} in {self.name}"
+        rule = Rule(full, entity.origin._replace(place=place, rule=short))
+        subject = Subject(rule, words, self.problems, owner.silenced)
+        self._properties(subject, "rules", body)
+        condition = body.entries.get("if")
+        if condition is None or (type(condition[1]) is Scalar and condition[1].value is None):
+            hint = "write `if: true` for a rule that always applies"
+            subject.wrong(place, f"{words} has no `if`", hint)
+        if owner.error is None:
+            owner.error = subject.error
+        return rule
+
+    def _silence(self, key: Scalar, body: Node) -> frozenset[str] | None:
+        """The codes in a `# noqa` comment behind the key or above the first property."""
+        line = key.place.line
+        if not isinstance(body, Table) or body.place.line <= line:
+            return None
+        head = self._lines[line - 1][key.place.column - 1 + len(key.text) :]
+        behind = head.find(" #")
+        comments = [head[behind + 1 :]] if behind >= 0 else []
+        for text in self._lines[line : body.place.line - 1]:
+            if text.strip() and not text.lstrip().startswith("#"):
+                break  # the body is an alias: it is written elsewhere
+            comments.append(text.strip())
+        for comment in comments:
+            found = _SILENCE.match(comment)
+            if found:
+                codes = (code.strip() for code in (found[1] or "").split(","))
+                self.silenced[line] = frozenset(code for code in codes if code)
+                return self.silenced[line]
+        return None
+
+
+def _label_of(item: Node) -> Scalar | None:
+    """The id that a rule in a list gives itself."""
+    if not isinstance(item, Table) or "id" not in item.entries:
+        return None
+    label = item.entries["id"][1]
+    return label if isinstance(label, Scalar) and label.text and label.value is not None else None
+
+
+def _elsewhere(name: str, holder: str) -> str:
+    """The hint for a key that is known, but not here."""
+    if holder == "rules" and name in _OTHER_KEYS:
+        return _OTHER_KEYS[name]
+    holders = _HOLDERS.get(name)
+    if not holders or holder in holders:
+        return ""
+    return f"only {' and '.join(holders)} have {quoted(name)}"

@@ -1,0 +1,438 @@
+"""What may stand in a property, shape by shape: a node of the file becomes a value of an entity.
+
+Takes nodes with their places; sets attributes of the entity under way, says of every value where
+it is written, and notes whatever is wrong. Nothing is evaluated. `READ` has a function for each
+shape of `fields`. Source: reference tpv.md A3.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Iterable, Mapping
+from math import isnan
+from typing import Any
+
+from rowtui.core.errors import Problem
+from rowtui.core.mapping.entities import Destination, Entity, Pool, env_key
+from rowtui.core.mapping.fields import ENV_FORMS, OVERSIZE, UNKNOWN_KEY, Field
+from rowtui.core.mapping.place import Place
+from rowtui.core.mapping.tags import STRENGTHS, SchedulingTags
+from rowtui.core.mapping.yaml_text import Items, Node, Scalar, Table, plain
+from rowtui.core.text import visible
+from rowtui.core.workflow.toml_file import did_you_mean
+
+# The words that Galaxy takes for true and false; all others are false as well.
+_TRUE = frozenset({"true", "yes", "on", "1", "t", "y"})
+_FALSE = frozenset({"false", "no", "off", "0", "f", "n", "", "none"})
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ALL_CODES: frozenset[str] = frozenset()
+
+
+def quoted(name: str) -> str:
+    """A name from the file, for a message."""
+    return f"`{visible(name if len(name) <= 80 else name[:77] + '...')}`"
+
+
+def kind_of_node(node: Node) -> str:
+    """What a node is, with its article: `a map`, `a list`, `text`, ..."""
+    if isinstance(node, Table):
+        return "a map"
+    if isinstance(node, Items):
+        return "a list"
+    if node.value is None:
+        return "empty"
+    if isinstance(node.value, bool):
+        return "true or false"
+    return "text" if isinstance(node.value, str) else "a number"
+
+
+class Subject:
+    """Whose properties are being read: an entity, a rule, or a section of the file.
+
+    `words`: what messages call it; `error`: the first of its errors; `silenced`: the codes of lint
+    messages that it does not want (the empty set: all, None: none).
+    """
+
+    __slots__ = ("entity", "error", "problems", "silenced", "words")
+
+    def __init__(
+        self,
+        entity: Entity,
+        words: str,
+        problems: list[Problem],
+        silenced: frozenset[str] | None = None,
+    ) -> None:
+        self.entity = entity
+        self.words = words
+        self.problems = problems
+        self.silenced = silenced
+        self.error: Problem | None = None
+
+    def wrong(self, place: Place, message: str, hint: str = "") -> None:
+        """Note an error."""
+        problem = Problem(*place, message, hint)
+        self.problems.append(problem)
+        if self.error is None:
+            self.error = problem
+
+    def doubt(self, place: Place, message: str, hint: str = "") -> None:
+        """Note a warning."""
+        self.problems.append(Problem(*place, message, hint, "warning"))
+
+    def unexpected(self, key: Scalar, where: str, known: Iterable[str], hint: str = "") -> None:
+        """Note a key that nothing reads."""
+        if self.silenced == _ALL_CODES or (self.silenced and UNKNOWN_KEY in self.silenced):
+            return
+        names = list(known)
+        message = f"unknown key {quoted(key.text)} in {where} is ignored ({UNKNOWN_KEY})"
+        hint = hint or did_you_mean(key.text, names)
+        known_ones = f"known are {', '.join(names)}" if len(names) < 10 else "remove it"
+        self.doubt(key.place, message, hint or known_ones)
+
+    def mismatch(self, key: Scalar, node: Node, wanted: str, hint: str = "") -> None:
+        """Note a value of the wrong kind."""
+        found = kind_of_node(node)
+        message = f"{quoted(key.text)} of {self.words} must be {wanted}, but is {found}"
+        self.wrong(node.place if isinstance(node, Scalar) else key.place, message, hint)
+
+    def table(self, key: Scalar, node: Node, wanted: str = "a map") -> Table | None:
+        """The node as a map; anything else is noted."""
+        if isinstance(node, Table):
+            return node
+        self.mismatch(key, node, wanted, f"write `{visible(key.text)}:` and indented below it keys")
+        return None
+
+
+def value_place(key: Scalar, node: Node) -> Place:
+    """Where a value is: the first line of a text; the key of a map or list."""
+    if type(node) is not Scalar:
+        return key.place
+    place = node.place
+    return place if node.text_line == place.line else Place(place.file, node.text_line, 1)
+
+
+def _set(subject: Subject, field: Field, key: Scalar, node: Node, value: Any) -> None:
+    setattr(subject.entity, field.attribute, value)
+    subject.entity.say(field.attribute, value, value_place(key, node))
+
+
+def _in_quotes(node: Node) -> str:
+    """The hint for a number or truth value where text is wanted."""
+    if not isinstance(node, Scalar) or node.value is None or len(node.text) > 40:
+        return ""
+    return f'write it in quotes: "{visible(node.text)}"'
+
+
+def _amount(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    value = node.value if type(node) is Scalar else None
+    kind = type(value)
+    if kind is int or (kind is float and not isnan(value)) or (kind is str and value):
+        _set(subject, field, key, node, value)
+    elif kind is str or kind is float:
+        message = f"{quoted(key.text)} of {subject.words} is {'no number' if value else 'empty'}"
+        subject.wrong(node.place, message, "write a number or an expression")
+    else:
+        subject.mismatch(key, node, "a number or an expression")
+
+
+def _number(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    value = as_number(node)
+    if value is not None:
+        _set(subject, field, key, node, value)
+        return
+    hint = "expressions are not evaluated here" if kind_of_node(node) == "text" else ""
+    subject.mismatch(key, node, "a number", hint)
+
+
+def as_number(node: Node) -> int | float | None:
+    """A number, or text that is one; None for anything else, and for NaN."""
+    if not isinstance(node, Scalar) or isinstance(node.value, bool) or node.value is None:
+        return None
+    value = node.value
+    for number in (int, float):
+        if isinstance(value, str) and len(value) < 400:
+            try:
+                value = number(value)
+            except ValueError:
+                continue
+    if isinstance(value, str) or (isinstance(value, float) and isnan(value)):
+        return None
+    return value
+
+
+def _text(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    if not isinstance(node, Scalar) or not isinstance(node.value, str):
+        subject.mismatch(key, node, "text", _in_quotes(node))
+    elif not node.value.strip():
+        subject.doubt(node.place, f"{quoted(key.text)} of {subject.words} is empty and ignored")
+    else:
+        _set(subject, field, key, node, node.value)
+
+
+def _code(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    if isinstance(node, Scalar) and isinstance(node.value, str):
+        _set(subject, field, key, node, node.value)
+    else:
+        subject.mismatch(key, node, "text", _in_quotes(node))
+
+
+def _condition(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    if isinstance(node, Scalar):
+        value = node.value if isinstance(node.value, bool) else node.text
+        _set(subject, field, key, node, value)
+    else:
+        subject.mismatch(key, node, "an expression, or true or false")
+
+
+def _flag(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    if not isinstance(node, Scalar):
+        subject.mismatch(key, node, "true or false")
+        return
+    word = node.text.strip().lower()
+    value = node.value if isinstance(node.value, bool) else word in _TRUE
+    if not isinstance(node.value, bool) and word not in _TRUE | _FALSE:
+        message = f"{quoted(key.text)} of {subject.words} is neither true nor false"
+        subject.doubt(node.place, message, "it is taken as false")
+    _set(subject, field, key, node, value)
+
+
+def _boolean(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    value = as_boolean(node)
+    if value is None:
+        subject.mismatch(key, node, "true or false")
+    else:
+        _set(subject, field, key, node, value)
+
+
+def as_boolean(node: Node) -> bool | None:
+    """A truth value, or one of the words for it; None for anything else."""
+    if not isinstance(node, Scalar) or node.value is None:
+        return None
+    word = node.text.strip().lower()
+    return word in _TRUE if word in _TRUE or (word and word in _FALSE) else None
+
+
+def variables(subject: Subject, table: Table) -> dict[str, tuple[Any, Place]]:
+    """Context variables by name, with their places. A name that no expression can read is noted."""
+    found = {}
+    for name, (key, node) in table.entries.items():
+        if name.isidentifier() and not keyword.iskeyword(name):
+            found[name] = (plain(node), value_place(key, node))
+            continue
+        message = f"the variable {quoted(name)} in the context of {subject.words} can never be read"
+        hint = "a name has letters, digits and _ only and does not begin with a digit"
+        if keyword.iskeyword(name):
+            hint = f"{quoted(name)} is a word of the language; choose another name"
+        subject.wrong(key.place, message, hint)
+    return found
+
+
+def _variables(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+    table = subject.table(key, node, "a map of variables")
+    if table is None:
+        return
+    for name, (value, place) in variables(subject, table).items():
+        subject.entity.context[name] = value
+        subject.entity.say(f"context.{name}", value, place)
+
+
+def _params(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+    table = subject.table(key, node)
+    if table is None:
+        return
+    entity = subject.entity
+    for name, (inner, value_node) in table.entries.items():
+        entity.params[name] = value = plain(value_node)
+        entity.say(f"params.{name}", value, value_place(inner, value_node))
+
+
+def _env(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+    if isinstance(node, Table):
+        for name, (inner, value) in node.entries.items():
+            if isinstance(value, Scalar):
+                _add_env(subject, inner, {"name": name, "value": str(value.value)}, value)
+            else:
+                subject.mismatch(inner, value, "text or a number")
+    elif isinstance(node, Items):
+        for item in node.items:
+            if isinstance(item, Table):
+                _env_entry(subject, item)
+            else:
+                message = f"an entry of `env` of {subject.words} is {kind_of_node(item)}"
+                subject.wrong(item.place, message, "write `- name: ...` and `value: ...` below it")
+    else:
+        hint = "write `NAME: value` on lines of their own below it"
+        subject.mismatch(key, node, "a map or a list", hint)
+
+
+def _env_entry(subject: Subject, table: Table) -> None:
+    entry = {}
+    place = table.place
+    good = True
+    for name, (key, node) in table.entries.items():
+        if isinstance(node, Scalar) and isinstance(node.value, str):
+            entry[name] = node.value
+            place = value_place(key, node) if name == "value" else place
+        else:
+            subject.mismatch(key, node, "text", _in_quotes(node))
+            good = False
+        if name not in ENV_FORMS:
+            subject.unexpected(key, f"`env` of {subject.words}", ENV_FORMS)
+    if not good:
+        return
+    if ("name" in entry) != ("value" in entry) or not entry.keys() & ENV_FORMS.keys():
+        message = f"an entry of `env` of {subject.words} sets nothing"
+        subject.wrong(table.place, message, "write `name` and `value`, or `file`, or `execute`")
+        return
+    first_key = next(iter(table.entries.values()))[0]
+    _add_env(subject, first_key._replace(place=place), entry, None)
+
+
+def _add_env(subject: Subject, key: Scalar, entry: dict[str, str], node: Node | None) -> None:
+    name = entry.get("name", "")
+    if "name" in entry and not _VARIABLE.fullmatch(name) and "{" not in name:
+        message = f"{quoted(name)} in `env` of {subject.words} is not the name of a variable"
+        subject.doubt(key.place, message, "shells take letters, digits and _")
+    subject.entity.env.append(entry)
+    place = key.place if node is None else value_place(key, node)
+    subject.entity.say(f"env.{env_key(entry)}", entry.get("value", entry), place)
+
+
+def _handlers(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+    table = subject.table(key, node, "a map of handlers")
+    if table is None:
+        return
+    for name, (inner, handler) in table.entries.items():
+        if not isinstance(handler, Table):
+            hint = "write `condition` and `destination` below it"
+            subject.mismatch(inner, handler, "a map", hint)
+            continue
+        values = {}
+        for word, (word_key, value) in handler.entries.items():
+            if isinstance(value, Scalar):
+                values[word] = value.value
+            else:
+                subject.mismatch(word_key, value, "a single value")
+        subject.entity.resubmit[name] = values
+        subject.entity.say(f"resubmit.{name}", values, inner.place)
+
+
+def _tags(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    table = subject.table(key, node, "a map of lists of tags")
+    if table is None:
+        return
+    lists: dict[str, list[str]] = {}
+    places: dict[str, tuple[str, Place]] = {}
+    for strength, (inner, listed) in table.entries.items():
+        if strength not in STRENGTHS:
+            subject.unexpected(inner, f"`{key.text}` of {subject.words}", STRENGTHS)
+        elif isinstance(subject.entity, Pool) and strength in ("prefer", "accept"):
+            message = f"{quoted(strength)} means nothing to {subject.words}"
+            subject.wrong(inner.place, message, "pools select jobs by `require` and `reject`")
+        elif not isinstance(listed, Scalar) or listed.value is not None:
+            lists[strength] = _listed_tags(subject, strength, inner, listed, places)
+    tags = SchedulingTags(**lists)
+    setattr(subject.entity, field.attribute, tags)
+    for tag, (strength, place) in places.items():
+        subject.entity.say(f"tags.{tag}", strength, place)
+
+
+def _listed_tags(
+    subject: Subject,
+    strength: str,
+    key: Scalar,
+    node: Node,
+    places: dict[str, tuple[str, Place]],
+) -> list[str]:
+    if not isinstance(node, Items):
+        hint = f"write {strength}: [{visible(node.text)}]" if isinstance(node, Scalar) else ""
+        subject.mismatch(key, node, "a list of tags", hint)
+        return []
+    tags = []
+    for item in node.items:
+        if not isinstance(item, Scalar) or not isinstance(item.value, str):
+            message = f"a tag in {quoted(strength)} of {subject.words} must be text"
+            subject.wrong(item.place, f"{message}, but is {kind_of_node(item)}", _in_quotes(item))
+        elif item.value in places:
+            _twice(subject, strength, item, *places[item.value])
+        else:
+            places[item.value] = (strength, item.place)
+            tags.append(item.value)
+    return tags
+
+
+def _twice(subject: Subject, strength: str, item: Scalar, other: str, place: Place) -> None:
+    message = f"the tag {quoted(item.text)} of {subject.words} is there twice"
+    lists = f"in {quoted(other)}" if other == strength else f"in {quoted(other)} as well"
+    where = f"{lists}, at line {place.line}, column {place.column}"
+    subject.wrong(item.place, f"{message}: {where}", "keep one of them")
+
+
+def _texts(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    if not isinstance(node, Items):
+        hint = f"write {key.text}: [{visible(node.text)}]" if isinstance(node, Scalar) else ""
+        subject.mismatch(key, node, "a list", hint)
+        return
+    texts = []
+    for item in node.items:
+        if isinstance(item, Scalar) and isinstance(item.value, str):
+            texts.append(item.value)
+        else:
+            message = f"{quoted(key.text)} of {subject.words} may hold only text"
+            subject.wrong(item.place, f"{message}, not {kind_of_node(item)}", _in_quotes(item))
+    assert isinstance(subject.entity, Destination)
+    _set(subject, field, key, node, texts)
+
+
+def _oversize(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    table = subject.table(key, node)
+    if table is None:
+        return
+    values: dict[str, Any] = {}
+    for name, (inner, value_node) in table.entries.items():
+        value = as_boolean(value_node) if name == "reserve_pool" else as_number(value_node)
+        if name not in OVERSIZE:
+            hint = did_you_mean(name, OVERSIZE) or f"known are {', '.join(OVERSIZE)}"
+            message = f"unknown key {quoted(name)} in `oversize` of {subject.words}"
+            subject.wrong(inner.place, message, hint)
+        elif isinstance(value_node, Scalar) and value_node.value is None:
+            continue
+        elif value is None or (name == "max_concurrent" and value % 1 != 0):
+            wanted = {"reserve_pool": "true or false", "max_concurrent": "a whole number"}
+            subject.mismatch(inner, value_node, wanted.get(name, "a number"))
+        else:
+            values[name] = value
+    _set(subject, field, key, node, values)
+
+
+def _ignored(subject: Subject, _field: Field, key: Scalar, _node: Node) -> None:
+    message = f"{quoted(key.text)} inside {subject.words} is ignored"
+    subject.doubt(key.place, message, "the key above is the id; remove this line")
+
+
+def _not_here(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
+    """What `parse` reads itself."""
+
+
+Reader = Callable[[Subject, Field, Scalar, Node], None]
+READ: Mapping[str, Reader] = {
+    "amount": _amount,
+    "number": _number,
+    "text": _text,
+    "code": _code,
+    "condition": _condition,
+    "flag": _flag,
+    "boolean": _boolean,
+    "variables": _variables,
+    "params": _params,
+    "env": _env,
+    "handlers": _handlers,
+    "tags": _tags,
+    "texts": _texts,
+    "oversize": _oversize,
+    "ignored": _ignored,
+    "rules": _not_here,
+    "label": _not_here,
+}
