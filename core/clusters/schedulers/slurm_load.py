@@ -222,7 +222,7 @@ class _Jobs(NamedTuple):
     cores: int
     node_gpus: int  # on each node
     nodes: int
-    start: int | None  # epoch seconds, as Slurm expects it
+    start: int | None  # epoch seconds; of a job that waits, as Slurm expects it
 
 
 def _read_jobs(squeue: bytes, odd: _OddLines) -> list[tuple[_Jobs, int]]:
@@ -247,7 +247,7 @@ def _read_jobs(squeue: bytes, odd: _OddLines) -> list[tuple[_Jobs, int]]:
                     int(cores),
                     gpus_of(_without_gres(gres)),
                     int(least_nodes[0]),
-                    int(start) if waits and _TIME.fullmatch(start) else None,
+                    int(start) if _TIME.fullmatch(start) else None,
                 )
                 jobs.append((job, times))
             case _:

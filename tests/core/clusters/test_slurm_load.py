@@ -82,6 +82,17 @@ def test_nodes_that_take_no_jobs_are_down_and_nothing_of_them_is_free(state: str
     assert load.expected_wait is None
 
 
+def test_nodes_that_are_reserved_for_a_job_of_later_are_free_until_then() -> None:
+    for state in ("plnd", "idle-"):
+        load = only(IDLE.replace("idle", state))
+        assert (load.free_cores, load.free_nodes, load.expected_wait) == (32, 2, 0.0)
+
+
+def test_an_estimate_means_nothing_while_every_node_is_down() -> None:
+    queue = waiting(start=str(int(AT) + 60), reason="Resources")
+    assert only(IDLE.replace("idle", "down"), queue).expected_wait is None
+
+
 @pytest.mark.parametrize("available", ["down", "drain", "inact", "inactive"])
 def test_nothing_is_free_in_a_partition_that_is_not_up(available: str) -> None:
     load = only(IDLE.replace("|up|", f"|{available}|"))
@@ -157,6 +168,13 @@ def test_gpus_that_a_job_asks_for_are_read_in_the_spelling_of_every_release(
     assert only(node, queue).expected_wait == wait
 
 
+def test_a_job_that_needs_more_gpus_than_all_nodes_have_free_leaves_them() -> None:
+    nodes = "gpu|up|mix|2|16/16/0/32|gpu:2|gpu:1|\n"
+    for count, wait in [(2, None), (3, 0.0)]:
+        queue = waiting(gres="gres/gpu:1", nodes=count, partition="gpu")
+        assert only(nodes, RUNNING.replace("cpu", "gpu") + queue).expected_wait == wait
+
+
 def test_a_job_for_several_partitions_counts_in_each_and_one_for_none_of_them_nowhere() -> None:
     nodes = IDLE + IDLE.replace("cpu", "big")
     queue = waiting(4, partition="cpu,big,cpu") + waiting(8, partition="secret")
@@ -227,7 +245,8 @@ ANSWER = st.one_of(
 @given(ANSWER, ANSWER)
 @example(f"cpu|up|idle|1|0/1/0/1|gpu:{'9' * 50}|gpu:0|".encode(), b"")
 @example(f"{IDLE}cpu|up|idle|1|0/1/0/1|gpu:{'9' * 5000}|gpu:0|".encode(), b"")
-@example(IDLE.encode(), f"PENDING|1|1|{'9' * 5000}|{'9' * 5000}|gpu:{'9' * 3990}|cpu|x".encode())
+@example(IDLE.encode(), f"PENDING|1|1|{'9' * 5000}|{'9' * 5000}|N/A|cpu|x".encode())
+@example(IDLE.encode(), f"PENDING|1|1|N/A|N/A|gpu:{'9' * 5000}|cpu|x".encode())
 def test_whatever_the_commands_print_reading_it_never_raises(sinfo: bytes, squeue: bytes) -> None:
     load = read_load(sinfo, squeue, cluster="c", at=AT)
     assert bool(load.error) != bool(load.partitions)

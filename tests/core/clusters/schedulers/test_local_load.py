@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from rowtui.core.clusters.model import ClusterLoad, PartitionLoad
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local_load import local_load
+from rowtui.core.clusters.schedulers.local_machine import boot_id
+from rowtui.core.clusters.schedulers.local_records import Claim
 
 from tests.core.clusters.schedulers.local_rig import LocalRig
 
@@ -74,6 +77,20 @@ def test_jobs_that_wait_for_another_job_count_but_take_no_room(rig: LocalRig) ->
     rig.wait_for("up")
     rig.submit("true", cpus=4, after=(first,))
     assert load_of(rig) == PartitionLoad("", 4, 3, 2, 2, 1, 0, 0, 1, 1, 4, 0.0)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        Claim(os.getpid(), boot="another boot of this machine"),
+        Claim(0, boot=boot_id(), reason="cancelled, and its end not yet written"),
+    ],
+)
+def test_jobs_that_will_never_run_again_take_nothing(rig: LocalRig, claim: Claim) -> None:
+    number = rig.queue.commit(rig.spec("true", cpus=4), 1.0, 1.0)
+    assert load_of(rig).pending == 1
+    rig.queue.claim(number, claim)
+    assert load_of(rig) == IDLE
 
 
 def test_a_machine_that_became_smaller_never_has_less_than_nothing_free(
