@@ -220,14 +220,13 @@ class _Walk:
         if _is_url(name):
             self.add_url(name, by)
             return
-        try:
-            path = Path(os.path.abspath(base / os.path.expanduser(name)))
-            is_folder = path.is_dir()
-            os.fsencode(path)
-        except ValueError:  # a NUL, a lone surrogate
+        home = self.places.home
+        if name.startswith("~/") and home is not None:
+            base, name = home, name[2:]
+        path = Path(os.path.abspath(base / name))
+        if not _can_be_a_path(path):
             self._problem(visible(name), "is not the name of a file", by)
-            return
-        if is_folder:
+        elif os.path.isdir(path):
             self.add_folder(path, by)
         else:
             self.add_file(path, by)
@@ -382,6 +381,14 @@ class _Walk:
 def _is_url(name: str) -> bool:
     """Whether a URL is meant, also one of a kind that is not fetched."""
     return "://" in name or name.lower().startswith(("https:", "http:", "file:", "ftp:"))
+
+
+def _can_be_a_path(path: Path) -> bool:
+    """Whether the system takes it: YAML can write a NUL, and half of a surrogate pair."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def _joined(url: str, name: str) -> str:
