@@ -1,0 +1,320 @@
+"""The Python in mapping files: compiled once, with what each piece reads, and run.
+
+Takes text of entities; gives `Code` that knows which names decide its value, whether it may run
+long, and whether it changes what it sees. Syntax errors are part of the code, found before any
+job needs it; running such code raises what Python would have raised. Nothing here is a sandbox:
+files are trusted before any of their code runs (`trust`).
+Source: reference tpv.md A16 (code blocks, f-strings), A22 (traps 4 and 11).
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import re
+import threading
+import warnings
+from collections.abc import Callable
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.mapping.stand_ins import FLOW_EXCEPTIONS
+from rowtui.core.mapping.text_source import TextSource, text_source
+from rowtui.core.mapping.time_limit import TimeLimit, TimeLimitError
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.core.mapping.code_analysis import Findings
+
+LONGEST_CODE = 100_000  # characters; compiling that takes a second where it is all brackets
+_CACHED = 8192  # texts of each form; a large site has 3,000
+_FILE = "<mapping expression>"  # by this, tracebacks tell expressions from everything else
+_LONGEST_MESSAGE = 1000
+
+Run = Callable[[dict[str, Any]], Any]
+
+
+class Form(enum.Enum):
+    """How a text is read."""
+
+    BLOCK = "block"  # statements; the last one is an expression and gives the value
+    TEXT = "text"  # {expressions} in a text
+    EXECUTE = "execute"  # statements without a value
+
+
+class SyntaxComplaint(NamedTuple):
+    """Why a text cannot be run. `line` and `column` count from 1 within the text.
+
+    `kind` is "syntax", or "no_value" for a block that does not end in an expression (TPV
+    raises an AssertionError for those when they run).
+    """
+
+    message: str
+    line: int
+    column: int
+    kind: str = "syntax"
+
+
+class ExpressionError(RowtuiError):
+    """Code of a mapping file failed. `line`: where in `text`, from 1; 0 if that is not known."""
+
+    def __init__(self, message: str, cause: BaseException | None, line: int, text: str) -> None:
+        super().__init__(message, getattr(cause, "hint", "") or "")
+        self.cause, self.line, self.text = cause, line, text
+
+
+class Code:
+    """A compiled text. Shared; never changed.
+
+    `run(namespace)` gives its value; the namespace holds "__builtins__".
+    `names`: what it reads from the namespace (called builtins are not among them);
+    `attributes`: which attributes of those, dotted; `whole`: names that it reads as a whole, not
+    only for their attributes.
+    `own_namespace`: it binds names or looks at its namespace, so that it runs on a copy of it.
+    `fixed`: the values of the names that it reads decide its value, and it changes nothing.
+    `may_run_long`: it is to run under a time limit.
+    `changes_things`: it may change an object that it was given.
+    `constant`: there is nothing to run, `value` is the value.
+    """
+
+    __slots__ = (
+        "attributes",
+        "changes_things",
+        "constant",
+        "fixed",
+        "form",
+        "may_run_long",
+        "names",
+        "own_namespace",
+        "run",
+        "syntax_error",
+        "text",
+        "value",
+        "whole",
+    )
+
+    def __init__(
+        self,
+        text: str,
+        form: Form,
+        run: Run,
+        *,
+        findings: Findings | None = None,
+        syntax_error: SyntaxComplaint | None = None,
+        constant: bool = False,
+        value: Any = None,
+    ) -> None:
+        """Without `findings` it reads nothing and changes nothing."""
+        nothing: frozenset[str] = frozenset()
+        self.text = text
+        self.form = form
+        self.run = run
+        self.syntax_error = syntax_error
+        self.constant = constant
+        self.value = value
+        self.names = findings.names if findings else nothing
+        self.attributes = findings.attributes if findings else nothing
+        self.whole = findings.whole if findings else nothing
+        self.own_namespace = findings.own_namespace if findings else False
+        self.fixed = findings.fixed if findings else True
+        self.may_run_long = findings.may_run_long if findings else False
+        self.changes_things = findings.changes_things if findings else False
+
+    def __repr__(self) -> str:
+        """The form and the start of the text."""
+        return f"Code({self.form.value}, {visible(self.text[:60])})"
+
+
+@functools.lru_cache(_CACHED)
+def compile_block(text: str) -> Code:
+    """Code whose last statement gives the value."""
+    literal = _literal(text)
+    if literal is not _NOT_LITERAL:
+        return _constant(text, Form.BLOCK, literal)
+    return _compiled(text, Form.BLOCK, TextSource(text))
+
+
+@functools.lru_cache(_CACHED)
+def compile_execute(text: str) -> Code:
+    """Code that is run for what it does."""
+    return _compiled(text, Form.EXECUTE, TextSource(text))
+
+
+@functools.lru_cache(_CACHED)
+def compile_text(text: str, *, as_tpv: bool) -> Code:
+    """Text with expressions in braces; backslash escapes count.
+
+    `as_tpv`: exactly as TPV reads it, so that a text that ends in ' is a syntax error, and three
+    of them end it; otherwise quotes have no meaning outside braces.
+    """
+    if not _SPECIAL(text) and (not as_tpv or not (text.endswith("'") or "'''" in text)):
+        # Line ends as Python reads them in a literal.
+        value = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+        return _constant(text, Form.TEXT, value)
+    return _compiled(text, Form.TEXT, text_source(text, as_tpv=as_tpv))
+
+
+def evaluate(code: Code, namespace: dict[str, Any], limit: TimeLimit) -> Any:
+    """The value of a code in a namespace; under the limit where it may run long.
+
+    Raises: ExpressionError for whatever the code raises, TimeLimitError, and the exceptions by
+    which code says where a job goes (`stand_ins.FLOW_EXCEPTIONS`) as they are.
+    """
+    if code.constant:
+        return code.value
+    try:
+        if code.may_run_long:
+            return limit.run(functools.partial(code.run, namespace))
+        return code.run(namespace)
+    except (*FLOW_EXCEPTIONS, TimeLimitError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001  # SystemExit and GeneratorExit end nothing here
+        raise _explained(code, error) from error
+
+
+def _explained(code: Code, error: BaseException) -> ExpressionError:
+    complaint = code.syntax_error
+    if complaint is not None:
+        return ExpressionError(complaint.message, error, complaint.line, code.text)
+    if isinstance(error, RowtuiError):
+        message = error.message
+    else:
+        try:
+            words = str(error)
+        except Exception:  # noqa: BLE001  # the expression's own class
+            words = ""
+        name = type(error).__name__
+        message = f"{name}: {words}" if words else name
+    line = 0
+    step = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == _FILE:
+            line = step.tb_lineno
+        step = step.tb_next
+    return ExpressionError(visible(message[:_LONGEST_MESSAGE]), error, line, code.text)
+
+
+# Constants, which are most of a mapping file, without Python's parser
+
+_NOT_LITERAL = object()
+_WORDS = {"True": True, "False": False, "None": None}
+_NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})(\.[0-9]{0,17})?([eE][-+]?[0-9]{1,3})?").fullmatch
+_QUOTED = re.compile(r"'[ !#-&(-\[\]-~\"]*'|\"[ !#-\[\]-~]*\"").fullmatch
+_SPECIAL = re.compile(r"[{}\\\0\ud800-\udfff]").search
+
+
+def _literal(text: str) -> Any:
+    stripped = text.rstrip(" \n")
+    if match := _NUMBER(stripped):
+        return int(stripped) if match[1] is None and match[2] is None else float(stripped)
+    if stripped in _WORDS:
+        return _WORDS[stripped]
+    if _QUOTED(stripped):
+        return stripped[1:-1]
+    return _NOT_LITERAL
+
+
+def _constant(text: str, form: Form, value: Any) -> Code:
+    return Code(text, form, lambda _: value, constant=True, value=value)
+
+
+# Everything else
+
+_quiet = threading.Lock()
+
+
+def _compiled(text: str, form: Form, source: TextSource) -> Code:
+    import ast
+
+    from rowtui.core.mapping.code_analysis import Endless, analyse
+
+    if len(text) > LONGEST_CODE:
+        message = f"the code is {len(text):,} characters long; {LONGEST_CODE:,} is the most"
+        return _refused(text, form, SyntaxComplaint(message, 1, 1), SyntaxError(message))
+    try:
+        # Python warns of odd code ("is" with a literal, "\d"), on stderr or as an exception.
+        with _quiet, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source.source)
+            findings = analyse(tree)
+            if form is Form.EXECUTE:
+                return Code(text, form, _run_statements(tree, findings), findings=findings)
+            if not tree.body or not isinstance(tree.body[-1], ast.Expr):
+                return _without_value(text, form, tree)
+            if len(tree.body) == 1:
+                known, value = _constant_value(tree.body[0].value)  # type: ignore[attr-defined]
+                if known:
+                    return _constant(text, form, value)
+            return Code(text, form, _run_block(tree, findings), findings=findings)
+    except SyntaxError as error:
+        line, column = source.place_in_text(error, text)
+        message = (error.msg or "invalid syntax").removeprefix("f-string: ")
+        return _refused(text, form, SyntaxComplaint(visible(message), line, column), error)
+    except Endless as error:
+        line, column = source.position(error.line, error.column)
+        complaint = SyntaxComplaint(str(error), line, column)
+        return _refused(text, form, complaint, SyntaxError(str(error)))
+    except (RecursionError, MemoryError) as error:
+        return _refused(text, form, SyntaxComplaint("the code is nested too deeply", 1, 1), error)
+    except ValueError as error:  # null bytes in old Pythons, lone surrogates
+        odd = "a null byte" if "\0" in text else "half a character (a lone surrogate)"
+        return _refused(text, form, SyntaxComplaint(f"the code holds {odd}", 1, 1), error)
+
+
+def _constant_value(node: Any) -> tuple[bool, Any]:
+    import ast
+
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value for part in node.values if isinstance(part, ast.Constant)]
+        return len(parts) == len(node.values), "".join(parts)
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str, type(None))):
+        return True, node.value
+    return False, None
+
+
+def _run_block(tree: Any, findings: Findings) -> Run:
+    import ast
+
+    last = ast.Expression(tree.body.pop().value)
+    value = compile(last, _FILE, "eval", dont_inherit=True)
+    if not tree.body and not findings.own_namespace:
+        return functools.partial(eval, value)  # without a Python frame of ours
+    before = compile(tree, _FILE, "exec", dont_inherit=True)
+
+    def run(namespace: dict[str, Any]) -> Any:
+        if findings.own_namespace:
+            namespace = dict(namespace)
+        exec(before, namespace)  # noqa: S102  # trusted: see the module's docstring
+        return eval(value, namespace)  # noqa: S307
+
+    return run
+
+
+def _run_statements(tree: Any, findings: Findings) -> Run:
+    code: CodeType = compile(tree, _FILE, "exec", dont_inherit=True)
+
+    def run(namespace: dict[str, Any]) -> None:
+        exec(code, dict(namespace) if findings.own_namespace else namespace)  # noqa: S102
+
+    return run
+
+
+def _without_value(text: str, form: Form, tree: Any) -> Code:
+    line, column, error = 1, 1, IndexError("pop from empty list")
+    message = "there is no code"
+    if tree.body:
+        last = tree.body[-1]
+        line, column = last.lineno, last.col_offset + 1
+        message = "the last statement must be an expression, which gives the value"
+        error = AssertionError()  # type: ignore[assignment]
+    return _refused(text, form, SyntaxComplaint(message, line, column, "no_value"), error)
+
+
+def _refused(text: str, form: Form, complaint: SyntaxComplaint, error: BaseException) -> Code:
+    kind, arguments = type(error), error.args
+
+    def run(_: dict[str, Any]) -> Any:
+        raise kind(*arguments)
+
+    return Code(text, form, run, syntax_error=complaint)
