@@ -1,0 +1,133 @@
+"""What is wrong with a configuration once it is merged: code, patterns, constants, capacities.
+
+Nothing is evaluated. What concerns one entity makes that entity broken: a job that needs it is
+told why, the others go on. Source: issue "mapper", bad input; reference tpv.md A15, A22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rowtui.core.errors import Problem
+from rowtui.core.mapping.codes import Piece, pieces
+from rowtui.core.mapping.configuration import Configuration
+from rowtui.core.mapping.context_names import check_variable
+from rowtui.core.mapping.entities import AMOUNTS, Destination, Entity, Said
+from rowtui.core.mapping.patterns import PatternError, compile_pattern
+from rowtui.core.mapping.place import Place
+from rowtui.core.text import visible
+
+
+def check_configuration(configuration: Configuration) -> Configuration:
+    """The same with every further problem noted, and the entities that they break."""
+    checking = _Checking(configuration)
+    for kind, entities in configuration.entities.items():
+        for name, entity in entities.items():
+            checking.entity(kind, name, entity)
+    checking.pools()
+    return configuration._replace(
+        problems=(*configuration.problems, *checking.problems),
+        broken={**checking.broken, **configuration.broken},
+    )
+
+
+class _Checking:
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.dialect = configuration.dialect
+        self.problems: list[Problem] = []
+        self.broken: dict[tuple[str, str], Problem] = {}
+        self.said: set[tuple[Place, str]] = set()
+
+    def note(self, place: Place, message: str, hint: str = "", severity: str = "error") -> Problem:
+        """A problem, once for each place: inherited code is met again in every child."""
+        problem = Problem(place.file, place.line, place.column, message, hint, severity)
+        if (place, message) not in self.said:
+            self.said.add((place, message))
+            self.problems.append(problem)
+        return problem
+
+    def entity(self, kind: str, name: str, entity: Entity) -> None:
+        key = (kind, name)
+        for piece in pieces(entity, text_as_tpv=self.dialect.text_as_tpv):
+            complaint = piece.code.syntax_error
+            if complaint is None:
+                continue
+            of_rule = bool(piece.origin.rule)
+            severity = "error"
+            if of_rule and not self.dialect.bad_rules_are_errors:
+                severity = "warning"
+            problem = self.syntax(piece, severity)
+            if severity == "error":
+                self.broken.setdefault(key, problem)
+        if kind in ("tools", "roles", "users"):
+            try:
+                compile_pattern(name)
+            except PatternError as error:
+                message = f"the id of {entity.kind} {visible(name)}: {error.message}"
+                self.note(entity.place, message, error.hint)
+        self.constants(key, entity)
+        if isinstance(entity, Destination) and self.dialect.own_amounts_are_capacity:
+            self.capacity(key, entity)
+
+    def syntax(self, piece: Piece, severity: str) -> Problem:
+        complaint = piece.code.syntax_error
+        assert complaint is not None
+        place = piece.origin.place
+        if complaint.line > 1:
+            place = place._replace(line=place.line + complaint.line - 1, column=complaint.column)
+        message = f"{piece.field} of {_whose(piece)}: {complaint.message}"
+        return self.note(place, message, "", severity)
+
+    def constants(self, key: tuple[str, str], entity: Entity) -> None:
+        for name, said, earlier in self.overridden(entity):
+            complaint = check_variable(name, said, earlier, self.dialect)
+            if complaint:
+                problem = self.note(said.origin.place, *complaint)
+                self.broken.setdefault(key, problem)
+
+    def overridden(self, entity: Entity) -> Iterator[tuple[str, Said, Said]]:
+        """Each variable of an entity with each value that it replaces."""
+        shared = self.configuration.context
+        for holder in (entity, *entity.rules.values()):
+            for name in holder.context:
+                chain = list(holder.said.get(f"context.{name}", ()))
+                if holder is not entity:
+                    chain += entity.said.get(f"context.{name}", ())
+                if name in shared:
+                    chain.append(shared[name])
+                for newer, older in zip(chain, chain[1:], strict=False):
+                    yield name, newer, older
+
+    def capacity(self, key: tuple[str, str], destination: Destination) -> None:
+        for name in AMOUNTS:
+            value = getattr(destination, name)
+            if not isinstance(value, str):
+                continue
+            try:
+                float(value)
+            except ValueError:
+                problem = self.note(
+                    destination.whence(name).place,
+                    f"{name} of destination {visible(destination.id)} must be a number: "
+                    "it is what the destination has",
+                    "in dialect tpv3 it would be forced on every job instead",
+                )
+                self.broken.setdefault(key, problem)
+
+    def pools(self) -> None:
+        pools = self.configuration.of_kind("pools")
+        wired = any(file.has_pool_store for file in self.configuration.files)
+        if pools and not wired and self.dialect.name == "tpv3":
+            first = next(iter(pools.values()))
+            self.note(
+                first.place,
+                "there are pools, but global.resource_pool_store is not set",
+                "TPV refuses such files; rowtui itself needs no store",
+            )
+
+
+def _whose(piece: Piece) -> str:
+    origin = piece.origin
+    whose = f"{origin.kind} {visible(origin.id)}"
+    return f"rule {visible(origin.rule)} of {whose}" if origin.rule else whose

@@ -1,0 +1,275 @@
+"""Ranking what fits, and trying it in that order until a destination takes the job.
+
+Takes a job with its amounts; gives a placement. A destination is laid over the job, its rules run,
+and env, params and names are filled in with the latest values. Each destination under each job
+entity is laid out once (`_Laid`). Source: seed text "Job Dispatch Process"; reference tpv.md A12,
+A13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from rowtui.core.mapping.decision import Outcome, Placement
+from rowtui.core.mapping.destinations import Offer, fits
+from rowtui.core.mapping.entities import Destination, Entity, combine
+from rowtui.core.mapping.evaluate import (
+    Evaluator,
+    Namespace,
+    Program,
+    StopMapping,
+    TryNextError,
+    amounts_program,
+    run_amounts,
+)
+from rowtui.core.mapping.expressions import Code
+from rowtui.core.mapping.jobs import Settled
+from rowtui.core.mapping.namespace import update
+from rowtui.core.mapping.origin import Origin
+from rowtui.core.mapping.request import Amounts, Facts, MappingRequest
+from rowtui.core.mapping.rules import RuleState, RuleWatcher, run_rules
+from rowtui.core.mapping.tags import IncompatibleTagsError
+from rowtui.core.text import visible
+
+
+class ChoiceWatcher(RuleWatcher, Protocol):
+    """Whoever wants to know what was tried."""
+
+    def ranked(self, destinations: Sequence[str], by: str) -> None:
+        """The order in which destinations are tried."""
+        ...
+
+    def tried(self, destination: str, why_not: str) -> None:
+        """A destination's turn came; "" if it takes the job."""
+        ...
+
+    def laid(self, entity: Entity) -> None:
+        """The destination over the job, with its rules applied, before anything is filled in."""
+        ...
+
+
+class _Final:
+    """A destination laid over a job, after its rules: programs and texts, constants apart."""
+
+    __slots__ = ("entity", "fixed", "handler_tags", "name", "params", "program", "resubmit")
+
+    def __init__(self, entity: Entity, evaluator: Evaluator) -> None:
+        self.entity = entity
+        self.program: Program = amounts_program(entity)
+        self.name: Code | None = None
+        override = entity.name_override if isinstance(entity, Destination) else None
+        if override:
+            self.name = evaluator.text(override)
+        self.fixed = {
+            field: _is_fixed(getattr(entity, field, None), evaluator)
+            for field in ("env", "params", "resubmit", "handler_tags")
+        }
+
+
+def _is_fixed(value: Any, evaluator: Evaluator) -> bool:
+    if isinstance(value, str):
+        code = evaluator.text(value)
+        return code.constant and bool(code.value == value)
+    if isinstance(value, dict):
+        return all(_is_fixed(each, evaluator) for each in value.values())
+    if isinstance(value, list):
+        return all(_is_fixed(each, evaluator) for each in value)
+    return True
+
+
+class _Laid:
+    """One destination over one job entity."""
+
+    __slots__ = ("finals", "state")
+
+    def __init__(self, over: Destination, job: Entity, evaluator: Evaluator) -> None:
+        self.state = RuleState.start(combine(over, job, evaluator.dialect))
+        self.finals: dict[int, _Final] = {}
+
+    def final(self, state: RuleState, evaluator: Evaluator) -> _Final:
+        """What a state of the rules comes to."""
+        if not state.shared:
+            return _Final(state.entity, evaluator)
+        found = self.finals.get(id(state.entity))
+        if found is None:
+            found = self.finals[id(state.entity)] = _Final(state.entity, evaluator)
+        return found
+
+
+class Chooser:
+    """Ranks and chooses for one mapper. `offers`: all destinations by id."""
+
+    def __init__(self, offers: Mapping[str, Offer], evaluator: Evaluator) -> None:
+        self.offers = offers
+        self.evaluator = evaluator
+        self._may_change_job = evaluator.dialect.changes_in_place and any(
+            rule.execute for offer in offers.values() for rule in offer.entity.rules.values()
+        )
+
+    def choose(
+        self,
+        settled: Settled,
+        namespace: Namespace,
+        request: MappingRequest,
+        facts: Facts,
+        watcher: ChoiceWatcher | None,
+    ) -> Placement:
+        """The first destination in order that takes the job. Raises: StopMapping."""
+        notices: list[str] = []
+        ranked = self._ranked(settled, namespace, request, facts, notices, watcher)
+        job, waits = settled.plan.for_destinations, ""
+        if self._may_change_job:
+            job = namespace["entity"] = job.private()
+        for offer in ranked:
+            shared = not self._may_change_job and request.what_if is None
+            laid = settled.plan.destinations.get(offer.entity.id) if shared else None
+            try:
+                if laid is None:
+                    laid = _Laid(offer.entity, job, self.evaluator)
+                    if shared:
+                        settled.plan.destinations[offer.entity.id] = laid
+                placement = self._try(offer, laid, settled, namespace, watcher)
+            except TryNextError as error:
+                why, wait = error.message or "a rule of it says: try the next", error.wait
+            except StopMapping as stop:
+                if self.evaluator.dialect.fail_ends_all:
+                    raise
+                why, wait = stop.message, stop.outcome is Outcome.WAITS
+            except IncompatibleTagsError as error:
+                why, wait = error.message, False
+            else:
+                if watcher is not None:
+                    watcher.tried(offer.entity.id, "")
+                return placement._replace(notices=tuple(notices)) if notices else placement
+            if watcher is not None:
+                watcher.tried(offer.entity.id, why)
+            if wait:
+                waits = waits or f"{visible(offer.entity.id)}: {why}"
+        if waits:
+            raise StopMapping(Outcome.WAITS, waits, None, "JobNotReadyException")
+        raise StopMapping(
+            Outcome.NOWHERE,
+            f"no destination takes {visible(request.tool_id)}",
+            None,
+            "JobMappingException",
+        )
+
+    def _ranked(
+        self,
+        settled: Settled,
+        namespace: Namespace,
+        request: MappingRequest,
+        facts: Facts,
+        notices: list[str],
+        watcher: ChoiceWatcher | None,
+    ) -> Sequence[Offer]:
+        fitting = [
+            each.offer
+            for each in settled.plan.suited
+            if fits(each.offer, settled.amounts, request, facts)
+        ]
+        ranked: Sequence[Offer] = fitting
+        by = "score"
+        code = settled.plan.rank
+        if code is not None:
+            entity = settled.plan.entity
+            origin = entity.whence("rank")
+            try:
+                ranked = self._by_code(code, fitting, namespace, origin)
+                by = str(origin)
+            except StopMapping as stop:
+                if self.evaluator.dialect.fail_ends_all or stop.outcome is not Outcome.ERROR:
+                    raise
+                notices.append(f"the rank function of {origin} failed ({stop.message}); by score")
+        if watcher is not None:
+            watcher.ranked([offer.entity.id for offer in ranked], by)
+        return ranked
+
+    def _by_code(
+        self, code: Code, fitting: Sequence[Offer], namespace: Namespace, origin: Origin
+    ) -> Sequence[Offer]:
+        # Candidates come in the order of the files, as TPV gives them; `sorted` is stable.
+        order = {name: at for at, name in enumerate(self.offers)}
+        candidates = sorted((offer.entity for offer in fitting), key=lambda d: order[d.id])
+        namespace["candidate_destinations"] = candidates
+        value = self.evaluator.value(code, namespace, origin)
+        if not value:
+            return ()
+        if callable(value):
+            value = value(candidates)
+        if not isinstance(value, (list, tuple)) or not all(
+            isinstance(each, Destination) and each.id in self.offers for each in value
+        ):
+            message = f"rank must give a list of destinations, not {visible(repr(value)[:80])}"
+            raise StopMapping(Outcome.ERROR, message, origin, "TypeError")
+        chosen = [self.offers[each.id] for each in value]
+        if self.evaluator.dialect.sampling_repeats:
+            return chosen
+        return list({offer.entity.id: offer for offer in chosen}.values())
+
+    def _try(
+        self,
+        offer: Offer,
+        laid: _Laid,
+        settled: Settled,
+        namespace: Namespace,
+        watcher: ChoiceWatcher | None,
+    ) -> Placement:
+        """Raises: TryNextError, StopMapping."""
+        evaluator = self.evaluator
+        if evaluator.dialect.fresh_namespace:
+            namespace = dict(namespace)
+        update(namespace, laid.state.entity.context)
+        state = laid.state
+        if state.rules:
+            state = run_rules(state, namespace, evaluator, watcher, announce=False)
+        final = laid.final(state, evaluator)
+        entity = final.entity
+        if state is not laid.state:
+            update(namespace, entity.context)
+        if watcher is not None:
+            watcher.laid(entity)
+        found = run_amounts(final.program, namespace, evaluator, settled.amounts, clamp=True)
+        env = self._filled(final, "env", namespace)
+        params = self._filled(final, "params", namespace)
+        resubmit = self._filled(final, "resubmit", namespace)
+        name = offer.entity.id
+        if final.name is not None:
+            name = str(evaluator.value(final.name, namespace, entity.whence("name_override")))
+        tags = self._filled(final, "handler_tags", namespace)
+        return Placement(
+            Outcome.CHOSEN,
+            destination=offer.entity.id,
+            name=name,
+            runner=getattr(entity, "runner", None) or "",
+            amounts=Amounts(found.get("gpus"), found.get("cores"), found.get("mem")),
+            env=tuple(env),
+            params=params,
+            resubmit=resubmit,
+            handler_tags=tuple(tags),
+        )
+
+    def _filled(self, final: _Final, field: str, namespace: Namespace) -> Any:
+        value = getattr(final.entity, field, None) or ()
+        if value and not final.fixed[field]:
+            value = self._filled_each(final.entity, field, value, namespace)
+        if value and field != "handler_tags":
+            namespace[field] = value
+        return value
+
+    def _filled_each(self, entity: Entity, field: str, value: Any, namespace: Namespace) -> Any:
+        evaluator = self.evaluator
+        if isinstance(value, dict):
+            return {
+                name: evaluator.filled(each, namespace, entity.whence(f"{field}.{name}"))
+                for name, each in value.items()
+            }
+        return [
+            evaluator.filled(
+                each,
+                namespace,
+                entity.whence(f"{field}.{each.get('name')}" if isinstance(each, dict) else field),
+            )
+            for each in value
+        ]

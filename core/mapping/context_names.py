@@ -1,0 +1,38 @@
+"""The three kinds of context variables by their names: CONSTANT, _protected, public.
+
+A constant keeps its first value; a protected one changes only within the file that defined it; a
+public one may be overridden anywhere. Source: seed text "Custom contexts" (TPV itself never
+enforced it: reference tpv.md A16).
+"""
+
+from __future__ import annotations
+
+from rowtui.core.mapping.dialect import Dialect
+from rowtui.core.mapping.entities import Said
+from rowtui.core.text import visible
+
+
+def check_variable(
+    name: str, said: Said, earlier: Said | None, dialect: Dialect
+) -> tuple[str, str] | None:
+    """Why a variable may not be given a second value: (message, hint); None if it may."""
+    if earlier is None or not dialect.guarded_context:
+        return None
+    return overridden(name, said, earlier)
+
+
+def overridden(name: str, said: Said, earlier: Said) -> tuple[str, str] | None:
+    """What the names say against a second value, whatever the dialect."""
+    first = earlier.origin.place
+    if said.origin.place == first:
+        return None
+    shown = visible(name)
+    if name.startswith("_"):
+        if said.origin.place.file == first.file:
+            return None
+        message = f"the protected variable {shown} is overridden from another file"
+        return message, f"it is defined in {first}; only that file may change it"
+    if name.isupper():
+        message = f"the constant {shown} is given a second value"
+        return message, f"it is defined in {first}; use a lower-case name for what may change"
+    return None

@@ -1,0 +1,199 @@
+"""Matching a job with destinations: what each takes, and every check with what was asked.
+
+Two forms of the same rules: `fits` for deciding, `checks` for explaining; a property test holds
+that they agree. Source: seed text "Match"; reference tpv.md A8, A11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from rowtui.core.clusters.model import Cluster, JobTotals, Partition
+from rowtui.core.clusters.partition import partition_checks
+from rowtui.core.mapping.decision import Check
+from rowtui.core.mapping.dialect import Dialect
+from rowtui.core.mapping.entities import AMOUNTS, Destination, Entity
+from rowtui.core.mapping.request import Amounts, Facts, MappingRequest
+from rowtui.core.mapping.tags import score, tag_clashes
+from rowtui.core.text import visible
+
+
+class Offer(NamedTuple):
+    """A destination with the partition that it stands for. None: not known here."""
+
+    entity: Destination
+    cluster: Cluster | None = None
+    partition: Partition | None = None
+    partition_name: str = ""
+    limits: tuple[tuple[int, float | None, float | None], ...] = ()
+    """(index of the amount, most, least) for every amount that is bounded."""
+
+
+class Scored(NamedTuple):
+    """A destination whose tags suit a job, and how well."""
+
+    offer: Offer
+    score: int
+
+
+def offers_of(
+    destinations: Sequence[Destination], clusters: dict[str, Cluster] | None
+) -> tuple[Offer, ...]:
+    """The destinations with their partitions. `clusters` None: nothing is known of any."""
+    return tuple(_offer(entity, clusters) for entity in destinations)
+
+
+def _offer(entity: Destination, clusters: dict[str, Cluster] | None) -> Offer:
+    cluster = (clusters or {}).get(entity.runner or "")
+    name = partition_name(entity)
+    partition = None
+    if cluster is not None:
+        known = {partition.name: partition for partition in cluster.partitions}
+        if not name and entity.id in known:
+            name = entity.id
+        partition = known.get(name)
+    limits = tuple(
+        (at, most, least)
+        for at, what in enumerate(AMOUNTS)
+        for most in [getattr(entity, f"max_accepted_{what}")]
+        for least in [getattr(entity, f"min_accepted_{what}")]
+        if most is not None or least is not None
+    )
+    return Offer(entity, cluster, partition, name, limits)
+
+
+def partition_name(entity: Destination) -> str:
+    """The partition that a destination names: its parameter, or what follows `cluster/`."""
+    named = entity.params.get("partition")
+    if isinstance(named, str) and "{" not in named:
+        return named
+    runner = entity.runner or ""
+    return entity.id.removeprefix(f"{runner}/") if entity.id.startswith(f"{runner}/") else ""
+
+
+def suited(entity: Entity, offers: Sequence[Offer], dialect: Dialect) -> tuple[Scored, ...]:
+    """The destinations whose tags suit a job, best first; equals in the order of the files."""
+    found = []
+    for offer in offers:
+        if offer.entity.abstract:
+            continue
+        if next(tag_clashes(entity.tpv_tags, offer.entity.tpv_dest_tags), None) is None:
+            parts = score(offer.entity.tpv_dest_tags, entity.tpv_tags, dialect)
+            found.append(Scored(offer, sum(points for _, points in parts)))
+    return tuple(sorted(found, key=lambda each: -each.score))
+
+
+def fits(offer: Offer, amounts: Amounts, request: MappingRequest, facts: Facts) -> bool:
+    """Whether everything but the tags allows a job on a destination."""
+    for at, most, least in offer.limits:
+        asked = amounts[at]
+        if asked is None:
+            continue
+        asked = float(asked)
+        if (most is not None and asked > most) or (least is not None and asked < least):
+            return False
+    if facts.reachable is not None and offer.entity.runner not in facts.reachable:
+        return False
+    if request.totals is None or offer.cluster is None or offer.partition is None:
+        return True
+    return all(check.passed for check in _of_partition(offer, amounts, request))
+
+
+def _of_partition(offer: Offer, amounts: Amounts, request: MappingRequest) -> Sequence[Any]:
+    assert request.totals is not None
+    assert offer.cluster is not None
+    assert offer.partition is not None
+    if offer.cluster.scheduler != "slurm":
+        return ()
+    return partition_checks(
+        offer.partition,
+        totals_with(request.totals, amounts),
+        cluster=offer.cluster.name,
+        by_name=offer.entity.origin.kind != "cluster" or request.partition == offer.partition.name,
+    )
+
+
+def totals_with(totals: JobTotals, amounts: Amounts) -> JobTotals:
+    """A job's totals once the mapper has had its say about cores, GPUs and memory."""
+    return totals._replace(
+        cpus=totals.cpus if amounts.cores is None else whole(amounts.cores),
+        gpus=totals.gpus if amounts.gpus is None else whole(amounts.gpus),
+        memory_mb=totals.memory_mb if amounts.mem is None else whole(float(amounts.mem) * 1024),
+    )
+
+
+def whole(amount: Any) -> int:
+    """An amount in whole units, rounded up."""
+    return -int(-float(amount) // 1)
+
+
+def checks(
+    offer: Offer, entity: Entity, amounts: Amounts, request: MappingRequest, facts: Facts
+) -> tuple[Check, ...]:
+    """Every constraint of a destination on a job, passed or not."""
+    destination = offer.entity
+    found: list[Check] = []
+    if destination.abstract:
+        found.append(_check("abstract", "a place to run", "only there to inherit from", False))
+    if facts.reachable is not None and destination.runner not in facts.reachable:
+        shown = ", ".join(map(visible, sorted(facts.reachable))) or "no cluster"
+        hint = f"jobs can be sent to {shown} from here"
+        asked = visible(destination.runner or "no runner")
+        found.append(_check("cluster", asked, shown, False, hint))
+    for what in AMOUNTS:
+        asked = getattr(amounts, what)
+        for bound, words in (("max", "at most"), ("min", "at least")):
+            name = f"{bound}_accepted_{what}"
+            limit = getattr(destination, name)
+            if limit is None:
+                continue
+            passed = asked is None or (
+                float(asked) <= limit if bound == "max" else float(asked) >= limit
+            )
+            shown = f"{what} {amount_text(asked)}" if asked is not None else f"{what} not said"
+            origin = destination.whence(name)
+            found.append(Check(name, shown, f"{words} {amount_text(limit)}", passed, "", origin))
+    found += _tag_checks(destination, entity)
+    if request.totals is not None and offer.cluster is not None and offer.partition is not None:
+        found += [
+            Check(each.constraint, each.asked, each.offered, each.passed, each.hint)
+            for each in _of_partition(offer, amounts, request)
+        ]
+    return tuple(found)
+
+
+def _tag_checks(destination: Destination, entity: Entity) -> list[Check]:
+    clashes = {
+        tag: (mine, its)
+        for tag, mine, its in tag_clashes(entity.tpv_tags, destination.tpv_dest_tags)
+    }
+    of_job, offered = entity.tpv_tags.strengths(), destination.tpv_dest_tags.strengths()
+    found = []
+    for tag in dict.fromkeys((*of_job, *offered)):
+        mine, its = of_job.get(tag, ""), offered.get(tag, "")
+        if tag not in clashes and not (mine and its) and {mine, its} & {"prefer", "accept"}:
+            continue  # one side would like it, the other does not know it: nothing to check
+        check = _check(
+            f"tag {visible(tag)}",
+            f"the job {_verb(mine)} it",
+            f"the destination {_verb(its)} it",
+            tag not in clashes,
+        )
+        found.append(check._replace(origin=entity.whence(f"tags.{tag}") if mine else None))
+    return found
+
+
+def _verb(strength: str) -> str:
+    return f"{strength}s" if strength else "does not have"
+
+
+def _check(constraint: str, asked: str, offered: str, passed: bool, hint: str = "") -> Check:
+    return Check(constraint, asked, offered, passed, hint)
+
+
+def amount_text(amount: Any) -> str:
+    """A number without a needless fraction."""
+    if isinstance(amount, float) and amount.is_integer():
+        return str(int(amount))
+    return visible(str(amount))

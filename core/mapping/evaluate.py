@@ -1,0 +1,221 @@
+"""Running the expressions of entities: with a name for every failure, and in TPV's order.
+
+Takes text as it stands in entities, a namespace, and who said it; gives values, or stops the
+mapping of this request with the place of the expression that failed.
+Source: reference tpv.md A9 (order, clamps), A13 (what a rule may raise), A16.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from rowtui.core.mapping.decision import Outcome
+from rowtui.core.mapping.dialect import Dialect
+from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Entity
+from rowtui.core.mapping.expressions import (
+    Code,
+    ExpressionError,
+    compile_block,
+    compile_text,
+    evaluate,
+)
+from rowtui.core.mapping.origin import Origin
+from rowtui.core.mapping.request import Amounts
+from rowtui.core.mapping.stand_ins import (
+    JobMappingException,
+    JobNotReadyException,
+    TryNextDestinationOrFail,
+    TryNextDestinationOrWait,
+    tpv_names,
+)
+from rowtui.core.mapping.time_limit import TimeLimit, TimeLimitError
+from rowtui.core.text import visible
+
+Namespace = dict[str, Any]
+
+
+class StopMapping(Exception):
+    """The mapping of one request ends here, with this outcome."""
+
+    def __init__(
+        self, outcome: Outcome, message: str, origin: Origin | None = None, cause: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.outcome, self.message, self.origin, self.cause = outcome, message, origin, cause
+
+
+class TryNextError(Exception):
+    """A destination's rule does not want the job; `wait`: it may want it later."""
+
+    def __init__(self, message: str, origin: Origin, *, wait: bool) -> None:
+        super().__init__(message)
+        self.message, self.origin, self.wait = message, origin, wait
+
+
+class _Evaluated:
+    """In the place of an amount that was worked out before the destination was looked at."""
+
+    def __repr__(self) -> str:
+        return "(as worked out for the job)"
+
+
+EVALUATED = _Evaluated()
+
+
+class Evaluator:
+    """Runs code for one mapper. `base`: names that every namespace of the mapper starts with."""
+
+    def __init__(self, dialect: Dialect, limit: TimeLimit) -> None:
+        self.dialect = dialect
+        self.limit = limit
+        self._leaked: Namespace | None = None
+
+    def value(self, code: Code, namespace: Namespace, origin: Origin) -> Any:
+        """The value of a code. Raises: StopMapping, TryNextError."""
+        if code.constant:
+            return code.value
+        if code.own_namespace and self.dialect.input_size_by_text:
+            namespace = self._as_tpv(code, namespace)
+        try:
+            return evaluate(code, namespace, self.limit)
+        except ExpressionError as error:
+            place = origin.place
+            if place.line and error.line > 1:
+                place = place._replace(line=place.line + error.line - 1, column=0)
+            cause = type(error.cause).__name__ if error.cause is not None else "SyntaxError"
+            raise StopMapping(
+                Outcome.ERROR, error.message, origin._replace(place=place), cause
+            ) from error
+        except TimeLimitError as error:
+            raise StopMapping(Outcome.ERROR, error.message, origin, "TimeLimitError") from error
+        except JobNotReadyException as error:
+            words = str(error) or "it is not ready yet"
+            raise StopMapping(Outcome.WAITS, words, origin, "JobNotReadyException") from error
+        except JobMappingException as error:
+            raise StopMapping(Outcome.FAILED, str(error), origin, "JobMappingException") from error
+        except (TryNextDestinationOrFail, TryNextDestinationOrWait) as error:
+            wait = isinstance(error, TryNextDestinationOrWait)
+            raise TryNextError(str(error), origin, wait=wait) from error
+
+    def _as_tpv(self, code: Code, namespace: Namespace) -> Namespace:
+        """TPV's names around ours, as seen by code that looks at its own namespace."""
+        if self._leaked is None:
+            self._leaked = tpv_names()
+        namespace = {**self._leaked, **namespace}
+        if "input_size" not in code.text:
+            namespace["input_size"] = 0
+        return namespace
+
+    def text(self, text: str) -> Code:
+        """The code of a text with expressions in braces."""
+        return compile_text(text, as_tpv=self.dialect.text_as_tpv)
+
+    def filled(self, value: Any, namespace: Namespace, origin: Origin) -> Any:
+        """Texts evaluated in data of any nesting; everything else as it is."""
+        if isinstance(value, str):
+            return self.value(self.text(value), namespace, origin)
+        if isinstance(value, dict):
+            return {key: self.filled(each, namespace, origin) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self.filled(each, namespace, origin) for each in value]
+        return value
+
+
+class Step(NamedTuple):
+    """One amount or bound to work out. `code` None: `value` as it is."""
+
+    name: str
+    code: Code | None
+    value: Any
+    origin: Origin
+
+
+Program = tuple[Step, ...]
+
+
+def amounts_program(entity: Entity) -> Program:
+    """The amounts and bounds that an entity sets, in the order of evaluation (A9)."""
+    return tuple(
+        step
+        for name in (*BOUNDS, *AMOUNTS)
+        if (value := getattr(entity, name)) is not None
+        for step in [_step(name, value, entity)]
+    )
+
+
+def _step(name: str, value: Any, entity: Entity) -> Step:
+    origin = entity.whence(name)
+    if isinstance(value, str):
+        code = compile_block(value)
+        if code.constant:
+            return Step(name, None, code.value, origin)
+        return Step(name, code, None, origin)
+    return Step(name, None, value, origin)
+
+
+def run_amounts(
+    program: Program, namespace: Namespace, evaluator: Evaluator, given: Amounts, *, clamp: bool
+) -> dict[str, Any]:
+    """Work out amounts and bounds into the namespace; gives those that the program sets.
+
+    `given`: what stands for amounts that were worked out before. Raises: StopMapping.
+    """
+    found: dict[str, Any] = {}
+    for name, code, value, origin in program:
+        if code is not None:
+            value = evaluator.value(code, namespace, origin)  # noqa: PLW2901
+        elif value is EVALUATED:
+            value = getattr(given, name)  # noqa: PLW2901
+            if value is None:
+                continue
+        if evaluator.dialect.numbers_only:
+            _refuse_others(name, value, origin)
+        if clamp and name in AMOUNTS:
+            value = clamped(name, value, found, evaluator.dialect)  # noqa: PLW2901
+        found[name] = namespace[name] = value
+    return found
+
+
+def clamped(name: str, value: Any, bounds: Mapping[str, Any], dialect: Dialect) -> Any:
+    """An amount within its bounds; the upper one wins. Without a value nothing is bounded."""
+    low, high = bounds.get(f"min_{name}"), bounds.get(f"max_{name}")
+    if dialect.zero_is_a_bound:
+        if value is None:
+            return None
+        if low is not None:
+            value = max(low, value)
+        return value if high is None else min(high, value)
+    if low:
+        value = max(low, value or 0)
+    return min(high, value or 0) if high else value
+
+
+def _refuse_others(name: str, value: Any, origin: Origin) -> None:
+    if value is None:
+        return
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if math.isfinite(value) and value >= 0:
+            return
+        message = f"{name} is {value}, which is not an amount"
+    else:
+        shown = visible(repr(value)[:60])
+        message = f"{name} must be a number, not {shown} ({type(value).__name__})"
+    raise StopMapping(Outcome.ERROR, message, origin, "TypeError")
+
+
+def lower(one: Any, other: Any) -> Any:
+    """The lower of two amounts, where both are said."""
+    return _either(min, one, other)
+
+
+def higher(one: Any, other: Any) -> Any:
+    """The higher of two amounts, where both are said."""
+    return _either(max, one, other)
+
+
+def _either(choose: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+    if one is None:
+        return other
+    return one if other is None else choose(one, other)

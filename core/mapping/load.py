@@ -1,0 +1,172 @@
+"""Mapping files merged into one configuration, with every chain of `inherits` followed.
+
+Takes parsed files in their order (later ones override); gives a `Configuration`. What is wrong
+with an entity makes that entity broken, never the others.
+Source: seed text "Loader", "Inherit"; reference tpv.md A4, A5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rowtui.core.errors import Problem
+from rowtui.core.mapping.check import check_configuration
+from rowtui.core.mapping.configuration import KIND_NAMES, Configuration, MappingFile
+from rowtui.core.mapping.context_names import check_variable
+from rowtui.core.mapping.dialect import DIALECTS, SEED, Dialect
+from rowtui.core.mapping.entities import Entity, Said, inherit
+from rowtui.core.mapping.parse import parse_mapping
+from rowtui.core.mapping.place import Place
+from rowtui.core.mapping.sources import Source
+from rowtui.core.text import visible
+from rowtui.core.workflow.toml_file import did_you_mean
+
+
+def load_mapping(sources: Sequence[Source], problems: Sequence[Problem] = ()) -> Configuration:
+    """The configuration that these sources make. `problems`: what was wrong with finding them."""
+    files = [
+        parse_mapping(source.data, source.name, digest=source.digest, sealed=not source.trusted)
+        for source in sources
+    ]
+    return merge_files(files, problems)
+
+
+def merge_files(files: Sequence[MappingFile], problems: Sequence[Problem] = ()) -> Configuration:
+    """The configuration that parsed files make."""
+    merging = _Merging(files, list(problems))
+    for file in files:
+        merging.add(file)
+    merging.follow_inherits()
+    return check_configuration(merging.result())
+
+
+class _Merging:
+    def __init__(self, files: Sequence[MappingFile], problems: list[Problem]) -> None:
+        self.files = tuple(files)
+        self.problems = problems
+        self.dialect = self._dialect()
+        self.default_inherits: str | None = None
+        self.context: dict[str, Said] = {}
+        self.entities: dict[str, dict[str, Entity]] = {kind: {} for kind in KIND_NAMES}
+        self.broken: dict[tuple[str, str], Problem] = {}
+        self.sealed_globals = ""
+        self.unusable = ""
+
+    def _dialect(self) -> Dialect:
+        said = [file for file in self.files if file.dialect in DIALECTS]
+        names = {file.dialect for file in said}
+        if len(names) > 1:
+            last = said[-1]
+            other = next(file for file in said if file.dialect != last.dialect)
+            self.complain(
+                last.dialect_place,
+                f"dialect {last.dialect} is said here and {other.dialect} in {other.name}",
+                "all files that are used together speak one dialect; the last one counts",
+            )
+        return DIALECTS[said[-1].dialect or ""] if said else SEED
+
+    def complain(self, place: Place, message: str, hint: str = "") -> Problem:
+        problem = Problem(place.file, place.line, place.column, message, hint)
+        self.problems.append(problem)
+        return problem
+
+    def add(self, file: MappingFile) -> None:
+        """Lay one file over those before it (A4.4)."""
+        self.problems += file.problems
+        for key, problem in file.broken.items():
+            if key == ("", ""):
+                self.unusable = self.unusable or str(problem)
+            else:
+                self.broken[key] = problem
+        if file.default_inherits:
+            self.default_inherits = file.default_inherits
+        if file.sealed and (file.default_inherits or file.context or file.dialect):
+            self.sealed_globals = self.sealed_globals or file.name
+        for name, said in file.context.items():
+            self.add_variable(name, said)
+        for kind in KIND_NAMES:
+            self.add_entities(kind, file.entities.get(kind, {}))
+
+    def add_variable(self, name: str, said: Said) -> None:
+        earlier = self.context.get(name)
+        complaint = check_variable(name, said, earlier, self.dialect)
+        if complaint and earlier is not None:
+            self.complain(said.origin.place, *complaint)
+            return
+        self.context[name] = said
+
+    def add_entities(self, kind: str, new: Mapping[str, Entity]) -> None:
+        merged = self.entities[kind]
+        both = {**merged, **new}
+        for name, entity in new.items():
+            earlier = merged.pop(name, None)
+            if earlier is None:
+                merged[name] = entity
+                continue
+            resolved = self.resolved(kind, both, entity)
+            merged[name] = inherit(resolved, earlier, self.dialect)
+
+    def follow_inherits(self) -> None:
+        """Every entity over its parent, the parent's parent, ..."""
+        for kind, entities in self.entities.items():
+            for name, entity in entities.items():
+                if entity.inherits:
+                    entities[name] = self.resolved(kind, entities, entity)
+
+    def resolved(self, kind: str, entities: Mapping[str, Entity], entity: Entity) -> Entity:
+        chain = [entity]
+        seen = set()
+        while parent_name := chain[-1].inherits:
+            parent = entities.get(parent_name)
+            child = chain[-1]
+            if parent is None:
+                self.no_parent(kind, entities, child)
+                break
+            if parent_name in seen:
+                self.cycle(kind, child)
+                break
+            seen.add(parent_name)
+            chain.append(parent)
+        whole = chain.pop()
+        while chain:
+            whole = inherit(chain.pop(), whole, self.dialect)
+        for link in seen:  # what is wrong with a parent is wrong with its children
+            problem = self.broken.get((kind, link))
+            if problem is not None:
+                self.broken.setdefault((kind, entity.id), problem)
+        return whole
+
+    def no_parent(self, kind: str, entities: Mapping[str, Entity], child: Entity) -> None:
+        name = child.inherits or ""
+        place = child.whence("inherits").place
+        message = f"{child.kind} {visible(child.id)} inherits {visible(name)}, which is not there"
+        hint = did_you_mean(name, entities) or f"there is no such entity among the {kind}"
+        self.note_broken(kind, child, self.once(place, message, hint))
+
+    def cycle(self, kind: str, child: Entity) -> None:
+        place = child.whence("inherits").place
+        message = f"{child.kind} {visible(child.id)} inherits from itself in a circle"
+        hint = f"by way of {visible(child.inherits or '')}"
+        self.note_broken(kind, child, self.once(place, message, hint))
+
+    def once(self, place: Place, message: str, hint: str) -> Problem:
+        problem = Problem(place.file, place.line, place.column, message, hint)
+        if problem not in self.problems:
+            self.problems.append(problem)
+        return problem
+
+    def note_broken(self, kind: str, entity: Entity, problem: Problem) -> None:
+        self.broken.setdefault((kind, entity.id), problem)
+
+    def result(self) -> Configuration:
+        return Configuration(
+            dialect=self.dialect,
+            default_inherits=self.default_inherits,
+            context=self.context,
+            entities=self.entities,
+            broken=self.broken,
+            sealed_globals=self.sealed_globals,
+            unusable=self.unusable,
+            files=self.files,
+            problems=tuple(self.problems),
+        )

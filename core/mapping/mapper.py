@@ -1,0 +1,303 @@
+"""The mapper: one job request in, one placement out, as fast as memory allows.
+
+`Mapper.place` answers; `explain.py` asks the same mapper with a watcher to say why. Requests that
+look the same to a configuration (the same entities, and equal values of everything that any of its
+expressions reads) are answered from memory; where an expression's value may depend on anything
+else, nothing is remembered. A test holds that memory never changes an answer.
+Source: seed text "Job Dispatch Process"; reference tpv.md A9, C4.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from rowtui.core.clusters.model import Cluster
+from rowtui.core.mapping.choose import Chooser, ChoiceWatcher
+from rowtui.core.mapping.codes import Piece, names_read, pieces
+from rowtui.core.mapping.configuration import Configuration
+from rowtui.core.mapping.decision import Matched, Outcome, Placement
+from rowtui.core.mapping.destinations import Offer, offers_of
+from rowtui.core.mapping.entities import Destination, Entity
+from rowtui.core.mapping.evaluate import Evaluator, StopMapping, TryNextError
+from rowtui.core.mapping.helper_functions import Helpers
+from rowtui.core.mapping.jobs import JobWatcher, Lanes, Settled
+from rowtui.core.mapping.lookup import Found, Lookup
+from rowtui.core.mapping.namespace import Getter, Names, deciders
+from rowtui.core.mapping.pools import refuse_over_budget
+from rowtui.core.mapping.request import NOTHING_KNOWN, Facts, MappingRequest
+from rowtui.core.mapping.stand_ins import expression_builtins, log
+from rowtui.core.mapping.time_limit import TimeLimit
+
+_MOST_REMEMBERED = 100_000  # placements of one set of entities
+_LOOKS_AT_ITSELF = frozenset({"globals", "locals", "vars", "dir", "eval", "exec"})
+
+
+class Watcher(JobWatcher, ChoiceWatcher, Protocol):
+    """Whoever wants to know everything."""
+
+    def matched(self, matched: Sequence[Matched]) -> None:
+        """Entities took part."""
+        ...
+
+    def settled(self, settled: Settled) -> None:
+        """The job has its amounts."""
+        ...
+
+
+class _Plan:
+    """What jobs of one action, user and roles share."""
+
+    __slots__ = ("deciders", "lanes", "matched", "memory", "stop")
+
+    def __init__(self) -> None:
+        self.lanes: Lanes | None = None
+        self.stop: StopMapping | None = None
+        self.matched: tuple[Matched, ...] = ()
+        self.memory: dict[Any, Placement] | None = None
+        self.deciders: tuple[Getter, ...] = ()
+
+
+class Mapper:
+    """Maps job requests by one configuration. Not for several threads at once.
+
+    `clusters`: what is known of the partitions that destinations stand for, by name; `added`:
+    destinations beside those of the files. Nothing here reads a clock or the disk, but
+    expressions may.
+    """
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        *,
+        clusters: Mapping[str, Cluster] | None = None,
+        added: Sequence[Destination] = (),
+        seconds: float = 2.0,
+        chance: random.Random | None = None,
+        remember: bool = True,
+    ) -> None:
+        """`seconds`: how long one expression may take."""
+        self.configuration = configuration
+        self.dialect = dialect = configuration.dialect
+        self.evaluator = Evaluator(dialect, TimeLimit(seconds))
+        self.lookup = Lookup(configuration)
+        self._remember = remember
+        everything = self.lookup.destinations(tuple(added))
+        known = None if clusters is None else dict(clusters)
+        offers = offers_of(everything, known)
+        self.sealed = {
+            offer.entity.id: stop
+            for offer in offers
+            if (stop := self._why_not(offer.entity)) is not None
+        }
+        self.all_offers: dict[str, Offer] = {offer.entity.id: offer for offer in offers}
+        self.offers = {
+            name: offer for name, offer in self.all_offers.items() if name not in self.sealed
+        }
+        self.destinations = {name: offer.entity for name, offer in self.offers.items()}
+        """By id; also for expressions, as `mapper.destinations`."""
+        self.chooser = Chooser(self.offers, self.evaluator)
+        self._of_destinations = [
+            piece for offer in self.offers.values() for piece in self._pieces(offer.entity)
+        ]
+        self._names = self._make_names(chance or random.Random())
+        self._plans: dict[tuple[Any, ...], _Plan] = {}
+        self._by_load: tuple[int, frozenset[str]] | None = None
+
+    def _why_not(self, destination: Destination) -> StopMapping | None:
+        return self.lookup.why_unusable("destinations", destination.id, destination)
+
+    def _pieces(self, entity: Entity) -> list[Piece]:
+        return list(pieces(entity, text_as_tpv=self.dialect.text_as_tpv))
+
+    def _make_names(self, chance: random.Random) -> Names:
+        configuration = self.configuration
+        everything = list(self._of_destinations)
+        for kind in ("tools", "roles", "users"):
+            for entity in configuration.of_kind(kind).values():
+                if not entity.origin.sealed:
+                    everything += self._pieces(entity)
+        context = {
+            name: said.value
+            for name, said in configuration.context.items()
+            if not said.origin.sealed
+        }
+        fixed = {
+            "__builtins__": expression_builtins(),
+            "helpers": Helpers(as_tpv=self.dialect.sampling_repeats, random=chance),
+            "mapper": self,
+            "log": log,
+        }
+        all_tpv = any(piece.code.own_namespace or piece.code.changes_things for piece in everything)
+        return Names(names_read(everything), all_tpv=all_tpv, context=context, fixed=fixed)
+
+    # Answers
+
+    def place(self, request: MappingRequest, facts: Facts = NOTHING_KNOWN) -> Placement:
+        """Where a job goes and with what, or why nowhere. Never raises for what files say."""
+        plan = self._plan(request)
+        memory = plan.memory
+        if memory is None or request.what_if is not None:
+            return self._within_budget(
+                self._place(plan, _wondered(request), facts, None), plan, request, facts
+            )
+        key = (
+            facts.generation,
+            request.totals,
+            request.partition,
+            *[decide(request) for decide in plan.deciders],
+        )
+        placement = memory.get(key)
+        if placement is None:
+            if len(memory) >= _MOST_REMEMBERED:
+                memory.clear()
+            placement = memory[key] = self._place(plan, request, facts, None)
+        if self.configuration.entities.get("pools"):
+            return self._within_budget(placement, plan, request, facts)
+        return placement
+
+    def watch(self, request: MappingRequest, facts: Facts, watcher: Watcher) -> Placement:
+        """As `place`, with someone who is told everything; nothing is taken from memory."""
+        request = _wondered(request)
+        plan = self._plan(request)
+        watcher.matched(plan.matched)
+        placement = self._place(plan, request, facts, watcher)
+        return self._within_budget(placement, plan, request, facts)
+
+    def reads(self, request: MappingRequest) -> frozenset[str]:
+        """The names that expressions for such a job read: what has to be found out for it."""
+        return self._reads(self._entities(request)[0])
+
+    def _place(
+        self, plan: _Plan, request: MappingRequest, facts: Facts, watcher: Watcher | None
+    ) -> Placement:
+        if plan.stop is not None:
+            return _stopped(plan.stop)
+        assert plan.lanes is not None
+        self._show_loads(facts)
+        try:
+            namespace = self._names.build(request, facts, plan.lanes.context)
+            settled = plan.lanes.settle(namespace, request.what_if, watcher)
+            if watcher is not None:
+                watcher.settled(settled)
+            return self.chooser.choose(settled, namespace, request, facts, watcher)
+        except StopMapping as stop:
+            if stop.outcome is Outcome.NOWHERE and self.sealed:
+                stop = self._blame_sealed(stop)
+            return _stopped(stop)
+        except TryNextError as error:
+            cause = f"TryNextDestinationOr{'Wait' if error.wait else 'Fail'}"
+            message = f"only rules of destinations can say: try the next ({error.message})"
+            return Placement(Outcome.ERROR, message=message, origin=error.origin, cause=cause)
+
+    def _blame_sealed(self, stop: StopMapping) -> StopMapping:
+        untrusted = [s for s in self.sealed.values() if s.outcome is Outcome.UNTRUSTED]
+        return untrusted[0] if untrusted else stop
+
+    def _within_budget(
+        self, placement: Placement, plan: _Plan, request: MappingRequest, facts: Facts
+    ) -> Placement:
+        if not placement.chosen or not self.configuration.entities.get("pools"):
+            return placement
+        try:
+            assert plan.lanes is not None
+            namespace = self._names.build(request, facts, plan.lanes.context)
+            settled = plan.lanes.settle(namespace, request.what_if, None)
+            refuse_over_budget(self.configuration, settled, request, facts)
+        except StopMapping as stop:
+            return _stopped(stop)
+        except TryNextError:
+            pass
+        return placement
+
+    # What jobs share
+
+    def _plan(self, request: MappingRequest) -> _Plan:
+        key = (
+            request.tool_id,
+            request.user,
+            request.declared,
+            request.assumed,
+            request.tool_type,
+        )
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = self._new_plan(request)
+        return plan
+
+    def _new_plan(self, request: MappingRequest) -> _Plan:
+        plan = _Plan()
+        entities, plan.matched, plan.stop = self._entities(request)
+        if plan.stop is not None:
+            return plan
+        try:
+            plan.lanes = Lanes(entities, tuple(self.offers.values()), self.evaluator)
+        except StopMapping as stop:
+            plan.stop = stop
+            return plan
+        if self._remember and self._is_fixed(entities):
+            plan.memory = {}
+            plan.deciders = deciders(self._reads(entities)) or ()
+        return plan
+
+    def _entities(
+        self, request: MappingRequest
+    ) -> tuple[list[Entity], tuple[Matched, ...], StopMapping | None]:
+        if self.configuration.unusable:
+            return [], (), StopMapping(Outcome.BROKEN, self.configuration.unusable)
+        if self.configuration.sealed_globals:
+            name = self.configuration.sealed_globals
+            message = f"{name} is not trusted yet, and its `global` section concerns every job"
+            return [], (), StopMapping(Outcome.UNTRUSTED, message)
+        found = [self.lookup.tool(request)]
+        if request.user is not None:
+            found += self._of_user(request)
+        matched = tuple(each for one in found for each in one.matched)
+        stop = next((one.stop for one in found if one.stop is not None), None)
+        return [one.entity for one in found if one.entity is not None], matched, stop
+
+    def _of_user(self, request: MappingRequest) -> list[Found]:
+        assert request.user is not None
+        found = []
+        for role in request.user.roles:  # the first with any match counts
+            of_role = self.lookup.role(role)
+            if of_role.entity is not None or of_role.stop is not None:
+                found.append(of_role)
+                break
+        of_user = self.lookup.user(request.user.key)
+        if of_user.entity is not None or of_user.stop is not None:
+            found.append(of_user)
+        return found
+
+    def _reads(self, entities: Sequence[Entity]) -> frozenset[str]:
+        own = [piece for entity in entities for piece in self._pieces(entity)]
+        return names_read([*own, *self._of_destinations])
+
+    def _is_fixed(self, entities: Sequence[Entity]) -> bool:
+        own = [piece for entity in entities for piece in self._pieces(entity)]
+        return all(
+            piece.code.fixed and not piece.code.names & _LOOKS_AT_ITSELF
+            for piece in (*own, *self._of_destinations)
+        )
+
+    def _show_loads(self, facts: Facts) -> None:
+        """Let expressions read how busy a destination is, as `d.load`."""
+        if not facts.loads or self._by_load == (facts.generation, frozenset()):
+            return
+        self._by_load = (facts.generation, frozenset())
+        for offer in self.offers.values():
+            entity = offer.entity
+            entity.load = facts.loads.get((entity.runner or "", offer.partition_name))
+
+
+def _wondered(request: MappingRequest) -> MappingRequest:
+    """The request with the walltime that someone wonders about."""
+    what_if, totals = request.what_if, request.totals
+    if what_if is None or what_if.walltime_seconds is None or totals is None:
+        return request
+    return request._replace(totals=totals._replace(walltime_seconds=what_if.walltime_seconds))
+
+
+def _stopped(stop: StopMapping) -> Placement:
+    return Placement(stop.outcome, message=stop.message, origin=stop.origin, cause=stop.cause)

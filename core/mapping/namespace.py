@@ -1,0 +1,137 @@
+"""What expressions see: the names of TPV, and those of a workflow's actions.
+
+Only names that some expression of the configuration reads are put into a namespace (a job has
+many, most of them unread); where code may look at its own namespace or change it, all of them.
+Source: reference tpv.md A9, A16; issue "mapper", expressions; docs/mapping.md, "Names".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rowtui.core.mapping.evaluate import Namespace
+from rowtui.core.mapping.request import Facts, MappingRequest
+from rowtui.core.mapping.stand_ins import App, Job, JobWrapper, Tool, User, read_only
+
+Getter = Callable[[MappingRequest], Any]
+
+
+def tool_of(request: MappingRequest) -> Tool:
+    """The action, in the form in which TPV shows tools."""
+    return Tool(
+        id=request.tool_id, name=request.tool_id, version=request.version,
+        tool_type=request.tool_type,
+    )  # fmt: skip
+
+
+def user_of(request: MappingRequest) -> User | None:
+    """The user, None for nobody in particular."""
+    person = request.user
+    if person is None:
+        return None
+    return User(name=person.name, email=person.email or person.name, roles=person.roles)
+
+
+def job_of(request: MappingRequest) -> Job:
+    """The job."""
+    return Job(
+        state=request.state,
+        attempt=request.attempt,
+        params=read_only(dict(request.params)),
+        destination_params=None
+        if request.previous_params is None
+        else read_only(dict(request.previous_params)),
+        input_size=request.input_size,
+    )
+
+
+# name -> (what it is, what decides it: equal answers mean equal values)
+_OF_REQUEST: Mapping[str, tuple[Getter, Getter]] = {
+    "tool": (tool_of, lambda r: r.version),
+    "action": (tool_of, lambda r: r.version),
+    "user": (user_of, lambda r: None),  # part of what a job is looked up by
+    "job": (
+        job_of,
+        lambda r: (r.state, r.attempt, r.input_size, repr(r.params), repr(r.previous_params)),
+    ),
+    "roles": (lambda r: r.user.roles if r.user else (), lambda r: None),
+    "group": (lambda r: r.directories, lambda r: r.directories),
+    "directories": (lambda r: r.directories, lambda r: r.directories),
+    "values": (lambda r: read_only(r.values), lambda r: repr(r.values)),
+    "attempt": (lambda r: r.attempt, lambda r: r.attempt),
+    "cluster": (lambda r: r.cluster, lambda r: r.cluster),
+    "input_size": (lambda r: r.input_size, lambda r: r.input_size),
+    "resource_params": (lambda r: read_only(dict(r.params)), lambda r: repr(r.params)),
+    "app": (lambda r: App(), lambda r: None),
+    "job_wrapper": (lambda r: JobWrapper(), lambda r: None),
+    "workflow_invocation_uuid": (lambda r: None, lambda r: None),
+}
+_OF_FACTS = ("load", "expected_wait")
+_OF_TPV = (
+    "app", "tool", "user", "job", "job_wrapper", "resource_params", "workflow_invocation_uuid",
+    "mapper", "log",
+)  # fmt: skip
+KNOWN_NAMES = frozenset((*_OF_REQUEST, *_OF_FACTS, *_OF_TPV, "helpers", "entity", "self", "log"))
+# A context variable may not hide these: they are put in last.
+NEVER_HIDDEN = frozenset({"helpers", "input_size"})
+
+
+class Names:
+    """Makes namespaces for one configuration.
+
+    `read`: the names that its expressions read; `all_tpv`: some code may look at the namespace
+    itself. `fixed`: what is the same for every request (helpers, mapper, builtins, log).
+    """
+
+    def __init__(
+        self,
+        read: frozenset[str],
+        *,
+        all_tpv: bool,
+        context: Mapping[str, Any],
+        fixed: Mapping[str, Any],
+    ) -> None:
+        wanted = read | frozenset(_OF_TPV) if all_tpv else read
+        self._getters = [(name, _OF_REQUEST[name][0]) for name in _OF_REQUEST if name in wanted]
+        self._facts = [name for name in _OF_FACTS if name in wanted]
+        always = {"__builtins__", "helpers"}
+        self._context = dict(context)
+        self._fixed = {
+            name: value for name, value in fixed.items() if name in wanted or name in always
+        }
+
+    def build(self, request: MappingRequest, facts: Facts, context: Mapping[str, Any]) -> Namespace:
+        """The names for one request; `context`: the variables of its entities."""
+        namespace = dict(self._context)
+        namespace.update(self._fixed)
+        for name, get in self._getters:
+            namespace[name] = get(request)
+        for name in self._facts:
+            namespace[name] = _by_destination(facts, name)
+        if context:
+            update(namespace, context)
+        return namespace
+
+
+def update(namespace: Namespace, context: Mapping[str, Any]) -> None:
+    """Lay context variables over a namespace."""
+    for name, value in context.items():
+        if name not in NEVER_HIDDEN:
+            namespace[name] = value
+
+
+def deciders(read: frozenset[str]) -> tuple[Getter, ...] | None:
+    """What of a request decides the value of code that reads these names."""
+    return tuple(_OF_REQUEST[name][1] for name in sorted(read) if name in _OF_REQUEST)
+
+
+def _by_destination(facts: Facts, name: str) -> Mapping[str, Any]:
+    """`cluster/partition` -> how busy it is, or how long a job would wait."""
+    found = {
+        f"{cluster}/{partition}" if partition else cluster: (
+            load if name == "load" else load.expected_wait
+        )
+        for (cluster, partition), load in facts.loads.items()
+    }
+    return read_only(found) if name == "expected_wait" else found

@@ -1,0 +1,75 @@
+"""Pools: how much one user may hold at once, over all jobs that a pool's tags select.
+
+Takes a job that has a place, with its amounts before the destination's own rules, and what the
+user holds in each pool already; refuses what would never fit, lets wait what does not fit now.
+Source: reference tpv.md A18 (TPV 3.3's resource pools).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rowtui.core.mapping.configuration import Configuration
+from rowtui.core.mapping.decision import Outcome
+from rowtui.core.mapping.destinations import amount_text
+from rowtui.core.mapping.entities import AMOUNTS, Entity, Pool
+from rowtui.core.mapping.evaluate import StopMapping
+from rowtui.core.mapping.jobs import Settled
+from rowtui.core.mapping.request import Amounts, Facts, MappingRequest
+from rowtui.core.text import visible
+
+
+def pools_of(configuration: Configuration, entity: Entity) -> list[Pool]:
+    """The pools that a job counts in, by name: it has all tags they require, none they reject."""
+    tags = {*entity.tpv_tags.require, *entity.tpv_tags.prefer, *entity.tpv_tags.accept}
+    return [
+        pool
+        for _, pool in sorted(configuration.of_kind("pools").items())
+        if not pool.abstract
+        and tags.issuperset(pool.tpv_dest_tags.require)
+        and tags.isdisjoint(pool.tpv_dest_tags.reject)
+    ]
+
+
+def budget_of(pool: Pool, entity: Entity) -> Amounts:
+    """The budget in a pool: what tool, role or user says, else the pool's own. None: no limit."""
+    return Amounts(*(_budget(pool, entity, f"max_concurrent_{what}") for what in AMOUNTS))
+
+
+def _budget(pool: Pool, entity: Entity, field: str) -> Any:
+    said = getattr(entity, field)
+    return getattr(pool, field) if said is None else said
+
+
+def refuse_over_budget(
+    configuration: Configuration, settled: Settled, request: MappingRequest, facts: Facts
+) -> None:
+    """Raises: StopMapping if the job does not fit its pools, ever or now."""
+    if request.user is None:
+        return
+    asked = Amounts(*(float(value or 0) for value in settled.amounts))
+    for pool in pools_of(configuration, settled.plan.entity):
+        budget = budget_of(pool, settled.plan.entity)
+        over = _over(asked, budget)
+        name = visible(pool.id)
+        if over:
+            ceiling = Amounts(*(pool.oversize.get(f"hard_max_{what}") for what in AMOUNTS))
+            if not pool.oversize.get("max_concurrent") or _over(asked, ceiling):
+                message = f"the job asks for {over}, more than pool {name} ever lets one user have"
+                raise StopMapping(Outcome.FAILED, message, pool.origin, "JobMappingException")
+            continue  # how many of these run at once is the scheduler's to say
+        held = facts.in_use.get(pool.id, Amounts())
+        total = Amounts(*(have + (now or 0) for have, now in zip(asked, held, strict=True)))
+        over = _over(total, budget)
+        if over:
+            message = f"pool {name} has no room for it now: that would make {over}"
+            raise StopMapping(Outcome.WAITS, message, pool.origin, "JobNotReadyException")
+
+
+def _over(asked: Amounts, budget: Amounts) -> str:
+    """Which amounts are over a budget, in words; "" if none is."""
+    return ", ".join(
+        f"{what} {amount_text(have)} of {amount_text(most)}"
+        for what, have, most in zip(AMOUNTS, asked, budget, strict=True)
+        if most is not None and have > most
+    )

@@ -1,0 +1,217 @@
+"""Rules: conditions in order, each changing the entity for those after it.
+
+What an entity becomes depends only on which of its rules applied, so each entity is worked out
+once for every path of yes and no that ever occurs (`RuleState`); only rules with `execute` make an
+entity of this request's own. Source: seed text "Rules"; reference tpv.md A10.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from rowtui.core.mapping.decision import Outcome
+from rowtui.core.mapping.dialect import Dialect
+from rowtui.core.mapping.entities import Entity, Rule, inherit
+from rowtui.core.mapping.evaluate import Evaluator, Namespace, StopMapping
+from rowtui.core.mapping.expressions import Code, compile_block, compile_execute
+from rowtui.core.mapping.origin import Origin
+
+
+class RuleWatcher(Protocol):
+    """Whoever wants to know what rules did."""
+
+    def rule(self, rule: Rule, matched: bool, before: Entity, after: Entity) -> None:
+        """A rule was evaluated; `after` is `before` where it did not apply."""
+        ...
+
+
+class RuleState:
+    """An entity after some of its rules. Shared between requests; never changed."""
+
+    __slots__ = ("_no", "_yes", "applied", "at", "entity", "rules", "shared")
+
+    def __init__(
+        self,
+        entity: Entity,
+        rules: tuple[CompiledRule, ...],
+        at: int = 0,
+        *,
+        applied: bool = False,
+        shared: bool = True,
+    ) -> None:
+        """`at`: which rule is next; `applied`: whether any has; `shared`: not of one request."""
+        self.entity = entity
+        self.shared = shared
+        self.rules = rules
+        self.at = at
+        self.applied = applied
+        self._no: RuleState | None = None
+        self._yes: RuleState | None = None
+
+    @classmethod
+    def start(cls, entity: Entity) -> RuleState:
+        """Before any rule."""
+        return cls(entity, tuple(map(CompiledRule, entity.rules.values())))
+
+    def skip(self) -> RuleState:
+        """The next rule does not apply."""
+        if self._no is None:
+            self._no = RuleState(
+                self.entity, self.rules, self.at + 1, applied=self.applied, shared=self.shared
+            )
+        return self._no
+
+    def apply(self, dialect: Dialect) -> RuleState:
+        """The next rule applies (it has no `execute`)."""
+        if self._yes is None:
+            entity = apply_rule(self.rules[self.at].rule, self.entity, dialect)
+            self._yes = RuleState(entity, self.rules, self.at + 1, applied=True, shared=self.shared)
+        return self._yes
+
+
+class CompiledRule:
+    """A rule with its code."""
+
+    __slots__ = ("condition", "execute", "rule")
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        condition = rule.if_condition
+        text = condition if isinstance(condition, str) else str(condition)
+        self.condition: Code = compile_block(text)
+        self.execute = compile_execute(rule.execute) if rule.execute else None
+
+
+def run_rules(
+    state: RuleState,
+    namespace: Namespace,
+    evaluator: Evaluator,
+    watcher: RuleWatcher | None,
+    *,
+    announce: bool,
+) -> RuleState:
+    """The state after all rules.
+
+    `announce`: the namespace holds this entity as `entity` from the start, not only once a rule
+    has applied (that is so for jobs, not for destinations). Raises: StopMapping, TryNextError.
+    """
+    rules = state.rules
+    while state.at < len(rules):
+        compiled = rules[state.at]
+        rule = compiled.rule
+        if announce or state.applied:
+            namespace["entity"] = state.entity
+            if announce and not state.applied:
+                namespace["self"] = state.entity
+        before = state.entity
+        if not _holds(compiled, namespace, evaluator):
+            state = state.skip()
+            if watcher is not None:
+                watcher.rule(rule, False, before, before)
+            continue
+        if rule.fail:
+            if watcher is not None:
+                watcher.rule(rule, True, before, before)
+            _fail(rule, namespace, evaluator)
+        if compiled.execute is None:
+            state = state.apply(evaluator.dialect)
+        else:
+            entity = _executed(compiled, state, namespace, evaluator)
+            state = RuleState(entity, rules, state.at + 1, applied=True, shared=False)
+        namespace["entity"] = state.entity
+        if watcher is not None:
+            watcher.rule(rule, True, before, state.entity)
+    return state
+
+
+def _holds(compiled: CompiledRule, namespace: Namespace, evaluator: Evaluator) -> bool:
+    code = compiled.condition
+    if code.constant:
+        return bool(code.value)
+    origin = compiled.rule.whence("if_condition")
+    if code.changes_things and "entity" in namespace:
+        namespace = {**namespace, "entity": namespace["entity"].private()}
+    value = evaluator.value(code, namespace, origin)
+    try:
+        return bool(value)
+    except Exception as error:  # noqa: BLE001  # whatever the site's own class raises
+        message = f"the condition has no truth value: {type(error).__name__}: {error}"
+        raise StopMapping(Outcome.ERROR, message, origin, type(error).__name__) from error
+
+
+def _fail(rule: Rule, namespace: Namespace, evaluator: Evaluator) -> None:
+    origin = rule.whence("fail")
+    message = evaluator.value(evaluator.text(str(rule.fail)), namespace, origin)
+    raise StopMapping(Outcome.FAILED, str(message), origin, "JobMappingException")
+
+
+def apply_rule(rule: Rule, entity: Entity, dialect: Dialect) -> Entity:
+    """The rule's properties over the entity's."""
+    new = inherit(rule, entity, dialect)
+    new.origin = entity.origin
+    new.rules = entity.rules
+    new.abstract = entity.abstract
+    new.id = entity.id if dialect.keeps_id else f"{rule.id}, Rule: {rule.id}"
+    return new
+
+
+def _executed(
+    compiled: CompiledRule, state: RuleState, namespace: Namespace, evaluator: Evaluator
+) -> Entity:
+    """What `execute` makes of the entity that the namespace calls `entity`."""
+    rule, dialect = compiled.rule, evaluator.dialect
+    assert compiled.execute is not None
+    origin = rule.whence("execute")
+    if dialect.execute_keeps_rule:
+        entity = apply_rule(rule, state.entity, dialect).private()
+        namespace["entity"] = entity
+        evaluator.value(compiled.execute, namespace, origin)
+        _note_changes(entity, state.entity, origin)
+        return entity
+    # TPV: the code changes what the namespace calls `entity`, which before any rule has applied is
+    # not yet the copy that rules work on; the result is then laid over that copy.
+    seen: Entity = namespace["entity"]
+    changed = seen if dialect.changes_in_place and seen is not state.entity else seen.private()
+    namespace["entity"] = changed
+    evaluator.value(compiled.execute, namespace, origin)
+    _note_changes(changed, seen, origin)
+    new = changed
+    if seen is not state.entity or not state.applied:
+        new = inherit(changed, state.entity, dialect)
+        new.rules = state.entity.rules
+    new.id = f"{changed.id}, Rule: {changed.id}"
+    return new
+
+
+def _note_changes(entity: Entity, before: Entity, origin: Origin) -> None:
+    """Say of every simple value that code has changed who changed it."""
+    for field, value in entity.__dict__.items():
+        if field in _NOT_VALUES:
+            continue
+        old = getattr(before, field, None)
+        if isinstance(value, dict):
+            _note_each(entity, field, value, old if isinstance(old, dict) else {}, origin)
+        elif value is not old and value != old:
+            entity.say(field, value)
+            _blame(entity, field, origin)
+    for tag, strength in entity.tpv_tags.strengths().items():
+        if before.tpv_tags.strengths().get(tag) != strength:
+            entity.say(f"tags.{tag}", strength)
+            _blame(entity, f"tags.{tag}", origin)
+
+
+_NOT_VALUES = frozenset({"id", "origin", "said", "rules", "tpv_tags", "tpv_dest_tags", "env"})
+
+
+def _note_each(
+    entity: Entity, field: str, values: dict[str, Any], old: dict[str, Any], origin: Origin
+) -> None:
+    for name, value in values.items():
+        if name not in old or old[name] != value:
+            entity.say(f"{field}.{name}", value)
+            _blame(entity, f"{field}.{name}", origin)
+
+
+def _blame(entity: Entity, field: str, origin: Origin) -> None:
+    first, *others = entity.said[field]
+    entity.said[field] = (first._replace(origin=origin), *others)
