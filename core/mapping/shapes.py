@@ -420,6 +420,14 @@ def _ignored(subject: Subject, _field: Field, key: Scalar, _node: Node) -> None:
     subject.doubt(key.place, message, "the key above is the id; remove this line")
 
 
+def _label(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
+    if not isinstance(node, Scalar):
+        subject.mismatch(key, node, "text")
+    elif node.text != subject.entity.origin.rule and node.text:
+        message = f"{quoted(key.text)} inside {subject.words} is ignored"
+        subject.doubt(key.place, message, "the key above is the id; remove this line")
+
+
 def _not_here(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
     """What `parse` reads itself."""
 
@@ -442,5 +450,5 @@ READ: Mapping[str, Reader] = {
     "oversize": _oversize,
     "ignored": _ignored,
     "rules": _not_here,
-    "label": _not_here,
+    "label": _label,
 }

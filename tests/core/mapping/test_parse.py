@@ -264,6 +264,12 @@ def test_a_map_of_rules_gives_them_their_ids() -> None:
     }
 
 
+def test_an_id_inside_a_rule_of_a_map_is_ignored() -> None:
+    assert complaints("tools: {t: {rules: {a: {if: x, id: b}, c: {if: x, id: c}}}}") == [
+        (1, 31, "warning", "`id` inside rule `a` of tool `t` is ignored")
+    ]
+
+
 def test_rules_without_an_id_never_share_one_with_those_of_another_entity_or_file() -> None:
     text = """\
         tools:
@@ -316,6 +322,7 @@ def test_a_rule_without_a_condition_breaks_its_entity_alone() -> None:
         ("5", "`rules` of tool `t` must be a list of rules, but is a number"),
         ("[{if: [a]}]", "`if` of rule `#1` of tool `t` must be an expression, or true or false"),
         ("[{if: x, fail: 5}]", "`fail` of rule `#1` of tool `t` must be text, but is a number"),
+        ("[{if: x, id: [a]}]", "`id` of rule `#1` of tool `t` must be text, but is a list"),
         ("[{if: null}]", "rule `#1` of tool `t` has no `if`"),
     ],
 )
