@@ -1,0 +1,46 @@
+"""What unquoted text in YAML stands for: the core schema of YAML 1.2, as TPV's reader has it.
+
+Takes the text of a plain scalar; gives null, a truth value, a number or the text itself. `yes`,
+`on`, `12:30` and dates are text. Beyond the core schema, TPV's reader knows `0b11` and `1_000`.
+Source: YAML 1.2.2, 10.3.2; tpv.md A2.
+"""
+
+from __future__ import annotations
+
+import re
+from math import inf, nan
+
+MOST_DIGITS = 4_300
+"""Digits of a decimal number: Python's own limit for reading one."""
+
+NOT_TEXT = frozenset(("", *"0123456789+-.~nNtTfF"))
+"""What a plain scalar begins with that may not be text; all others need no second look."""
+
+_WORDS: dict[str, bool | float | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((sign + word for sign in ("", "+") for word in (".inf", ".Inf", ".INF")), inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -inf),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), nan),
+}
+_INTEGER = re.compile(
+    r"[-+]?(?:([0-9][0-9_]*)|0o[0-7][0-7_]*|0x[0-9a-fA-F][0-9a-fA-F_]*|0b[01][01_]*)"
+)
+_DECIMAL = re.compile(
+    r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|[0-9][0-9_]*(?=[eE])|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?"
+)
+
+
+def typed(text: str) -> str | int | float | bool | None:
+    """The value of a plain scalar.
+
+    Raises: ValueError for a decimal integer of more than `MOST_DIGITS`.
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    found = _INTEGER.fullmatch(text)
+    if found:
+        digits = text.replace("_", "")
+        return int(digits) if found[1] else int(digits, 0)
+    return float(text.replace("_", "")) if _DECIMAL.fullmatch(text) else text
