@@ -14,6 +14,8 @@ from typing import Protocol
 from rowtui.core.clusters.schedulers.base import CancelResult
 from rowtui.core.errors import Problem
 from rowtui.core.grouping.model import Status
+from rowtui.core.mapping.decision import Decision
+from rowtui.core.mapping.request import WhatIf
 from rowtui.core.project.views import JobsView, JobView, LogTail
 from rowtui.core.submission.carry_out import Progress
 from rowtui.core.submission.model import Plan
@@ -24,6 +26,7 @@ __all__ = [
     "DirectoriesPage",
     "DirectoryRow",
     "Engine",
+    "Explanation",
     "GroupSummary",
     "GroupsPage",
     "JobView",
@@ -31,6 +34,7 @@ __all__ = [
     "LogTail",
     "Snapshot",
     "SubmitProgress",
+    "WhatIfAsked",
 ]
 
 
@@ -127,6 +131,37 @@ class DirectoriesPage:
     rows: tuple[DirectoryRow, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class WhatIfAsked:
+    """What someone wonders about a job: other amounts and tags, or another user."""
+
+    change: WhatIf = WhatIf()
+    user: str | None = None
+    roles: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Where one group's job would go and why. `decision` is None where `problem` says why not.
+
+    `files`: the mapping files that count (none: the cluster's partitions alone); `loads_at`: epoch
+    seconds of what is known of the queues, 0 for nothing.
+    """
+
+    generation: int
+    action_index: int
+    group: int  # from 1
+    groups: int
+    directories: int
+    first: str
+    decision: Decision | None
+    files: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notices: tuple[str, ...] = ()
+    loads_at: float = 0.0
+    problem: str = ""
+
+
 SubmitProgress = Progress  # one step of carrying out a plan
 
 
@@ -152,6 +187,16 @@ class Engine(Protocol):
         length: int,
     ) -> DirectoriesPage:
         """A page of the directories of group `group` (from 0), or of all groups in order."""
+        ...
+
+    async def explain(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        group: int,
+        what_if: WhatIfAsked | None = None,
+    ) -> Explanation:
+        """Where the job of group `group` (from 0) of these statuses would go, and why."""
         ...
 
     async def plan(

@@ -7,6 +7,7 @@ told why, the others go on. Source: issue "mapper", bad input; reference tpv.md 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from rowtui.core.errors import Problem
 from rowtui.core.mapping.codes import Piece, pieces
@@ -96,7 +97,7 @@ class _Checking:
                     chain += entity.said.get(f"context.{name}", ())
                 if name in shared:
                     chain.append(shared[name])
-                for newer, older in zip(chain, chain[1:], strict=False):
+                for newer, older in pairwise(chain):
                     yield name, newer, older
 
     def capacity(self, key: tuple[str, str], destination: Destination) -> None:

@@ -117,7 +117,12 @@ class Chooser:
     ) -> Placement:
         """The first destination in order that takes the job. Raises: StopMapping."""
         notices: list[str] = []
-        ranked = self._ranked(settled, namespace, request, facts, notices, watcher)
+        fitting = [
+            each.offer
+            for each in settled.plan.suited
+            if fits(each.offer, settled.amounts, request, facts)
+        ]
+        ranked = self._ranked(settled, namespace, fitting, notices, watcher)
         job, waits = settled.plan.for_destinations, ""
         if self._may_change_job:
             job = namespace["entity"] = job.private()
@@ -159,16 +164,10 @@ class Chooser:
         self,
         settled: Settled,
         namespace: Namespace,
-        request: MappingRequest,
-        facts: Facts,
+        fitting: Sequence[Offer],
         notices: list[str],
         watcher: ChoiceWatcher | None,
     ) -> Sequence[Offer]:
-        fitting = [
-            each.offer
-            for each in settled.plan.suited
-            if fits(each.offer, settled.amounts, request, facts)
-        ]
         ranked: Sequence[Offer] = fitting
         by = "score"
         code = settled.plan.rank

@@ -45,7 +45,7 @@ class Dialect(NamedTuple):
     zero_is_a_bound: bool = True
     """max_cores: 0 and the like are bounds; otherwise a bound of 0 is ignored."""
     fail_ends_all: bool = False
-    """`fail` in a destination's rule ends the mapping; otherwise it only refuses the destination."""
+    """`fail` in a rule of a destination ends the mapping; otherwise it refuses the destination."""
     text_as_tpv: bool = False
     """Text that ends in a quote is a syntax error."""
     name_is_inherited: bool = True

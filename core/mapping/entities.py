@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 from rowtui.core.mapping.dialect import Dialect
 from rowtui.core.mapping.origin import Origin
@@ -87,13 +87,13 @@ class Entity:
         said = self.said.get(field)
         return said[0].origin if said else self.origin
 
-    def shallow(self: AnyEntity) -> AnyEntity:
+    def shallow(self) -> Self:
         """The same values in a new object; containers are shared."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         return new
 
-    def private(self: AnyEntity) -> AnyEntity:
+    def private(self) -> Self:
         """A copy whose containers may be changed too."""
         new = self.shallow()
         new.env = [dict(entry) for entry in self.env]
@@ -104,9 +104,6 @@ class Entity:
         new.rules = dict(self.rules)
         new.said = dict(self.said)
         return new
-
-
-AnyEntity = TypeVar("AnyEntity", bound=Entity)
 
 
 class Rule(Entity):
@@ -188,7 +185,7 @@ class Destination(Entity):
         assert self.dialect is not None
         return sum(n for _, n in score(self.tpv_dest_tags, entity.tpv_tags, self.dialect))
 
-    def private(self) -> Destination:
+    def private(self) -> Self:
         """A copy whose containers may be changed too."""
         new = super().private()
         new.tpv_dest_tags = self.tpv_dest_tags.copy()
@@ -241,7 +238,7 @@ def _title(entity: Entity) -> str:
 def _lay_over(
     upper: Entity, under: Entity, dialect: Dialect, *, own_amounts: bool = True
 ) -> Entity:
-    base, other = (upper, under) if under.order <= upper.order else (under, upper)
+    base = upper if under.order <= upper.order else under
     new = base.shallow()
     new.id, new.origin, new.abstract = upper.id, upper.origin, upper.abstract
     new.said = said = dict(under.said)

@@ -184,14 +184,14 @@ def _admitting(
     ]
     single_works = False
     for words, what_if in singles:
-        change = _tested(mapper, refusal.destination, request, facts, words, what_if)
+        change = _tested(mapper, refusal.destination, request, facts, (words, what_if))
         if change is not None:
             single_works = True
             yield change
     if not single_works and len(singles) > 1:
         words = " and ".join(dict.fromkeys(words for words, _ in singles))
         whole = _together([what_if for _, what_if in singles])
-        change = _tested(mapper, refusal.destination, request, facts, words, whole)
+        change = _tested(mapper, refusal.destination, request, facts, (words, whole))
         if change is not None:
             yield change
 
@@ -201,10 +201,10 @@ def _tested(
     destination: str,
     request: MappingRequest,
     facts: Facts,
-    words: str,
-    what_if: WhatIf,
+    remedy: tuple[str, WhatIf],
 ) -> Change | None:
     """The change if the mapper, asked again with it, takes the destination."""
+    words, what_if = remedy
     asked = request._replace(what_if=_together([request.what_if or WhatIf(), what_if]))
     again = decide(mapper, asked, facts, changes=False)
     for candidate in again.candidates:
@@ -215,7 +215,7 @@ def _tested(
 
 def _remedies(offer: Offer, check: Check, amounts: Amounts) -> Iterator[tuple[str, WhatIf]]:
     """What might lift one failed check: words and the change."""
-    kind, _, rest = check.constraint.partition("_accepted_")
+    _, _, rest = check.constraint.partition("_accepted_")
     if rest in AMOUNTS:
         yield _amount(rest, amounts, getattr(offer.entity, check.constraint))
     elif check.constraint.startswith("tag "):

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.mapping.choose import Chooser, ChoiceWatcher
+from rowtui.core.mapping.choose import ChoiceWatcher, Chooser
 from rowtui.core.mapping.codes import Piece, names_read, pieces
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.decision import Matched, Outcome, Placement

@@ -50,12 +50,12 @@ def job_of(request: MappingRequest) -> Job:
 _OF_REQUEST: Mapping[str, tuple[Getter, Getter]] = {
     "tool": (tool_of, lambda r: r.version),
     "action": (tool_of, lambda r: r.version),
-    "user": (user_of, lambda r: None),  # part of what a job is looked up by
+    "user": (user_of, lambda _: None),  # part of what a job is looked up by
     "job": (
         job_of,
         lambda r: (r.state, r.attempt, r.input_size, repr(r.params), repr(r.previous_params)),
     ),
-    "roles": (lambda r: r.user.roles if r.user else (), lambda r: None),
+    "roles": (lambda r: r.user.roles if r.user else (), lambda _: None),
     "group": (lambda r: r.directories, lambda r: r.directories),
     "directories": (lambda r: r.directories, lambda r: r.directories),
     "values": (lambda r: read_only(r.values), lambda r: repr(r.values)),
@@ -63,9 +63,9 @@ _OF_REQUEST: Mapping[str, tuple[Getter, Getter]] = {
     "cluster": (lambda r: r.cluster, lambda r: r.cluster),
     "input_size": (lambda r: r.input_size, lambda r: r.input_size),
     "resource_params": (lambda r: read_only(dict(r.params)), lambda r: repr(r.params)),
-    "app": (lambda r: App(), lambda r: None),
-    "job_wrapper": (lambda r: JobWrapper(), lambda r: None),
-    "workflow_invocation_uuid": (lambda r: None, lambda r: None),
+    "app": (lambda _: App(), lambda _: None),
+    "job_wrapper": (lambda _: JobWrapper(), lambda _: None),
+    "workflow_invocation_uuid": (lambda _: None, lambda _: None),
 }
 _OF_FACTS = ("load", "expected_wait")
 _OF_TPV = (

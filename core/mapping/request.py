@@ -1,4 +1,4 @@
-"""What the mapper is asked: one job request as mapping files see it, and what is known meanwhile."""
+"""What the mapper is asked: one job request as mapping files see it, and what else is known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ class Amounts(NamedTuple):
 
 class Person(NamedTuple):
     """Who submits. `name` is what the ids of users are matched with (a login, or an e-mail
-    address where a site uses those); `roles` are Unix groups, in the user's order."""
+    address where a site uses those); `roles` are Unix groups, in the user's order.
+    """
 
     name: str
     roles: tuple[str, ...] = ()

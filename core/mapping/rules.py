@@ -134,7 +134,7 @@ def _holds(compiled: CompiledRule, namespace: Namespace, evaluator: Evaluator) -
     value = evaluator.value(code, namespace, origin)
     try:
         return bool(value)
-    except Exception as error:  # noqa: BLE001  # whatever the site's own class raises
+    except Exception as error:  # whatever the site's own class raises
         message = f"the condition has no truth value: {type(error).__name__}: {error}"
         raise StopMapping(Outcome.ERROR, message, origin, type(error).__name__) from error
 
