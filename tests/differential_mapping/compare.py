@@ -1,0 +1,153 @@
+"""Compares two answers to one mapping request: TPV's and ours.
+
+An answer is what `tpv_process.py` writes. Compared exactly: destination, runner, resources, env,
+params, resubmit, handler tags; the combined entity with its tags as sets for each strength; the
+ranking with scores, in order; the matched entities. Of an error: the phase, the class, and the
+message where the class is JobMappingException, for its message is what users read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+
+FIELDS = (
+    *("destination", "runner", "cores", "mem", "gpus", "env", "params", "resubmit"),
+    *("handler_tags", "ranked", "matched_entities"),
+)
+STRENGTHS = ("require", "prefer", "accept", "reject")
+# TPV numbers rules without an id from the start of the process, and shows objects' addresses.
+_ANONYMOUS_RULE = re.compile(r"tpv_rule_\d+")
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
+# After this TPV prints the whole entity, as its library shows objects.
+_ABSTRACT = "This entity is abstract and cannot be mapped"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that is not the same. `reason`: why it is meant to be so, empty if unexplained."""
+
+    kind: str
+    tpv: Any
+    ours: Any
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A difference that is meant. `applies` takes the files, the request and the difference."""
+
+    reason: str
+    applies: Callable[[Mapping[str, str], Json, Difference], bool]
+
+
+# Each with the sentence that the documentation has on it.
+KNOWN: tuple[Known, ...] = ()
+
+
+def answer_with_rowtui(files: dict[str, str], request: Json) -> Json:
+    """Our engine's answer, in the dialect of today's TPV.
+
+    Files are merged in order. Errors are answers too: `phase` is "load" or "map", and
+    `error.class` is the name that TPV has for it.
+    """
+    raise NotImplementedError("the mapping engine is not wired to the differential test yet")
+
+
+def ours(files: dict[str, str], requests: Sequence[Json]) -> list[Json]:
+    """Our answers, one for each request. A crash is an answer that agrees with nothing."""
+    return [_one_of_ours(files, request) for request in requests]
+
+
+def _one_of_ours(files: dict[str, str], request: Json) -> Json:
+    try:
+        return answer_with_rowtui(files, request)
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        told = {"class": type(error).__name__, "message": str(error)}
+        return {"ok": False, "phase": "crash", "error": told, "trace": traceback.format_exc()}
+
+
+def normalised(answer: Json) -> Json:
+    """The answer as JSON has it, without what differs between two runs of TPV."""
+    text = json.dumps(answer, default=repr, sort_keys=True)
+    text = _ADDRESS.sub("0x0", _ANONYMOUS_RULE.sub("tpv_rule_N", text))
+    plain: Json = json.loads(text)
+    error = plain.get("error")
+    if error and error["message"].startswith(_ABSTRACT):
+        error["message"] = _ABSTRACT
+    return plain
+
+
+def differences(
+    tpv: Json, own: Json, files: Mapping[str, str] | None = None, request: Json | None = None
+) -> list[Difference]:
+    """Everything in which two answers differ; nothing if they agree."""
+    found = list(_differences(normalised(tpv), normalised(own)))
+    return [_explained(each, files or {}, request or {}) for each in found]
+
+
+def _explained(difference: Difference, files: Mapping[str, str], request: Json) -> Difference:
+    for known in KNOWN:
+        if known.applies(files, request, difference):
+            return Difference(difference.kind, difference.tpv, difference.ours, known.reason)
+    return difference
+
+
+def _differences(tpv: Json, own: Json) -> list[Difference]:
+    if tpv["ok"] != own["ok"]:
+        return [Difference("mapped or not", _outcome(tpv), _outcome(own))]
+    found = []
+    if not tpv["ok"]:
+        found += _error_differences(tpv, own)
+    for name in FIELDS:
+        found += _field(name, tpv, own)
+    found += _entity_differences(tpv.get("entity"), own.get("entity"))
+    return found
+
+
+def _error_differences(tpv: Json, own: Json) -> list[Difference]:
+    found = _field("phase", tpv, own, "error: phase")
+    found += _field("class", tpv["error"], own["error"], "error: class")
+    if not found and tpv["error"]["class"] == "JobMappingException":
+        found += _field("message", tpv["error"], own["error"], "error: message")
+    return found
+
+
+def _entity_differences(tpv: Json | None, own: Json | None) -> list[Difference]:
+    if tpv is None or own is None:
+        return [] if tpv is own else [Difference("entity: reached or not", tpv, own)]
+    found = []
+    for name in ("id", "cores", "mem", "gpus"):
+        found += _field(name, tpv, own, f"entity: {name}")
+    for strength in STRENGTHS:
+        there, here = (sorted(each["tags"][strength]) for each in (tpv, own))
+        if there != here:
+            found.append(Difference(f"entity: tags {strength}", there, here))
+    return found
+
+
+def _field(name: str, tpv: Json, own: Json, kind: str = "") -> list[Difference]:
+    there, here = tpv.get(name), own.get(name)
+    if _same(there, here):
+        return []
+    return [Difference(kind or name, there, here)]
+
+
+def _same(there: Any, here: Any) -> bool:
+    """Equal also in type: 4, 4.0 and True are three answers. The order of keys does not count."""
+    return json.dumps(there, sort_keys=True) == json.dumps(here, sort_keys=True)
+
+
+def _outcome(answer: Json) -> str:
+    if answer["ok"]:
+        return f"{answer['destination']}"
+    error = answer["error"]
+    return f"{answer['phase']}: {error['class']}: {error['message'][:200]}"
