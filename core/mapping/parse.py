@@ -202,7 +202,7 @@ class _Parsing:
     def _entity(self, kind: str, key: Scalar, body: Node) -> Entity:
         word = SINGULAR[kind]
         entity = KINDS[kind](key.text, Origin(word, key.text, key.place, "", self.sealed))
-        silenced = self._silence(key, body) if self._lines else None
+        silenced = self._silence(key) if self._lines else None
         subject = Subject(entity, f"{word} {quoted(key.text)}", self.problems, silenced)
         if not isinstance(body, Table):
             is_empty = isinstance(body, Scalar) and body.value is None
@@ -275,18 +275,20 @@ class _Parsing:
             owner.error = subject.error
         return rule
 
-    def _silence(self, key: Scalar, body: Node) -> frozenset[str] | None:
+    def _silence(self, key: Scalar) -> frozenset[str] | None:
         """The codes in a `# noqa` comment behind the key or above the first property."""
         line = key.place.line
-        if not isinstance(body, Table) or body.place.line <= line:
-            return None
-        head = self._lines[line - 1][key.place.column - 1 + len(key.text) :]
-        behind = head.find(" #")
+        head = self._lines[line - 1]
+        behind = head.find(" #", key.place.column - 1 + len(key.text))
+        _, colon, rest = (head if behind < 0 else head[:behind]).rpartition(":")
+        if not colon or any(word[0] not in "&!" for word in rest.split()):
+            return None  # the body is on this line, or an alias
         comments = [head[behind + 1 :]] if behind >= 0 else []
-        for text in self._lines[line : body.place.line - 1]:
-            if text.strip() and not text.lstrip().startswith("#"):
-                break  # the body is an alias: it is written elsewhere
-            comments.append(text.strip())
+        for number in range(line, len(self._lines)):
+            text = self._lines[number].strip()
+            if text and not text.startswith("#"):
+                break
+            comments.append(text)
         for comment in comments:
             found = _SILENCE.match(comment)
             if found:

@@ -266,7 +266,7 @@ def test_a_map_of_rules_gives_them_their_ids() -> None:
 
 def test_an_id_inside_a_rule_of_a_map_is_ignored() -> None:
     assert complaints("tools: {t: {rules: {a: {if: x, id: b}, c: {if: x, id: c}}}}") == [
-        (1, 31, "warning", "`id` inside rule `a` of tool `t` is ignored")
+        (1, 32, "warning", "`id` inside rule `a` of tool `t` is ignored")
     ]
 
 
@@ -511,13 +511,25 @@ def test_comments_silence_lint_messages_as_in_tpv() -> None:
             colour: red
             # noqa
           inline: {colour: red} # noqa
+          base: &b
+            # noqa: T1
+            colour: red
+          alias: *b # noqa
+          merged: !!map # noqa: T2
+            <<: *b
+          "quoted # key":
+            # noqa
+            {colour: red}
     """)
     assert file.silenced == {
         2: frozenset(),
         5: frozenset({"T101", "T102"}),
         9: frozenset({"T104"}),
+        15: frozenset({"T1"}),
+        19: frozenset({"T2"}),
+        21: frozenset(),
     }
-    assert [problem.line for problem in file.problems] == [8, 12, 14]
+    assert [problem.line for problem in file.problems] == [8, 12, 14, 17, 17, 17]
 
 
 def test_every_problem_of_a_file_is_named_at_once() -> None:
