@@ -14,16 +14,18 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from math import log2
-from typing import Any
+from typing import Any, NamedTuple
 
 LONGEST_SUBJECT = 512
 """Characters of a subject for which matching is sure to end soon. Match nothing longer."""
 _MOST_POSITIONS = 2_000
-_MOST_EDGES = 50_000
-_MOST_PAIRS = 50_000
+_MOST_EDGES = 20_000
+_MOST_STEPS = 1_000_000  # of the search for two paths: about a tenth of a second
 _MOST_COPIES = 3  # a repeat of more, other than a short fixed number, counts as a loop
-_MOST_LOOPS = 3  # divide 512 characters among three overlapping loops: 2 ** 24.4 ways
-_SPARE_BITS = (18.0, 12.0, 7.0, 3.0)  # log2 of the other choices on the way, by number of loops
+# What is let through, measured to end within a second or two: log2 of the ways there may be besides
+# dividing 512 characters among 0, 1, 2, 3 overlapping loops, which are 2 ** (0, 9, 17, 24.4) ways.
+_SPARE_BITS = (18.0, 12.0, 6.0, 3.0)
+_SPARE_BITS_OF_GROUPS = (18.0, 11.0, 3.0)  # a round of a group takes 20 times that of a character
 _FEW_ROUNDS = 16  # a loop of no more rounds counts among those choices
 
 
@@ -125,6 +127,7 @@ def _add(into: dict[int, int], what: dict[int, int], times: int = 1) -> None:
 
 
 _START = 0
+_ONE_CHARACTER = ("LITERAL", "NOT_LITERAL", "ANY", "IN")
 
 
 class _Automaton:
@@ -134,6 +137,7 @@ class _Automaton:
         self.chars: list[int] = [_NONE]
         self.steps: list[dict[int, int]] = [{}]
         self.width: list[int] = [0]  # how often a loop over this position alone can go round
+        self.is_plain: list[bool] = [False]  # whether that loop is of one character, not a group
         self.edges = 0
         self.conditional = False  # whether the end can still fail where the pattern is at its end
         self._ignore_case = bool(flags & re.IGNORECASE)
@@ -160,6 +164,7 @@ class _Automaton:
         self.chars.append(chars)
         self.steps.append({})
         self.width.append(LONGEST_SUBJECT)
+        self.is_plain.append(False)
         here = {len(self.chars) - 1: 1}
         return _Part(0, here, here)
 
@@ -243,6 +248,8 @@ class _Automaton:
         self._repeated += 1
         part = self._sequence(tree)
         self._repeated -= 1
+        if len(tree) == 1 and str(tree[0][0]) in _ONE_CHARACTER:
+            self.is_plain[-1] = True
         return self._loop(part, least, most)
 
     def _copies(self, least: int, most: int, tree: Any) -> _Part:
@@ -324,8 +331,12 @@ def _is_exponential(automaton: _Automaton, component: list[int]) -> bool:
             return True
     seen: set[tuple[int, int]] = set()
     pending = [(here, here) for here, onwards in enumerate(inner) if len(onwards) > 1]
+    taken = 0
     while pending:
         left, right = pending.pop()
+        taken += len(inner[left]) * len(inner[right])
+        if taken > _MOST_STEPS:
+            raise _TooLarge
         for one in inner[left]:
             for other in inner[right]:
                 if not chars[one] & chars[other]:
@@ -338,8 +349,6 @@ def _is_exponential(automaton: _Automaton, component: list[int]) -> bool:
                 if pair not in seen:
                     seen.add(pair)
                     pending.append(pair)
-        if len(seen) > _MOST_PAIRS:
-            raise _TooLarge
     return False
 
 
@@ -353,41 +362,48 @@ def _has_few_ways(automaton: _Automaton, component: list[int], whole: _Part) -> 
     members: dict[int, list[int]] = {}
     for position, which in enumerate(component):
         members.setdefault(which, []).append(position)
-    unreached = -1.0
-    best = {which: [unreached] * 5 for which in members}
-    best[component[_START]][0] = 0.0
+    best: dict[int, dict[_Loops, float]] = {which: {} for which in members}
+    best[component[_START]][_Loops(0, False)] = 0.0
     is_loop = {
-        which: any(there in steps[here] for here in group for there in group)
-        if len(group) == 1
-        else True
-        for which, group in members.items()
+        which: len(group) > 1 or group[0] in steps[group[0]] for which, group in members.items()
     }
     for which in sorted(members, reverse=True):
-        arrived = best[which]
         group = members[which]
         exits = [(here, there) for here in group for there in steps[here]]
         exits = [(here, there) for here, there in exits if component[there] != which]
         ends_here = not exits and not automaton.conditional
         ends_here = ends_here and all(position in whole.last for position in group)
-        walks = is_loop[which] and not ends_here
-        for loops, bits in enumerate(arrived):
-            if bits < 0:
-                continue
-            if loops > _MOST_LOOPS or bits > _SPARE_BITS[loops]:
+        rounds = _rounds(automaton, group)
+        is_long = is_loop[which] and rounds > _FEW_ROUNDS
+        is_group = len(group) > 1 or not automaton.is_plain[group[0]]
+        for loops, bits in best[which].items():
+            if _too_many(loops, bits):
                 return False
-            if walks and loops + 1 > _MOST_LOOPS and _rounds(automaton, group) > _FEW_ROUNDS:
+            if is_long and not ends_here and _too_many(loops.and_another(is_group), bits):
                 return False
         for here, there in exits:
             choices, stays = _overlaps(automaton, component, is_loop, here, there)
-            loop, bits = 0, log2(choices)
-            if stays:
-                rounds = _rounds(automaton, group)
-                loop, bits = (1, bits) if rounds > _FEW_ROUNDS else (0, bits + log2(rounds))
+            more = log2(choices) + (log2(rounds) if stays and not is_long else 0.0)
             target = best[component[there]]
-            for loops, before in enumerate(arrived[: 5 - loop]):
-                if before >= 0:
-                    target[loops + loop] = max(target[loops + loop], before + bits)
+            for loops, bits in best[which].items():
+                after = loops.and_another(is_group) if stays and is_long else loops
+                target[after] = max(target.get(after, 0.0), bits + more)
     return True
+
+
+class _Loops(NamedTuple):
+    """How many loops the text may be divided among, and whether a group is repeated in one."""
+
+    number: int
+    of_groups: bool
+
+    def and_another(self, of_group: bool) -> _Loops:
+        return _Loops(self.number + 1, self.of_groups or of_group)
+
+
+def _too_many(loops: _Loops, bits: float) -> bool:
+    spare = _SPARE_BITS_OF_GROUPS if loops.of_groups else _SPARE_BITS
+    return loops.number >= len(spare) or bits > spare[loops.number]
 
 
 def _rounds(automaton: _Automaton, group: list[int]) -> int:

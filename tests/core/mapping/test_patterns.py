@@ -36,6 +36,7 @@ SITE_PATTERNS = [
     (r"(\w+)@\1", "me@me"),
     ("(?=.*one)(?=.*two).*", "two one"),
     (".*.*.*x", "aaax"),
+    (".*/(bwa|hisat2)/.*/(one|two)/.*x$", "a/bwa/b/two/x"),
     (".*one.*two.*three.*", "one two three"),
     ("|".join(f"user{number}@example.org" for number in range(300)), "user299@example.org"),
 ]
@@ -73,6 +74,8 @@ SLOW_PATTERNS = [
     r"((a*)\2)*b",
     r"(a*)(\1)*b",
     r"(c)?((?(1)a|a.?))*x",
+    r"\w??(?:\w(?:\w([ab]?)+?){3})x",
+    "(?:a.)*.*.*x",
 ]
 
 
