@@ -8,10 +8,30 @@ wherever the code does something that is not known to be short or harmless.
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from rowtui.core.mapping.code_words import (
+    BUILTINS,
+    CONSUMERS,
+    HARMLESS_MODULES,
+    LOG_METHODS,
+    LOOKS_AT_NAMESPACE,
+    MUTATORS,
+    NOT_VALUES,
+    OF_OURS,
+    PURE,
+    RUNS_ANYTHING,
+    SHORT_METHODS,
+)
+from rowtui.core.mapping.endless import (
+    refuse_operation,
+    refuse_to_count,
+    refuse_width,
+    repeats,
+    size,
+    whole_number,
+)
 from rowtui.core.mapping.helper_functions import HELPERS, PURE_HELPERS
 
 
@@ -27,57 +47,7 @@ class Findings(NamedTuple):
     changes_things: bool
 
 
-class Endless(Exception):  # noqa: N818
-    """Code that would run for ever, or fill the memory, inside one step of the interpreter."""
-
-    def __init__(self, what: str, node: ast.AST) -> None:
-        super().__init__(f"{what} would take for ever")
-        self.line: int = getattr(node, "lineno", 1)
-        self.column: int = getattr(node, "col_offset", 0) + 1
-
-
-_BUILTINS = frozenset(dir(builtins))
-_EXCEPTIONS = frozenset(
-    name
-    for name in _BUILTINS
-    if isinstance(kind := getattr(builtins, name), type) and issubclass(kind, BaseException)
-)
-_PURE = _EXCEPTIONS | frozenset(
-    "abs all any ascii bin bool bytes callable chr complex dict divmod enumerate filter float "
-    "format frozenset getattr hasattr hex int isinstance issubclass iter len list map max min next "
-    "oct ord pow range repr reversed round set slice sorted str sum tuple type zip "
-    "True False None NotImplemented Ellipsis".split()
-)
-_CONSUMERS = frozenset("all any dict frozenset list max min set sorted sum tuple".split())
-_LOOKS_AT_NAMESPACE = frozenset("globals locals vars dir exec eval".split())
-
-_MUTATORS = frozenset(
-    "add add_tag_override append clear difference_update discard drop extend insert "
-    "intersection_update pop popitem put remove reverse setdefault sort "
-    "symmetric_difference_update update __setattr__ __setitem__ __delattr__ __delitem__".split()
-)
-# Methods of values, and of what rowtui shows to expressions, that end soon and change nothing.
-_SHORT_METHODS = frozenset(
-    "all_roles all_tag_values as_integer_ratio bit_length capitalize casefold copy count decode "
-    "difference encode endswith filter find format format_map fromkeys get get_param_values hex "
-    "index intersection is_integer isalnum isalpha isascii isdecimal isdigit isdisjoint isidentifier "
-    "islower isnumeric isspace issubset issuperset istitle isupper items join keys lower lstrip "
-    "partition removeprefix removesuffix replace rfind rindex rpartition rsplit rstrip score split "
-    "splitlines startswith strip swapcase symmetric_difference title union upper values".split()
-)
-_LOG_METHODS = frozenset("debug info warning error critical exception log".split())
-# What TPV shows whose methods do more than read a value.
-_NOT_VALUES = frozenset("app ast functools job_wrapper log logging util".split())
-_HARMLESS_MODULES = frozenset(
-    "collections datetime decimal fractions itertools json logging math numbers operator random re "
-    "statistics string time typing".split()
-)
-
-_MOST_BITS = 10_000_000  # of a whole number, which is 3 million digits
-_MOST_ITEMS = 10_000_000  # of a repeated list or text
-_LONGEST_RANGE = 100_000_000  # counted through inside one call, a second or so
-_SHORT_RANGE = 10_000
-_WIDEST = 1_000_000  # characters of a padded field
+_SHORT_RANGE = 10_000  # steps that need no time limit
 
 
 def analyse(tree: ast.Module) -> Findings:
@@ -124,13 +94,15 @@ class _Look(ast.NodeVisitor):
 
     def _branches(self, *bodies: Iterable[ast.AST]) -> None:
         """Ways of which one is gone: only what all of them bind is bound."""
-        before, ends = set(self._bound), []
+        before = self._bound, self._fresh
+        ends = []
         for body in bodies:
-            self._bound = set(before)
+            self._bound, self._fresh = set(before[0]), set(before[1])
             for node in body:
                 self.visit(node)
-            ends.append(self._bound)
-        self._bound = set.intersection(*ends)
+            ends.append((self._bound, self._fresh))
+        self._bound = set.intersection(*(bound for bound, _ in ends))
+        self._fresh = set.intersection(*(fresh for _, fresh in ends))
 
     def visit_Expr(self, node: ast.Expr) -> None:
         self.visit(node.value)
@@ -139,9 +111,8 @@ class _Look(ast.NodeVisitor):
         self.visit(node.value)
         for target in node.targets:
             self.visit(target)
-            if isinstance(target, ast.Name):
-                fresh = isinstance(node.value, (ast.Constant, ast.JoinedStr))
-                (self._fresh.add if fresh else self._fresh.discard)(target.id)
+            if isinstance(target, ast.Name) and _is_fresh(node.value):
+                self._fresh.add(target.id)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
@@ -153,14 +124,17 @@ class _Look(ast.NodeVisitor):
             self.visit(node.target)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        self._refuse_endless(ast.BinOp(node.target, node.op, node.value), node)
+        refuse_operation(node.target, node.op, node.value, node)
         target = node.target
         self.visit(node.value)
+        fresh = isinstance(target, ast.Name) and target.id in self._fresh
         if isinstance(target, ast.Name):
             self._read(target.id)
-            if target.id not in self._fresh:
-                self.changes_things = True  # a list that others have grows in place
+        if not fresh:
+            self.changes_things = True  # a list that others have grows in place
         self.visit(target)
+        if fresh and isinstance(target, ast.Name):
+            self._fresh.add(target.id)
 
     def visit_If(self, node: ast.If) -> None:
         self.visit(node.test)
@@ -168,22 +142,28 @@ class _Look(ast.NodeVisitor):
 
     def visit_For(self, node: ast.For) -> None:
         self.may_run_long = True
-        self._refuse_to_count(node.iter)
         self.visit(node.iter)
-        before = set(self._bound)
-        self._fresh.clear()
-        self.visit(node.target)
-        self.statements(node.body)
-        self._bound = before
+        self._enter_loop(node)
+        self._branches([node.target, *node.body], ())
         self._branches(node.orelse, ())
 
     def visit_While(self, node: ast.While) -> None:
         self.may_run_long = True
+        self._enter_loop(node)
         self.visit(node.test)
         self._branches(node.body, ())
         self._branches(node.orelse, ())
 
-    def visit_Try(self, node: ast.Try) -> None:
+    def _enter_loop(self, loop: ast.AST) -> None:
+        """What a loop binds anew may, the second time round, be anything."""
+        for node in ast.walk(loop):
+            if isinstance(node, ast.Assign) and not _is_fresh(node.value):
+                for target in node.targets:
+                    self._fresh -= {each.id for each in _names(target)}
+            elif isinstance(node, (ast.For, ast.comprehension)):
+                self._fresh -= {each.id for each in _names(node.target)}
+
+    def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         before = set(self._bound)
         self.statements(node.body)
         self.statements(node.orelse)
@@ -195,6 +175,9 @@ class _Look(ast.NodeVisitor):
         self._bound = set(before)
         self.statements(node.finalbody)
         self._bound |= after
+
+    def visit_TryStar(self, node: ast.TryStar) -> None:
+        self.visit_Try(node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.type is not None:
@@ -224,7 +207,7 @@ class _Look(ast.NodeVisitor):
         for name, module in names:
             first = name.partition(".")[0]
             self._bind(first)
-            harmless = module.partition(".")[0] in _HARMLESS_MODULES
+            harmless = module.partition(".")[0] in HARMLESS_MODULES
             (self._modules.add if harmless else self._modules.discard)(first)
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
@@ -235,7 +218,8 @@ class _Look(ast.NodeVisitor):
             self._bind(node.name)
         self._function(node.args, node.body)
 
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self.visit_FunctionDef(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._leave_to_python()
@@ -275,8 +259,6 @@ class _Look(ast.NodeVisitor):
         self._leave_to_python()
         self.own_namespace = True
 
-    visit_Nonlocal = visit_Global  # type: ignore[assignment]  # noqa: N815
-
     # Expressions
 
     def visit_Name(self, node: ast.Name) -> None:
@@ -291,18 +273,27 @@ class _Look(ast.NodeVisitor):
         self.own_namespace = True
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        if not isinstance(node.ctx, ast.Load):
+        # A method that changes things may be called by whoever it is passed to.
+        if not isinstance(node.ctx, ast.Load) or node.attr in MUTATORS:
             self.changes_things = True
-        if node.attr.startswith("__") or node.attr in {"gi_frame", "f_globals", "f_locals"}:
+        if node.attr.startswith("__"):
             self._leave_to_python()
         path = _path(node)
         if path is None:
             self.visit(node.value)
-        elif not self._is_bound(path[0]):
+        elif path[0] not in self._bound:
             self.names.add(path[0])
             self.attributes.add(".".join(path))
-            if path[0] in _NOT_VALUES:
+            if path[0] in NOT_VALUES:
                 self.fixed = False
+            elif path[0] == "helpers":
+                self._use_helper(path[1])
+
+    def _use_helper(self, name: str) -> None:
+        if name not in PURE_HELPERS:
+            self.fixed = False
+        if name not in HELPERS:
+            self._unknown_call()
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         if not isinstance(node.ctx, ast.Load):
@@ -323,74 +314,66 @@ class _Look(ast.NodeVisitor):
             self.visit(argument)
 
     def _call_of_name(self, name: str, node: ast.Call) -> None:
-        if self._is_bound(name):
+        if name in self._bound:
             if name in self._modules:
                 self._leave_to_python()
             else:
                 self._unknown_call()
             return
-        if name not in _BUILTINS:
+        if name not in BUILTINS:
             self.names.add(name)
             self.whole.add(name)
             self._unknown_call()
             return
-        if name in _LOOKS_AT_NAMESPACE:
+        if name in LOOKS_AT_NAMESPACE:
             self.own_namespace = True
-        if name not in _PURE:
+        if name not in PURE:
             self.fixed = False
         if name in {"setattr", "delattr"}:
             self.changes_things = True
-        elif name in {"exec", "eval", "compile", "__import__", "open", "super", "memoryview"}:
+        elif name in RUNS_ANYTHING:
             self._unknown_call()
         elif name == "range":
-            short = all((_whole_number(each) or _SHORT_RANGE) < _SHORT_RANGE for each in node.args)
+            short = all((whole_number(each) or _SHORT_RANGE) < _SHORT_RANGE for each in node.args)
             self.may_run_long = self.may_run_long or not short
         elif name == "pow":
             self.may_run_long = True
             if len(node.args) == 2:
-                self._refuse_endless(ast.BinOp(node.args[0], ast.Pow(), node.args[1]), node)
-        if name in _CONSUMERS:
+                refuse_operation(node.args[0], ast.Pow(), node.args[1], node)
+        if name in CONSUMERS:
             for argument in node.args:
-                self._refuse_to_count(argument)
+                refuse_to_count(argument)
 
     def _call_of_method(self, called: ast.Attribute) -> None:
         method, path = called.attr, _path(called)
         root = path[0] if path else ""
-        if root == "helpers" and path and len(path) == 2 and not self._is_bound(root):
-            self.names.add(root)
-            self.attributes.add(f"helpers.{method}")
-            if method not in PURE_HELPERS:
-                self.fixed = False
-            if method not in HELPERS:
-                self._unknown_call()
+        if root == "helpers" and root not in self._bound:
+            self.visit(called)
             return
-        if method in _MUTATORS:
+        if method in MUTATORS:
             self.changes_things = True
-        elif root in self._modules or (root in {"log", "logging"} and method in _LOG_METHODS):
+        elif root in self._modules or (root in {"log", "logging"} and method in LOG_METHODS):
             self._leave_to_python()
-        elif method not in _SHORT_METHODS or root in _NOT_VALUES:
+        elif method not in SHORT_METHODS or root in NOT_VALUES:
             self._unknown_call()
-        # A method of an attribute tells of no further attribute: job.id.lower() reads job.id.
-        if path and len(path) > 2 and (method in _SHORT_METHODS or method in _MUTATORS):
-            self.visit(called.value)
-        elif path and len(path) == 2 and method in (_SHORT_METHODS | _MUTATORS) - _OF_OURS:
+        # job.id.lower() reads job.id, user.all_roles() reads user.all_roles.
+        if method in SHORT_METHODS - OF_OURS or method in MUTATORS:
             self.visit(called.value)
         else:
             self.visit(called)
 
-    def visit_comprehension_in(
-        self, generators: list[ast.comprehension], *values: ast.expr
-    ) -> None:
+    def _comprehension(self, generators: list[ast.comprehension], *values: ast.expr) -> None:
         """Loops inside an expression; their names are their own."""
         if len(generators) > 1:
             self.may_run_long = True
-        before = set(self._bound)
+        before = set(self._bound), set(self._fresh)
         for each in generators:
             self.visit(each.iter)
             if each.is_async:
                 self._leave_to_python()
-            own = {name.id for name in ast.walk(each.target) if isinstance(name, ast.Name)}
+            own = {name.id for name in _names(each.target)}
             self._bound |= own
+            self._fresh -= own
             for inner in ast.walk(each.target):
                 if isinstance(inner, (ast.Attribute, ast.Subscript)):
                     self.changes_things = True
@@ -398,36 +381,35 @@ class _Look(ast.NodeVisitor):
                 self.visit(condition)
         for value in values:
             self.visit(value)
-        self._bound = before
+        self._bound, self._fresh = before
 
     def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> None:
-        self._refuse_to_count(node.generators[0].iter)
-        self.visit_comprehension_in(node.generators, node.elt)
+        refuse_to_count(node.generators[0].iter)
+        self._comprehension(node.generators, node.elt)
 
-    visit_SetComp = visit_ListComp  # noqa: N815
+    def visit_SetComp(self, node: ast.SetComp) -> None:
+        self.visit_ListComp(node)
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
-        self.visit_comprehension_in(node.generators, node.elt)
+        self._comprehension(node.generators, node.elt)
 
     def visit_DictComp(self, node: ast.DictComp) -> None:
-        self._refuse_to_count(node.generators[0].iter)
-        self.visit_comprehension_in(node.generators, node.key, node.value)
+        refuse_to_count(node.generators[0].iter)
+        self._comprehension(node.generators, node.key, node.value)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         if isinstance(node.op, (ast.Pow, ast.LShift)):
             self.may_run_long = True
-        elif isinstance(node.op, ast.Mult) and _repeats(node):
-            self.may_run_long = self.may_run_long or _size(node) is None
-        self._refuse_endless(node, node)
+        elif isinstance(node.op, ast.Mult) and repeats(node):
+            self.may_run_long = self.may_run_long or size(node) is None
+        refuse_operation(node.left, node.op, node.right, node)
         self.visit(node.left)
         self.visit(node.right)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> None:
         self.visit(node.value)
         if node.format_spec is not None:
-            for part in ast.walk(node.format_spec):
-                if isinstance(part, ast.Constant) and _widest(str(part.value)) > _WIDEST:
-                    raise Endless("a field of this width", node)
+            refuse_width(node.format_spec)
             self.visit(node.format_spec)
 
     # What is in no list above
@@ -441,10 +423,14 @@ class _Look(ast.NodeVisitor):
 
     def generic_visit(self, node: ast.AST) -> None:
         """Syntax that needs no thought, and syntax that nobody thought of."""
-        if not isinstance(node, self._PLAIN):
-            self._leave_to_python()
-            self.own_namespace = self.changes_things = True
+        if isinstance(node, self._PLAIN):
+            super().generic_visit(node)
+            return
+        self._leave_to_python()
+        self.own_namespace = self.changes_things = True
+        bound = set(self._bound)
         super().generic_visit(node)
+        self._bound = bound  # parts of it may not have been run
 
     def _leave_to_python(self) -> None:
         self.fixed = False
@@ -454,65 +440,37 @@ class _Look(ast.NodeVisitor):
         self._leave_to_python()
         self.changes_things = True
 
-    def _is_bound(self, name: str) -> bool:
-        return name in self._bound
-
     def _bind(self, name: str) -> None:
         self._bound.add(name)
+        self._fresh.discard(name)
         self._modules.discard(name)
         if self._depth == 0:
             self.own_namespace = True
 
     def _read(self, name: str) -> None:
-        if self._is_bound(name):
+        if name in self._bound:
             return
-        if name in _BUILTINS and name not in _PURE:
+        if name in BUILTINS and name not in PURE:
             self.fixed = False
-            self.own_namespace = self.own_namespace or name in _LOOKS_AT_NAMESPACE
+            self.own_namespace = self.own_namespace or name in LOOKS_AT_NAMESPACE
             self.may_run_long = True
-        if name in _NOT_VALUES and name != "app":
+        if name in NOT_VALUES and name != "app":
             self.fixed = False
         self.names.add(name)
         self.whole.add(name)
 
-    # What would not even stop at a time limit
-
-    def _refuse_endless(self, node: ast.BinOp, at: ast.AST) -> None:
-        if isinstance(node.op, ast.Pow):
-            exponent = _whole_number(node.right)
-            base = _bits(node.left)
-            if exponent is not None and exponent * (2 if base is None else base) > _MOST_BITS:
-                if not (isinstance(node.left, ast.Constant) and isinstance(node.left.value, float)):
-                    raise Endless("this power", at)
-        elif isinstance(node.op, ast.LShift):
-            if (_whole_number(node.right) or 0) > _MOST_BITS:
-                raise Endless("this shift", at)
-        elif isinstance(node.op, ast.Mult) and _repeats(node):
-            if (_size(node) or 0) > _MOST_ITEMS:
-                raise Endless("this repetition", at)
-
-    def _refuse_to_count(self, node: ast.expr) -> None:
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
-            return
-        if node.func.id == "range" and not self._is_bound("range"):
-            numbers = [_whole_number(each) for each in node.args]
-            if all(number is not None for number in numbers):
-                try:
-                    steps = len(range(*[n for n in numbers if n is not None]))
-                except (TypeError, ValueError):  # Python says so when it runs
-                    return
-                except OverflowError:
-                    steps = _LONGEST_RANGE + 1
-                if steps > _LONGEST_RANGE:
-                    raise Endless("counting this far", node)
-
-
-# Methods of what rowtui shows whose name is worth knowing: user.all_roles
-_OF_OURS = frozenset({"all_roles", "get_param_values", "score"})
-
 
 def _defaults(arguments: ast.arguments) -> list[ast.expr]:
     return [each for each in (*arguments.defaults, *arguments.kw_defaults) if each is not None]
+
+
+def _is_fresh(value: ast.expr) -> bool:
+    """Whether a name that is bound to this has a value that nothing can change."""
+    return isinstance(value, (ast.Constant, ast.JoinedStr))
+
+
+def _names(target: ast.AST) -> list[ast.Name]:
+    return [node for node in ast.walk(target) if isinstance(node, ast.Name)]
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -526,62 +484,3 @@ def _path(node: ast.expr) -> list[str] | None:
         steps.append(node.attr)
         node = node.value
     return [node.id, *reversed(steps)] if isinstance(node, ast.Name) else None
-
-
-def _whole_number(node: ast.expr) -> int | None:
-    """The value of a number that is written out; a bound for it where it is astronomical."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return int(node.value)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        inner = _whole_number(node.operand)
-        return None if inner is None else -inner if isinstance(node.op, ast.USub) else inner
-    if isinstance(node, ast.BinOp):
-        left, right = _whole_number(node.left), _whole_number(node.right)
-        if left is None or right is None:
-            return None
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, ast.Sub):
-            return left - right
-        if isinstance(node.op, ast.Mult) and left.bit_length() + right.bit_length() < 4096:
-            return left * right
-        if isinstance(node.op, ast.Pow) and 0 <= right and right * left.bit_length() < 4096:
-            return int(left**right)
-    return None
-
-
-def _bits(node: ast.expr) -> int | None:
-    """How many bits a written-out number has, at most; 0 where powers of it do not grow."""
-    number = _whole_number(node)
-    if number is not None:
-        return 0 if abs(number) < 2 else number.bit_length()
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        base, exponent = _bits(node.left), _whole_number(node.right)
-        return None if base is None or exponent is None else base * max(exponent, 0)
-    return None
-
-
-def _repeats(node: ast.expr) -> bool:
-    """Whether this is a written-out text or list, or a multiple of one."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        return _repeats(node.left) or _repeats(node.right)
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, (str, bytes))
-    return isinstance(node, (ast.List, ast.Tuple, ast.JoinedStr))
-
-
-def _size(node: ast.expr) -> int | None:
-    """How long a written-out text or list, or a multiple of one, gets; None if unknown."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        left, right = _size(node.left), _size(node.right)
-        return None if left is None or right is None else max(left, 0) * max(right, 0)
-    if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
-        return len(node.value)
-    if isinstance(node, (ast.List, ast.Tuple)):
-        return max(len(node.elts), 1)
-    return _whole_number(node)
-
-
-def _widest(spec: str) -> int:
-    digits = "".join(char if char.isdecimal() and char.isascii() else " " for char in spec)
-    return max((int(each[:12]) for each in digits.split()), default=0)

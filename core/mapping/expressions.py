@@ -169,7 +169,7 @@ def evaluate(code: Code, namespace: dict[str, Any], limit: TimeLimit) -> Any:
         return code.run(namespace)
     except (*FLOW_EXCEPTIONS, TimeLimitError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # noqa: BLE001  # SystemExit and GeneratorExit end nothing here
+    except BaseException as error:  # SystemExit and GeneratorExit end nothing here
         raise _explained(code, error) from error
 
 
@@ -182,7 +182,7 @@ def _explained(code: Code, error: BaseException) -> ExpressionError:
     else:
         try:
             words = str(error)
-        except Exception:  # noqa: BLE001  # the expression's own class
+        except Exception:  # the expression's own class
             words = ""
         name = type(error).__name__
         message = f"{name}: {words}" if words else name
@@ -227,7 +227,8 @@ _quiet = threading.Lock()
 def _compiled(text: str, form: Form, source: TextSource) -> Code:
     import ast
 
-    from rowtui.core.mapping.code_analysis import Endless, analyse
+    from rowtui.core.mapping.code_analysis import analyse
+    from rowtui.core.mapping.endless import Endless
 
     if len(text) > LONGEST_CODE:
         message = f"the code is {len(text):,} characters long; {LONGEST_CODE:,} is the most"
@@ -241,7 +242,7 @@ def _compiled(text: str, form: Form, source: TextSource) -> Code:
             if form is Form.EXECUTE:
                 return Code(text, form, _run_statements(tree, findings), findings=findings)
             if not tree.body or not isinstance(tree.body[-1], ast.Expr):
-                return _without_value(text, form, tree)
+                return _without_value(text, form, tree, source)
             if len(tree.body) == 1:
                 known, value = _constant_value(tree.body[0].value)  # type: ignore[attr-defined]
                 if known:
@@ -252,7 +253,7 @@ def _compiled(text: str, form: Form, source: TextSource) -> Code:
         message = (error.msg or "invalid syntax").removeprefix("f-string: ")
         return _refused(text, form, SyntaxComplaint(visible(message), line, column), error)
     except Endless as error:
-        line, column = source.position(error.line, error.column)
+        line, column = source.position_of_node(error.line, error.column)
         complaint = SyntaxComplaint(str(error), line, column)
         return _refused(text, form, complaint, SyntaxError(str(error)))
     except (RecursionError, MemoryError) as error:
@@ -266,7 +267,7 @@ def _constant_value(node: Any) -> tuple[bool, Any]:
     import ast
 
     if isinstance(node, ast.JoinedStr):
-        parts = [part.value for part in node.values if isinstance(part, ast.Constant)]
+        parts = [str(part.value) for part in node.values if isinstance(part, ast.Constant)]
         return len(parts) == len(node.values), "".join(parts)
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str, type(None))):
         return True, node.value
@@ -300,12 +301,12 @@ def _run_statements(tree: Any, findings: Findings) -> Run:
     return run
 
 
-def _without_value(text: str, form: Form, tree: Any) -> Code:
+def _without_value(text: str, form: Form, tree: Any, source: TextSource) -> Code:
     line, column, error = 1, 1, IndexError("pop from empty list")
     message = "there is no code"
     if tree.body:
         last = tree.body[-1]
-        line, column = last.lineno, last.col_offset + 1
+        line, column = source.position_of_node(last.lineno, last.col_offset + 1)
         message = "the last statement must be an expression, which gives the value"
         error = AssertionError()  # type: ignore[assignment]
     return _refused(text, form, SyntaxComplaint(message, line, column, "no_value"), error)

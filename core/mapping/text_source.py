@@ -13,7 +13,8 @@ _OPEN, _CLOSE = "f'''", "'''"
 
 class TextSource(NamedTuple):
     """Source code of a text. `shift`: what precedes the text in line 1; `inserted`: where in the
-    source characters stand that the text does not have, ascending."""
+    source characters stand that the text does not have, ascending.
+    """
 
     source: str
     shift: int = 0
@@ -25,6 +26,18 @@ class TextSource(NamedTuple):
         start = sum(len(each) + 1 for each in before)
         extra = sum(1 for at in self.inserted if start <= at < start + column - 1)
         return max(line, 1), max(column - extra - (self.shift if line <= 1 else 0), 1)
+
+    def _within(self, line: int, column: int, text: str) -> tuple[int, int]:
+        lines = text.split("\n")
+        line = min(line, len(lines))
+        return line, min(column, len(lines[line - 1]) + 1)
+
+    def position_of_node(self, line: int, column: int) -> tuple[int, int]:
+        """As `position`, for a node of the syntax tree, whose columns are bytes."""
+        lines = self.source.split("\n")
+        shown = lines[line - 1] if line <= len(lines) else ""
+        before = shown.encode("utf-8", "replace")[: column - 1]
+        return self.position(line, len(before.decode("utf-8", "replace")) + 1)
 
     def place_in_text(self, error: SyntaxError, text: str) -> tuple[int, int]:
         """Where in the text Python found the error."""
@@ -39,7 +52,7 @@ class TextSource(NamedTuple):
                 start = text.rfind("\n", 0, at) + 1
                 return text.count("\n", 0, at) + 1, at - start + 1
             return 1, 1
-        return self.position(line, column)
+        return self._within(*self.position(line, column), text)
 
 
 def text_source(text: str, *, as_tpv: bool) -> TextSource:

@@ -122,13 +122,13 @@ class _Worker(threading.Thread):
                 if job is None or not self._ended_in_time(job):
                     return
                 del job
-        except BaseException:  # noqa: BLE001  # _Stop, which arrives wherever it likes
+        except BaseException:  # _Stop, which arrives wherever it likes
             return
 
     def _ended_in_time(self, job: _Job) -> bool:
         try:
             job.result = job.context.run(job.call)
-        except BaseException as error:  # noqa: BLE001  # it is the caller's
+        except BaseException as error:  # it is the caller's
             job.error = error
         if not job.give_up():
             return False
