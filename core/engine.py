@@ -14,9 +14,7 @@ from typing import Protocol
 from rowtui.core.clusters.schedulers.base import CancelResult
 from rowtui.core.errors import Problem
 from rowtui.core.grouping.model import Status
-from rowtui.core.mapping.decision import Decision
-from rowtui.core.mapping.request import WhatIf
-from rowtui.core.project.views import JobsView, JobView, LogTail
+from rowtui.core.project.views import Explanation, JobsView, JobView, LogTail, WhatIfAsked
 from rowtui.core.submission.carry_out import Progress
 from rowtui.core.submission.model import Plan
 from rowtui.core.text import Cost
@@ -129,37 +127,6 @@ class DirectoriesPage:
     total: int
     start: int
     rows: tuple[DirectoryRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WhatIfAsked:
-    """What someone wonders about a job: other amounts and tags, or another user."""
-
-    change: WhatIf = WhatIf()
-    user: str | None = None
-    roles: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Where one group's job would go and why. `decision` is None where `problem` says why not.
-
-    `files`: the mapping files that count (none: the cluster's partitions alone); `loads_at`: epoch
-    seconds of what is known of the queues, 0 for nothing.
-    """
-
-    generation: int
-    action_index: int
-    group: int  # from 1
-    groups: int
-    directories: int
-    first: str
-    decision: Decision | None
-    files: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    notices: tuple[str, ...] = ()
-    loads_at: float = 0.0
-    problem: str = ""
 
 
 SubmitProgress = Progress  # one step of carrying out a plan

@@ -17,17 +17,20 @@ from rowtui.core.engine import (
     ActionSummary,
     DirectoriesPage,
     DirectoryRow,
+    Explanation,
     GroupsPage,
     GroupSummary,
     JobsView,
     LogTail,
     Snapshot,
     SubmitProgress,
+    WhatIfAsked,
 )
 from rowtui.core.errors import InvalidFileError, RowtuiError
 from rowtui.core.grouping.model import ActionStatus, Group, Status
 from rowtui.core.grouping.request import job_requests
 from rowtui.core.project.describe import describe_grouping, describe_resources
+from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.follow import Changes, look_at_touched
 from rowtui.core.project.queues import Answers
 from rowtui.core.submission.model import Plan
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
 SHOWN_BAD = 20  # bad directories that a snapshot names
 VALUE_LENGTH = 200  # characters of a value that a row shows
+LOAD_SECONDS = 60.0  # between two looks at how busy a cluster is
 QUEUE_SECONDS = 30.0  # between two looks at a queue that many people share
 KEPT_CUTS = 4  # lists of groups that are kept: the action on the screen and those just left
 
@@ -98,6 +102,34 @@ class InProcessEngine:
         async with self._turn:
             return await asyncio.to_thread(
                 self._directories_page, action_index, tuple(statuses), group, start, length
+            )
+
+    async def explain(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        group: int,
+        what_if: WhatIfAsked | None = None,
+    ) -> Explanation:
+        """Where a group's job would go and why; a `problem` where that cannot be told."""
+        project = self._project
+        action = self._action(action_index)
+        await project.mapping.ask_loads(LOAD_SECONDS)
+        async with self._turn:
+            try:
+                groups = await asyncio.to_thread(self._cut, action, tuple(statuses))
+            except RowtuiError as error:
+                return Explanation(
+                    self._generation, action_index, group + 1, 0, 0, "", None, problem=str(error)
+                )
+            return await asyncio.to_thread(
+                explain_group,
+                project,
+                action,
+                groups,
+                group,
+                generation=self._generation,
+                what_if=what_if,
             )
 
     async def plan(

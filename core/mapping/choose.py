@@ -250,11 +250,12 @@ class Chooser:
         )
 
     def _filled(self, final: _Final, field: str, namespace: Namespace) -> Any:
-        value = getattr(final.entity, field, None) or ()
-        if value and not final.fixed[field]:
+        value = getattr(final.entity, field, ())
+        if not value:
+            return value
+        if not final.fixed[field]:
             value = self._filled_each(final.entity, field, value, namespace)
-        if value and field != "handler_tags":
-            namespace[field] = value
+        namespace[field] = value
         return value
 
     def _filled_each(self, entity: Entity, field: str, value: Any, namespace: Namespace) -> Any:

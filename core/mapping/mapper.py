@@ -31,6 +31,7 @@ from rowtui.core.mapping.stand_ins import expression_builtins, log
 from rowtui.core.mapping.time_limit import TimeLimit
 
 _MOST_REMEMBERED = 100_000  # placements of one set of entities
+_OF_LOADS = ("load", "expected_wait", "free_cores", "soonest")
 _LOOKS_AT_ITSELF = frozenset({"globals", "locals", "vars", "dir", "eval", "exec"})
 
 
@@ -101,6 +102,7 @@ class Mapper:
         self._of_destinations = [
             piece for offer in self.offers.values() for piece in self._pieces(offer.entity)
         ]
+        self.reads_loads = False
         self._names = self._make_names(chance or random.Random())
         self._plans: dict[tuple[Any, ...], _Plan] = {}
         self._by_load: tuple[int, frozenset[str]] | None = None
@@ -118,6 +120,7 @@ class Mapper:
             for entity in configuration.of_kind(kind).values():
                 if not entity.origin.sealed:
                     everything += self._pieces(entity)
+        self.reads_loads = any(_reads_load(piece) for piece in everything)
         context = {
             name: said.value
             for name, said in configuration.context.items()
@@ -168,6 +171,16 @@ class Mapper:
     def reads(self, request: MappingRequest) -> frozenset[str]:
         """The names that expressions for such a job read: what has to be found out for it."""
         return self._reads(self._entities(request)[0])
+
+    def inputs_of(self, request: MappingRequest) -> tuple[str, ...]:
+        """What the context variable `inputs` of a job's entities names."""
+        for entity in reversed(self._entities(request)[0]):
+            named = entity.context.get("inputs")
+            if isinstance(named, str):
+                return (named,)
+            if isinstance(named, list):
+                return tuple(each for each in named if isinstance(each, str))
+        return ()
 
     def _place(
         self, plan: _Plan, request: MappingRequest, facts: Facts, watcher: Watcher | None
@@ -289,6 +302,11 @@ class Mapper:
         for offer in self.offers.values():
             entity = offer.entity
             entity.load = facts.loads.get((entity.runner or "", offer.partition_name))
+
+
+def _reads_load(piece: Piece) -> bool:
+    text = piece.code.text
+    return not piece.code.constant and any(word in text for word in _OF_LOADS)
 
 
 def _wondered(request: MappingRequest) -> MappingRequest:

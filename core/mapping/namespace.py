@@ -42,7 +42,7 @@ def job_of(request: MappingRequest) -> Job:
         destination_params=None
         if request.previous_params is None
         else read_only(dict(request.previous_params)),
-        input_size=request.input_size,
+        input_size=float(request.input_size),
     )
 
 
@@ -61,7 +61,7 @@ _OF_REQUEST: Mapping[str, tuple[Getter, Getter]] = {
     "values": (lambda r: read_only(r.values), lambda r: repr(r.values)),
     "attempt": (lambda r: r.attempt, lambda r: r.attempt),
     "cluster": (lambda r: r.cluster, lambda r: r.cluster),
-    "input_size": (lambda r: r.input_size, lambda r: r.input_size),
+    "input_size": (lambda r: float(r.input_size), lambda r: r.input_size),
     "resource_params": (lambda r: read_only(dict(r.params)), lambda r: repr(r.params)),
     "app": (lambda _: App(), lambda _: None),
     "job_wrapper": (lambda _: JobWrapper(), lambda _: None),

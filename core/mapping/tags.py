@@ -152,7 +152,7 @@ class SchedulingTags:
         self._refuse_clash(lower, dialect)
         new = SchedulingTags()
         for name in _LAYERS:
-            for tag in (*getattr(lower, name), *getattr(self, name)):
+            for tag in (*getattr(self, name), *getattr(lower, name)):
                 new.put(name, tag)
         return new
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.local_machine import user_name
+from rowtui.core.project.placing import place_requests
 from rowtui.core.submission.model import Plan
 from rowtui.core.submission.plan import PlanError, Setting, bash_complaint, make_plan
 from rowtui.core.workflow.model import Action
@@ -56,14 +57,22 @@ def plan_submission(
         named = sum(len(request.group.indices) for request in found.requests)
         if named * ALL_NAMES_FROM > len(project.state.directories):
             project.state.directories.names()  # they stay at hand
+        mapped = place_requests(project, found.requests) if project.mapping.exists else None
+        requests = found.requests if mapped is None else mapped.requests
         try:
             return make_plan(
                 project.workflow,
-                found.requests,
+                requests,
                 project.state.directories,
                 _setting(project),
                 failed=project.state.failed,
-                skipped=[*map(_left_out, left_out), *found.problems, *found.skipped],
+                skipped=[
+                    *map(_left_out, left_out),
+                    *found.problems,
+                    *found.skipped,
+                    *(mapped.left_out if mapped else ()),
+                ],
+                places=mapped.places if mapped else None,
             )
         except PlanError as error:
             problems = list(error.problems)

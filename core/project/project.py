@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rowtui.core.grouping.form import GroupCut
     from rowtui.core.grouping.order import ActionOrder
     from rowtui.core.project.jobs import Jobs
+    from rowtui.core.project.mapping import ProjectMapping
     from rowtui.core.project.requests import Requests
     from rowtui.core.submission.model import Plan
     from rowtui.core.workspace.sync import Disk
@@ -370,6 +371,13 @@ class Project:
         from rowtui.core.project.planning import plan_submission
 
         return plan_submission(self, actions, among, only=only, limit=limit)
+
+    @cached_property
+    def mapping(self) -> ProjectMapping:
+        """Where the project's jobs go, by its mapping files."""
+        from rowtui.core.project.mapping import ProjectMapping
+
+        return ProjectMapping(self)
 
     @cached_property
     def jobs(self) -> Jobs:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.errors import Problem
+from rowtui.core.mapping.decision import Decision
+from rowtui.core.mapping.request import WhatIf
 from rowtui.core.submission.model import JobRecord
 
 
@@ -35,3 +38,32 @@ class LogTail(NamedTuple):
     size: int
     lines: tuple[str, ...]
     error: str = ""
+
+
+class WhatIfAsked(NamedTuple):
+    """What someone wonders about a job: other amounts and tags, or another user."""
+
+    change: WhatIf = WhatIf()
+    user: str | None = None
+    roles: tuple[str, ...] | None = None
+
+
+class Explanation(NamedTuple):
+    """Where one group's job would go and why. `decision` is None where `problem` says why not.
+
+    `files`: the mapping files that count (none: the cluster's partitions alone); `loads_at`: epoch
+    seconds of what is known of the queues, 0 for nothing.
+    """
+
+    generation: int
+    action_index: int
+    group: int  # from 1
+    groups: int
+    directories: int
+    first: str
+    decision: Decision | None
+    files: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notices: tuple[str, ...] = ()
+    loads_at: float = 0.0
+    problem: str = ""

@@ -22,6 +22,7 @@ from rowtui.core.grouping.model import JobRequest
 from rowtui.core.state.model import Failure
 from rowtui.core.submission.header import job_name, log_path, options_for
 from rowtui.core.submission.model import Destination, Plan, PlannedJob
+from rowtui.core.submission.placed import Placed
 from rowtui.core.submission.plan_json import plan_id
 from rowtui.core.submission.script import Recipe, job_script, write_recipe
 from rowtui.core.text import Cost, plural, visible
@@ -70,14 +71,20 @@ def make_plan(
     *,
     failed: Mapping[str, Mapping[int, Failure]] | None = None,
     skipped: Sequence[str] = (),
+    places: Sequence[Placed] | None = None,
 ) -> Plan:
     """The plan for these requests, in their order.
 
     `failed` are the state's records of directories whose last job failed; `skipped` says which
-    groups were left out before. Raises: PlanError with every problem of every job.
+    groups were left out before; `places`, one for each request, where the mapper sends them
+    (without: the first partition that takes them). Raises: PlanError with every problem of every
+    job.
     """
     planner = _Planner(workflow, directories, setting, failed or {})
-    jobs = [planner.job(at, request) for at, request in enumerate(requests)]
+    if places is None:
+        jobs = [planner.job(at, request) for at, request in enumerate(requests)]
+    else:
+        jobs = [planner.job(at, place.request, place) for at, place in enumerate(places)]
     problems = planner.problems()
     if problems:
         raise PlanError(problems)
@@ -129,7 +136,9 @@ class _Planner:
         self.actions: dict[int, _OfAction] = {}
         self.named: dict[int, Action] = {}
 
-    def job(self, index: int, request: JobRequest) -> PlannedJob | None:
+    def job(
+        self, index: int, request: JobRequest, place: Placed | None = None
+    ) -> PlannedJob | None:
         """One job, or None with its problems noted."""
         action, positions = request.action, request.group.indices
         self.named[action.index] = action
@@ -138,11 +147,17 @@ class _Planner:
         count = len(names)
         named = options_for(action, self.cluster.name).partition
         recipe = self.recipe(known, action, count)
-        choice = self.choice(known, action, count, named)
-        if recipe is None or choice.partition is None:
+        if place is None:
+            choice = self.choice(known, action, count, named)
+            if recipe is None or choice.partition is None:
+                return None
+            reasons = _reasons(self.cluster, choice, named)
+        else:
+            choice = PartitionChoice(place.partition, place.warnings)
+            reasons = place.reasons
+        if recipe is None:
             return None
-        scheduler = self.cluster.scheduler
-        partition = choice.partition if scheduler == "slurm" else None
+        partition = choice.partition if self.cluster.scheduler == "slurm" else None
         token = f"{self.setting.nonce}-{index}"
         # Values are read only when the command needs them: that may be a million files' worth.
         values = [self.directories.value(p) for p in positions] if recipe.filled.values else ()
@@ -185,7 +200,7 @@ class _Planner:
             cost=request.cost,
             attempt=request.attempt,
             warnings=self.job_warnings(known, request, choice),
-            reasons=_reasons(self.cluster, choice, named),
+            reasons=reasons,
             depends_on=tuple(f"{self.setting.nonce}-{other}" for other in request.depends_on),
         )
 

@@ -1,0 +1,71 @@
+"""Where one group's job would go and why, as a screen or a command shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping.model import Group
+from rowtui.core.grouping.request import job_requests
+from rowtui.core.mapping.request import Person, WhatIf
+from rowtui.core.project.views import Explanation, WhatIfAsked
+from rowtui.core.workflow.model import Action
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+
+_NOTHING = WhatIf()
+
+
+def explain_group(
+    project: Project,
+    action: Action,
+    groups: Sequence[Group],
+    number: int,
+    *,
+    generation: int = 0,
+    what_if: WhatIfAsked | None = None,
+) -> Explanation:
+    """The explanation for group `number` (from 0) of these. A `problem` where there is none."""
+    found = Explanation(generation, action.index, number + 1, len(groups), 0, "", None)
+    if not 0 <= number < len(groups):
+        return _with_problem(found, f"{action.name} has no such group now")
+    group = groups[number]
+    try:
+        mapping = project.mapping
+        mapping.read()
+        (job,) = job_requests((group,))
+        asked = what_if or WhatIfAsked()
+        decision = mapping.decide(
+            job,
+            what_if=None if asked.change == _NOTHING else asked.change,
+            person=_person(mapping.person, asked),
+        )
+    except RowtuiError as error:
+        return _with_problem(found, error.message)
+    sources = mapping.sources.sources
+    return Explanation(
+        generation=generation,
+        action_index=action.index,
+        group=number + 1,
+        groups=len(groups),
+        directories=len(group.indices),
+        first=project.state.directories.name(group.indices[0]),
+        decision=decision,
+        files=tuple(source.name for source in sources),
+        problems=mapping.configuration.problems,
+        notices=tuple(source.notice for source in sources if source.notice),
+        loads_at=mapping.loads_at,
+    )
+
+
+def _person(usual: Person, asked: WhatIfAsked) -> Person:
+    person = usual
+    if asked.user is not None and asked.user != usual.name:
+        person = Person(asked.user, ())
+    return person if asked.roles is None else person._replace(roles=asked.roles)
+
+
+def _with_problem(found: Explanation, problem: str) -> Explanation:
+    return found._replace(problem=problem)

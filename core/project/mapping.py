@@ -1,0 +1,218 @@
+"""A project's mapper: its mapping files, what is known of the clusters, and its jobs as requests.
+
+Takes an open project; gives placements for planning and decisions for people. Files are read when
+they are first needed and again when one has changed; where there are none, the partitions of the
+cluster are the destinations.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rowtui.core.clusters.model import ClusterLoad
+from rowtui.core.clusters.partition import job_totals
+from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping.model import JobRequest
+from rowtui.core.mapping.configuration import Configuration
+from rowtui.core.mapping.decision import Decision, Placement
+from rowtui.core.mapping.explain import decide
+from rowtui.core.mapping.from_clusters import destinations_of
+from rowtui.core.mapping.load import load_mapping
+from rowtui.core.mapping.mapper import Mapper
+from rowtui.core.mapping.request import (
+    NOTHING_KNOWN,
+    Amounts,
+    Facts,
+    MappingRequest,
+    Person,
+    WhatIf,
+)
+from rowtui.core.mapping.sources import Found, find_sources, user_places
+from rowtui.core.workflow.model import Resources
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+
+_LOAD_SECONDS = 10.0
+_VALUES_FOR = 10_000  # directories of one job whose values expressions see
+
+
+class ProjectMapping:
+    """Where a project's jobs go. `person`: who submits; this process's user unless given."""
+
+    def __init__(self, project: Project, person: Person | None = None) -> None:
+        self.project = project
+        self.person = person or this_person()
+        self.facts = NOTHING_KNOWN
+        self.loads_at = 0.0
+        self._asked_at = float("-inf")
+        self._found: Found | None = None
+        self._key: tuple[str, ...] = ()
+        self._mapper: Mapper | None = None
+
+    @property
+    def sources(self) -> Found:
+        """The mapping files as they were last read."""
+        if self._found is None:
+            self.read()
+        assert self._found is not None
+        return self._found
+
+    def read(self) -> None:
+        """Read the mapping files again; what has not changed is not loaded again."""
+        environment = self.project.environment
+        found = find_sources(self.project.root, places=user_places(environment), now=time.time())
+        key = tuple(f"{source.digest} {source.trusted}" for source in found.sources)
+        if self._found is None or key != self._key or found.problems != self._found.problems:
+            self._mapper = None
+        self._found, self._key = found, key
+
+    @property
+    def exists(self) -> bool:
+        """Whether any mapping file has a say."""
+        return bool(self.sources.sources or self.sources.problems)
+
+    @property
+    def configuration(self) -> Configuration:
+        """What the files say together."""
+        return self.mapper.configuration
+
+    @property
+    def mapper(self) -> Mapper:
+        """The mapper for this project on the cluster that jobs go to. Raises: RowtuiError."""
+        if self._mapper is None:
+            cluster = self.project.cluster
+            clusters = {each.name: each for each in self.project.configured.clusters}
+            clusters[cluster.name] = cluster
+            configuration = load_mapping(self.sources.sources, self.sources.problems)
+            added = () if configuration.of_kind("destinations") else destinations_of(cluster)
+            self._mapper = Mapper(configuration, clusters=clusters, added=added)
+        return self._mapper
+
+    def know(self, loads: Sequence[ClusterLoad]) -> None:
+        """Take what clusters said about how busy they are."""
+        known = {
+            (load.cluster, each.partition): each
+            for load in loads
+            if not load.error
+            for each in load.partitions
+        }
+        if known != self.facts.loads:
+            self.facts = self.facts._replace(generation=self.facts.generation + 1, loads=known)
+        self.loads_at = max((load.at for load in loads if not load.error), default=self.loads_at)
+
+    async def ask_loads(self, patience: float = 0.0) -> None:
+        """Ask the cluster how busy it is, unless it was asked `patience` seconds ago or less.
+
+        What it does not answer stays unknown; nobody waits longer than a few seconds.
+        """
+        if time.monotonic() - self._asked_at < patience:
+            return
+        self._asked_at = time.monotonic()
+        try:
+            cluster = await asyncio.to_thread(lambda: self.project.cluster)
+        except RowtuiError:
+            return
+        if cluster.scheduler == "slurm":
+            from rowtui.core.clusters.commands import LocalTransport
+            from rowtui.core.clusters.schedulers.slurm_load import slurm_load
+
+            load = await slurm_load(LocalTransport(), timeout=_LOAD_SECONDS, cluster=cluster.name)
+            self.know((load,))
+        elif cluster.scheduler == "local":
+            from rowtui.core.clusters.schedulers.local_load import local_load
+
+            self.know((await asyncio.to_thread(local_load, cluster=cluster.name),))
+
+    def ask_loads_if_read(self) -> None:
+        """The same, at once and only where an expression reads the answer. Not in an event loop."""
+        if self.mapper.reads_loads:
+            asyncio.run(self.ask_loads())
+
+    def _facts(self) -> Facts:
+        return self.facts._replace(reachable=frozenset({self.project.cluster.name}))
+
+    # Requests
+
+    def request(
+        self, job: JobRequest, *, what_if: WhatIf | None = None, person: Person | None = None
+    ) -> MappingRequest:
+        """A job as mapping files see it. Reads sizes of inputs only where an expression asks."""
+        action, size = job.action, len(job.group.indices)
+        cluster = self.project.cluster.name
+        options = action.submit_options.get(cluster)
+        plain = MappingRequest(
+            tool_id=action.name,
+            user=person or self.person,
+            declared=declared(action.resources, job),
+            assumed=Amounts(gpus=job.gpus or None, cores=job.cpus),
+            attempt=job.attempt,
+            cluster=cluster,
+            totals=job_totals(action.resources, size),
+            partition=options.partition if options else None,
+            what_if=what_if,
+        )
+        reads = self.mapper.reads(plain)
+        directories = self.project.state.directories
+        if reads & {"directories", "group"}:
+            names = tuple(map(directories.name, job.group.indices))
+            plain = plain._replace(directories=names)
+        if "values" in reads:
+            some = job.group.indices[:_VALUES_FOR]
+            plain = plain._replace(values=tuple(map(directories.value, some)))
+        if reads & {"input_size", "job", "helpers"}:
+            from rowtui.core.project.inputs import input_gigabytes
+
+            inputs = self.mapper.inputs_of(plain)
+            plain = plain._replace(input_size=input_gigabytes(self.project, job, inputs))
+        return plain
+
+    def place(self, job: JobRequest) -> Placement:
+        """Where a job goes."""
+        return self.mapper.place(self.request(job), self._facts())
+
+    def decide(
+        self, job: JobRequest, *, what_if: WhatIf | None = None, person: Person | None = None
+    ) -> Decision:
+        """Where a job goes, and why."""
+        request = self.request(job, what_if=what_if, person=person)
+        return decide(self.mapper, request, self._facts())
+
+
+def declared(resources: Resources, job: JobRequest) -> Amounts:
+    """What an action says itself: memory where it is stated, cores unless they are Row's one."""
+    memory = None
+    if job.gpus and resources.memory_per_gpu_mb is not None:
+        memory = resources.memory_per_gpu_mb * job.gpus / 1024
+    elif not job.gpus and resources.memory_per_cpu_mb is not None:
+        memory = resources.memory_per_cpu_mb * job.cpus / 1024
+    stated = (
+        resources.threads_per_process is not None
+        or resources.processes.per_directory
+        or resources.processes.value != 1
+    )
+    return Amounts(
+        gpus=job.gpus if resources.gpus_per_process is not None else None,
+        cores=job.cpus if stated else None,
+        mem=memory,
+    )
+
+
+def this_person() -> Person:
+    """The user of this process with the names of their Unix groups, the main one first."""
+    import grp
+
+    from rowtui.core.clusters.schedulers.local_machine import user_name
+
+    numbers = dict.fromkeys((os.getegid(), *os.getgroups()))
+    names = []
+    for number in numbers:
+        try:
+            names.append(grp.getgrgid(number).gr_name)
+        except KeyError:
+            continue  # a group without a name cannot be matched
+    return Person(user_name(), tuple(names))
