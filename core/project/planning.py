@@ -12,13 +12,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.local_machine import user_name
-from rowtui.core.project.placing import place_requests
+from rowtui.core.project.mapping_files import has_mapping_files
 from rowtui.core.submission.model import Plan
 from rowtui.core.submission.plan import PlanError, Setting, bash_complaint, make_plan
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
     from rowtui.core.errors import Problem
+    from rowtui.core.grouping.model import JobRequest
+    from rowtui.core.project.placing import Mapped
     from rowtui.core.project.project import Project
 
 
@@ -57,7 +59,7 @@ def plan_submission(
         named = sum(len(request.group.indices) for request in found.requests)
         if named * ALL_NAMES_FROM > len(project.state.directories):
             project.state.directories.names()  # they stay at hand
-        mapped = place_requests(project, found.requests) if project.mapping.exists else None
+        mapped = _placed(project, found.requests)
         requests = found.requests if mapped is None else mapped.requests
         try:
             return make_plan(
@@ -79,6 +81,15 @@ def plan_submission(
             if not any(problem.action is not None for problem in problems):
                 raise
             actions = usable
+
+
+def _placed(project: Project, requests: Sequence[JobRequest]) -> Mapped | None:
+    """Where mapping files send these jobs; None without any mapping file, as in Row."""
+    if not has_mapping_files(project.root, project.environment):
+        return None
+    from rowtui.core.project.placing import place_requests
+
+    return place_requests(project, requests) if project.mapping.exists else None
 
 
 def _setting(project: Project) -> Setting:

@@ -12,7 +12,7 @@ import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rowtui.core.clusters.launcher_prefix import launcher_prefix
 from rowtui.core.clusters.model import Cluster, Launchers, Partition, PartitionChoice
@@ -22,12 +22,14 @@ from rowtui.core.grouping.model import JobRequest
 from rowtui.core.state.model import Failure
 from rowtui.core.submission.header import job_name, log_path, options_for
 from rowtui.core.submission.model import Destination, Plan, PlannedJob
-from rowtui.core.submission.placed import Placed
 from rowtui.core.submission.plan_json import plan_id
 from rowtui.core.submission.script import Recipe, job_script, write_recipe
 from rowtui.core.text import Cost, plural, visible
 from rowtui.core.workflow.model import Action, Workflow
 from rowtui.core.workflow.template import Command, parse_command
+
+if TYPE_CHECKING:
+    from rowtui.core.submission.placed import Placed
 
 _SHOWN = 3  # directories named in one problem or warning
 
