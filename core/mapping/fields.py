@@ -94,8 +94,7 @@ def _accepted() -> tuple[Field, ...]:
     )
 
 
-# In the order in which the formatter writes them; what is between `scheduling` and `rules` is "the
-# rest".
+# Down to `scheduling` in the order in which the formatter writes them; then the rest, then `rules`.
 FIELDS: tuple[Field, ...] = (
     Field("id", "ignored", "ignored: the key above is the id", SECTIONS),
     Field("id", "label", "by which a rule of the same id replaces it", _RULE),
