@@ -95,9 +95,22 @@ def fits(offer: Offer, amounts: Amounts, request: MappingRequest, facts: Facts) 
             return False
     if facts.reachable is not None and offer.entity.runner not in facts.reachable:
         return False
+    if _named_elsewhere(offer, request):
+        return False
     if request.totals is None or offer.cluster is None or offer.partition is None:
         return True
     return all(check.passed for check in _of_partition(offer, amounts, request))
+
+
+def _named_elsewhere(offer: Offer, request: MappingRequest) -> bool:
+    """Whether workflow.toml names another partition of this cluster for the job."""
+    return (
+        request.partition is not None
+        and offer.cluster is not None
+        and offer.cluster.scheduler == "slurm"
+        and offer.cluster.name == request.cluster
+        and offer.partition_name != request.partition
+    )
 
 
 def _of_partition(offer: Offer, amounts: Amounts, request: MappingRequest) -> Sequence[Any]:
@@ -141,6 +154,11 @@ def checks(
         hint = f"jobs can be sent to {shown} from here"
         asked = visible(destination.runner or "no runner")
         found.append(_check("cluster", asked, shown, False, hint))
+    if _named_elsewhere(offer, request):
+        named = visible(request.partition or "")
+        hint = f"workflow.toml names it: submit_options.{visible(request.cluster)}.partition"
+        offered = f"partition {visible(offer.partition_name) or 'unknown'}"
+        found.append(_check("partition", f"partition {named}", offered, False, hint))
     for what in AMOUNTS:
         asked = getattr(amounts, what)
         for bound, words in (("max", "at most"), ("min", "at least")):

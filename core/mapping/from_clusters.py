@@ -16,17 +16,16 @@ CLUSTER = "cluster"  # the kind of origin of such destinations
 
 
 def destinations_of(cluster: Cluster) -> tuple[Destination, ...]:
-    """One destination for each partition; one for a cluster without any.
+    """One destination for each partition of Slurm; one for a cluster without partitions.
 
     Ids are `cluster/partition`, or the cluster's name.
     """
     place = Place("" if cluster.source == "built-in" else cluster.source)
-    partitions = cluster.partitions if cluster.scheduler == "slurm" else ()
-    if not partitions:
+    if cluster.scheduler != "slurm":
         return (_destination(cluster.name, cluster.name, "", place),)
     return tuple(
         _destination(f"{cluster.name}/{each.name}", cluster.name, each.name, place)
-        for each in partitions
+        for each in cluster.partitions
     )
 
 

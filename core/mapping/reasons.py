@@ -71,7 +71,7 @@ def _refused(refusal: Refusal) -> str:
     if others:
         text += f", and {plural(others, 'more reason')}"
     if refusal.changes:
-        text += f" (would do: {'; '.join(change.words for change in refusal.changes)})"
+        text += f" (would take it with: {'; '.join(change.words for change in refusal.changes)})"
     return text
 
 
