@@ -154,7 +154,7 @@ class _Parsing:
             }
             self.globals = self.globals._replace(context=context)
         elif name == "include":
-            self._include(subject, key, node)
+            self._include(subject, node)
         elif name == "resource_pool_store":
             if subject.table(key, node) is not None:
                 self.globals = self.globals._replace(has_pool_store=True)
@@ -172,18 +172,16 @@ class _Parsing:
             message = f"there is no dialect {quoted(text)}"
             subject.wrong(node.place, message, did_you_mean(text, DIALECTS) or f"write {choices}")
 
-    def _include(self, subject: Subject, key: Scalar, node: Node) -> None:
-        if not isinstance(node, Items):
-            hint = f"write include: [{visible(node.text)}]" if isinstance(node, Scalar) else ""
-            subject.mismatch(key, node, "a list of files", hint)
-            return
+    def _include(self, subject: Subject, node: Node) -> None:
+        """Files named; what is wrong is said as `sources` says it, so that it counts once."""
         found = []
-        for item in node.items:
-            if isinstance(item, Scalar) and isinstance(item.value, str) and item.value.strip():
+        for item in node.items if isinstance(node, Items) else [node]:
+            if isinstance(item, Scalar) and isinstance(item.value, str) and item.value:
                 found.append((item.value, item.place))
             else:
-                message = f"`include` of `global` may hold only names, not {kind_of_node(item)}"
-                subject.wrong(item.place, message)
+                message = "`include` names something that is not a file, a folder or an https URL"
+                hint = "include: [tools.yml, site/, https://example.org/mapping.yml]"
+                subject.wrong(item.place, message, hint)
         self.globals = self.globals._replace(include=tuple(found))
 
     def _section(self, kind: str, key: Scalar, node: Node) -> None:

@@ -38,6 +38,7 @@ _BOOLEAN: Schema = {
     ]
 }
 _NUMBER: Schema = {"anyOf": [{"type": ["number", "null"]}, {"type": "string", "pattern": _NUMERAL}]}
+_NAMED: Schema = {"type": "string", "minLength": 1}
 _TEXTS: Schema = {"type": ["array", "null"], "items": {"type": "string"}}
 _TAGS: Schema = {**_TEXTS, "uniqueItems": True}
 _VARIABLES: Schema = {"type": ["object", "null"], "propertyNames": {"pattern": _NAME}}
@@ -80,7 +81,7 @@ def _globals() -> Schema:
         "dialect": {"enum": [*DIALECTS, None]},
         "default_inherits": _TEXT,
         "context": _VARIABLES,
-        "include": {"type": ["array", "null"], "items": {"type": "string", "pattern": "\\S"}},
+        "include": {"type": ["array", "string", "null"], "minLength": 1, "items": _NAMED},
         "resource_pool_store": {"type": ["object", "null"]},
     }
     return {

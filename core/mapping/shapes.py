@@ -136,7 +136,7 @@ def _in_quotes(node: Node) -> str:
 def _amount(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
     value = node.value if type(node) is Scalar else None
     kind = type(value)
-    if kind is int or (kind is float and not isnan(value)) or (kind is str and value):
+    if kind is int or (isinstance(value, float) and not isnan(value)) or (kind is str and value):
         _set(subject, field, key, node, value)
     elif kind is str or kind is float:
         message = f"{quoted(key.text)} of {subject.words} is {'no number' if value else 'empty'}"

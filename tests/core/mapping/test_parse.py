@@ -11,6 +11,7 @@ from rowtui.core.mapping.fields import FIELDS_OF, HOLDERS
 from rowtui.core.mapping.origin import Origin
 from rowtui.core.mapping.parse import parse_mapping
 from rowtui.core.mapping.place import Place
+from rowtui.core.mapping.sources import read_includes
 from rowtui.core.mapping.tags import SchedulingTags
 
 
@@ -446,11 +447,22 @@ def test_the_global_section_speaks_for_the_file() -> None:
     assert file.has_pool_store
 
 
+def test_one_file_may_be_included_without_a_list() -> None:
+    assert clean("global: {include: a.yml}").include == (("a.yml", Place("m.yml", 1, 19)),)
+
+
+def test_what_cannot_be_included_is_said_once_by_all_who_look() -> None:
+    text = "global: {include: [a.yml, 5, '', [b]]}"
+    _, problems = read_includes(text.encode(), "m.yml")
+    assert parsed(text).problems == problems
+    assert len(problems) == 3
+
+
 def test_what_is_wrong_in_the_global_section_is_named() -> None:
-    text = "global: {dialect: tpv, include: x, contxt: {}, default_inherits: [a]}"
+    text = "global: {dialect: tpv, include: {}, contxt: {}, default_inherits: [a]}"
     assert [(severity, message) for _, _, severity, message in complaints(text)] == [
         ("error", "there is no dialect `tpv`"),
-        ("error", "`include` of `global` must be a list of files, but is text"),
+        ("error", "`include` names something that is not a file, a folder or an https URL"),
         ("warning", "unknown key `contxt` in `global` is ignored (T104)"),
         ("error", "`default_inherits` of `global` must be text, but is a list"),
     ]
