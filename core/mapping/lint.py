@@ -1,0 +1,94 @@
+"""Everything that can be said about mapping files without running them.
+
+Takes a merged configuration (and the clusters, where they are known); gives findings: errors
+(some job will fail), warnings (probably not what was meant), notes (worth knowing). A comment
+`# noqa` or `# noqa: T102,M203` as the first line inside an entity silences those about it.
+Source: issue "mapper", tools; reference tpv.md A20, A22, part D.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+
+from rowtui.core.clusters.model import Cluster
+from rowtui.core.errors import Problem
+from rowtui.core.mapping.configuration import Configuration
+from rowtui.core.mapping.fields import UNKNOWN_KEY
+from rowtui.core.mapping.lint_code import code_findings
+from rowtui.core.mapping.lint_dialect import dialect_findings
+from rowtui.core.mapping.lint_entities import entity_findings
+from rowtui.core.mapping.lint_findings import CODES, Finding, Severity
+from rowtui.core.mapping.lint_patterns import pattern_findings
+from rowtui.core.mapping.lint_reach import reach_findings
+from rowtui.core.mapping.lint_rules import rule_findings
+from rowtui.core.mapping.lint_tags import tag_findings
+from rowtui.core.mapping.place import Place
+
+__all__ = ["CODES", "READING", "Finding", "lint"]
+
+READING = "M001"
+"""What was wrong when the files were read. Nothing silences these."""
+
+
+def lint(
+    configuration: Configuration,
+    *,
+    clusters: Mapping[str, Cluster] | None = None,
+    ignore: frozenset[str] = frozenset(),
+) -> tuple[Finding, ...]:
+    """All findings by file (in the order of the files) and line, each once.
+
+    `clusters`: those that destinations may name, None if nobody knows; `ignore`: codes that are
+    not wanted.
+    """
+    found = list(map(_of_problem, configuration.problems))
+    if not configuration.unusable:
+        found += _silenced(configuration, _checked(configuration, clusters))
+    order = {file.name: at for at, file in enumerate(configuration.files)}
+    unique = {finding for finding in found if finding.code not in ignore}
+    last = len(order)
+    return tuple(
+        sorted(unique, key=lambda each: (order.get(each.place.file, last), each.place, each))
+    )
+
+
+def _checked(
+    configuration: Configuration, clusters: Mapping[str, Cluster] | None
+) -> Iterator[Finding]:
+    yield from dialect_findings(configuration)
+    yield from entity_findings(configuration)
+    yield from pattern_findings(configuration)
+    yield from rule_findings(configuration)
+    yield from code_findings(configuration)
+    yield from tag_findings(configuration)
+    yield from reach_findings(configuration, clusters)
+
+
+def _of_problem(problem: Problem) -> Finding:
+    place = Place(problem.file, problem.line, problem.column)
+    severity: Severity = "error" if problem.severity == "error" else "warning"
+    ending = f" ({UNKNOWN_KEY})"
+    if problem.message.endswith(ending):
+        message = problem.message.removesuffix(ending)
+        return Finding(UNKNOWN_KEY, place, message, problem.hint, severity)
+    return Finding(READING, place, problem.message, problem.hint, severity)
+
+
+def _silenced(configuration: Configuration, found: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings without those that a comment in their entity does not want."""
+    silent = {file.name: file.silenced for file in configuration.files if file.silenced}
+    starts = {
+        file.name: sorted(
+            entity.place.line for kind in file.entities.values() for entity in kind.values()
+        )
+        for file in configuration.files
+        if file.silenced
+    }
+    for finding in found:
+        file, line = finding.place.file, finding.place.line
+        lines = starts.get(file, [])
+        at = bisect_right(lines, line) - 1
+        codes = silent[file].get(lines[at]) if at >= 0 else None
+        if codes is None or (codes and finding.code not in codes):
+            yield finding

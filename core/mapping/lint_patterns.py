@@ -1,0 +1,213 @@
+"""What the ids of entities match that their author may not have meant.
+
+Ids are regular expressions that match from the start, and every match counts. Which of two
+patterns covers the other is worked out for the form that nearly all real ids have: a name,
+perhaps with `.*` before or behind it; a dot in a name is taken as the dot that was meant.
+Source: reference tpv.md A6, A22, part D.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from rowtui.core.mapping.configuration import Configuration
+from rowtui.core.mapping.entities import Entity, Rule
+from rowtui.core.mapping.lint_findings import Finding, shortened, title
+from rowtui.core.mapping.patterns import PatternError, compile_pattern, looks_like_glob
+
+_FORM = re.compile(
+    r"\^?(?P<before>\.\*)?(?P<name>(?:[\w/@:,~% -]|\.(?![*+?{])|\\[^\w])*)"
+    r"(?P<behind>\.\*)?(?P<end>\$)?",
+    re.ASCII,
+)
+_LAST = "\U0010ffff"  # behind every name that begins alike
+
+
+class Shape(NamedTuple):
+    """A pattern of the usual form.
+
+    `floating`: anything may precede the name; `closed`: nothing may follow it; `open_end`: it says
+    that anything may.
+    """
+
+    name: str
+    floating: bool
+    closed: bool
+    open_end: bool
+
+    def covers(self, other: Shape) -> bool:
+        """Whether it matches everything that the other matches."""
+        if self.closed and not other.closed:
+            return False
+        if self.floating:
+            if self.closed:
+                return other.name.endswith(self.name)
+            return self.name in other.name
+        if other.floating:
+            return not self.name
+        if self.closed:
+            return self.name == other.name
+        return other.name.startswith(self.name)
+
+
+def shape_of(key: str) -> Shape | None:
+    """The form of a pattern; None if it has another."""
+    match = _FORM.fullmatch(key)
+    if match is None:
+        return None
+    name = re.sub(r"\\(.)", r"\1", match["name"])
+    closed = bool(match["end"]) and not match["behind"]
+    return Shape(name, bool(match["before"]), closed, bool(match["behind"]))
+
+
+def sample_of(key: str) -> str:
+    """A name that a pattern was probably written for; "" if that is not clear."""
+    shape = shape_of(key)
+    return shape.name if shape is not None else ""
+
+
+def pattern_findings(configuration: Configuration) -> Iterator[Finding]:
+    """M201 to M205."""
+    for kind in ("tools", "roles", "users"):
+        entities = configuration.of_kind(kind)
+        default = configuration.default_inherits or ""
+        for key, entity in entities.items():
+            yield from _glob(key, entity)
+        shapes = {key: shape for key in entities if (shape := shape_of(key)) is not None}
+        yield from _abstract(entities, shapes)
+        yield from _pairs(configuration, kind, entities, shapes, default)
+
+
+def _glob(key: str, entity: Entity) -> Iterator[Finding]:
+    hint = looks_like_glob(key)
+    if not hint:
+        return
+    try:
+        compile_pattern(key)
+    except PatternError:
+        return  # told when it was loaded
+    message = f"the id of {title(entity)} is a regular expression, but does not look like one"
+    yield Finding("M201", entity.place, message, hint)
+
+
+def _abstract(entities: Mapping[str, Entity], shapes: Mapping[str, Shape]) -> Iterator[Finding]:
+    """Jobs of a concrete entity fail if an abstract one matches them too."""
+    for key, entity in entities.items():
+        if not entity.abstract:
+            continue
+        try:
+            pattern = compile_pattern(key)
+        except PatternError:
+            continue
+        for other, shape in shapes.items():
+            name = shape.name
+            concrete = not entities[other].abstract and name and other != key
+            if concrete and pattern.match(name):
+                yield Finding(
+                    "M202",
+                    entity.place,
+                    f"abstract {title(entity)} also matches {shortened(name)}: such jobs fail",
+                    f"Ids match from the start: write {shortened(key + '$')}, or choose an id "
+                    "that no name begins with",
+                    "error",
+                )
+
+
+def _pairs(
+    configuration: Configuration,
+    kind: str,
+    entities: Mapping[str, Entity],
+    shapes: Mapping[str, Shape],
+    default: str,
+) -> Iterator[Finding]:
+    """What each two patterns, of which one covers the other, do to each other."""
+    at = {key: number for number, key in enumerate(entities)}
+    parents = {
+        entity.inherits
+        for file in configuration.files
+        for entity in file.entities.get(kind, {}).values()
+    }
+    same: set[tuple[str, str]] = set()
+    for wide, narrow in _covering(shapes):
+        if default in {wide, narrow} or entities[wide].abstract or entities[narrow].abstract:
+            continue
+        if shapes[wide].covers(shapes[narrow]) and shapes[narrow].covers(shapes[wide]):
+            first, second = sorted((wide, narrow), key=at.__getitem__)
+            if (first, second) not in same:
+                same.add((first, second))
+                yield _identical(entities[first], entities[second])
+            continue
+        hidden = at[wide] > at[narrow] and narrow not in parents
+        if hidden and replaces_all(entities[wide], entities[narrow]):
+            yield Finding(
+                "M205",
+                entities[narrow].place,
+                f"everything that {title(entities[narrow])} says is replaced by "
+                f"{title(entities[wide])}, which comes later and matches the same jobs",
+                f"Later matches count: put the special one behind the general one "
+                f"({entities[wide].place})",
+            )
+        elif _by_accident(shapes[wide], shapes[narrow]):
+            later = at[wide] > at[narrow]
+            yield Finding(
+                "M203",
+                entities[wide].place,
+                f"{title(entities[wide])} also matches {shortened(shapes[narrow].name)}"
+                + (" and, being later, overrides it" if later else ""),
+                f"Ids match from the start: write {shortened(wide + '$')} if only this one is "
+                f"meant, {shortened(wide + '.*')} if all are",
+                "warning" if later else "note",
+            )
+
+
+def _covering(shapes: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
+    """Every (key, other) where the key's pattern covers the other's."""
+    ordered = sorted((shape.name, key) for key, shape in shapes.items())
+    names = [name for name, _ in ordered]
+    for key, shape in shapes.items():
+        if shape.floating or not shape.name:
+            found = list(shapes)
+        else:
+            start = bisect_left(names, shape.name)
+            end = bisect_left(names, shape.name + _LAST)
+            found = [other for _, other in ordered[start:end]]
+        for other in found:
+            if other != key and shape.covers(shapes[other]):
+                yield key, other
+
+
+def _by_accident(wide: Shape, narrow: Shape) -> bool:
+    """Whether one name merely begins like the other, as `bwa` and `bwa_mem2`."""
+    if wide.floating or wide.open_end or not wide.name or narrow.name == wide.name:
+        return False
+    follows = narrow.name[len(wide.name)]
+    return wide.name[-1] not in "/_-.:@ " and (follows.isalnum() or follows in "_-")
+
+
+def _identical(first: Entity, second: Entity) -> Finding:
+    other_file = first.place.file != second.place.file
+    return Finding(
+        "M204",
+        second.place,
+        f"{title(second)} matches the same as {title(first)} ({first.place})",
+        "Both apply, the later one over the earlier one; write the same id if one is to replace "
+        "or extend the other",
+        "note" if other_file else "warning",
+    )
+
+
+def replaces_all(upper: Entity, under: Entity) -> bool:
+    """Whether nothing of what one entity says is left once the other lies over it."""
+    if not (under.said or under.rules):
+        return False
+    fields = under.said.keys() - {"inherits", "abstract"}
+    if not fields <= upper.said.keys() or not under.rules.keys() <= upper.rules.keys():
+        return False
+    return all(_replaces_rule(upper.rules[key], rule) for key, rule in under.rules.items())
+
+
+def _replaces_rule(upper: Rule, under: Rule) -> bool:
+    return under.said.keys() <= upper.said.keys()

@@ -1,0 +1,172 @@
+"""Tags that cannot meet: misspelt, required but never offered, mentioned by one side only.
+
+Takes who mentions each tag, on the side of jobs (tools, roles, users, their rules) and on that of
+destinations. Where no destinations are described, nothing is said.
+Source: reference tpv.md A8, part D; issue "mapper", tools.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rowtui.core.mapping.configuration import Configuration
+from rowtui.core.mapping.entities import Destination, Entity
+from rowtui.core.mapping.lint_findings import Finding, shortened, whose
+from rowtui.core.mapping.origin import Origin
+
+_ALIKE = 0.84  # of difflib; `high-mem` and `highmem` have 0.93, `online` and `offline` 0.77
+_SHORTEST = 4  # characters of a tag that may be a misspelt one
+
+
+class Mention(NamedTuple):
+    """One entity or rule that names a tag."""
+
+    strength: str
+    origin: Origin
+
+
+Mentions = dict[str, list[Mention]]
+
+
+class Sides(NamedTuple):
+    """Tag -> who mentions it, on both sides. `code`: the text of all code that may set tags."""
+
+    jobs: Mentions
+    destinations: Mentions
+    code: str
+
+    def job_may_have(self, tag: str) -> bool:
+        """Whether anybody gives jobs this tag, so that a destination can require it."""
+        if any(mention.strength != "reject" for mention in self.jobs.get(tag, ())):
+            return True
+        return tag.startswith("tool_type_") or tag in self.code
+
+
+def sides_of(configuration: Configuration) -> Sides:
+    """Who mentions which tags."""
+    jobs: Mentions = {}
+    destinations: Mentions = {}
+    code: list[str] = []
+    for kind in ("tools", "roles", "users"):
+        for entity in configuration.of_kind(kind).values():
+            for holder in (entity, *entity.rules.values()):
+                _mention(jobs, holder, holder.tpv_tags.strengths())
+            code += [rule.execute for rule in entity.rules.values() if rule.execute]
+    for entity in configuration.of_kind("destinations").values():
+        assert isinstance(entity, Destination)
+        _mention(destinations, entity, entity.tpv_dest_tags.strengths())
+    return Sides(jobs, destinations, "\n".join(code))
+
+
+def _mention(mentions: Mentions, holder: Entity, strengths: dict[str, str]) -> None:
+    """Each place of a file once: what is inherited is not mentioned again."""
+    for tag, strength in strengths.items():
+        said = holder.said.get(f"tags.{tag}", ())
+        origin = said[0].origin if said else holder.origin
+        known = mentions.setdefault(tag, [])
+        if all(mention.origin != origin for mention in known):
+            known.append(Mention(strength, origin))
+
+
+def tag_findings(configuration: Configuration) -> Iterator[Finding]:
+    """M402, M403, M404, M411."""
+    if not configuration.of_kind("destinations"):
+        return
+    sides = sides_of(configuration)
+    misspelt: dict[str, str] = {}
+    for own, other in ((sides.jobs, sides.destinations), (sides.destinations, sides.jobs)):
+        for tag, mentions in own.items():
+            meant = _meant(tag, own, other)
+            if meant and misspelt.get(meant) != tag:
+                misspelt[tag] = meant
+                yield Finding(
+                    "M403",
+                    mentions[0].origin.place,
+                    f"the tag {shortened(tag)} of {whose(mentions[0].origin)} is named nowhere on "
+                    "the other side",
+                    f"did you mean {shortened(meant)} ({other[meant][0].origin.place})?",
+                )
+    covered = {*misspelt, *misspelt.values()}
+    yield from _never_had(configuration, sides, covered)
+    yield from _never_offered(sides, covered)
+    yield from _one_sided(sides, covered)
+
+
+def _meant(tag: str, own: Mentions, other: Mentions) -> str:
+    """A tag of the other side that this one probably is, "" if it is not a misspelt one."""
+    if tag in other or len(tag) < _SHORTEST:
+        return ""
+    folded = _folded(tag)
+    for candidate in other:
+        if _folded(candidate) == folded:
+            return candidate
+    near = difflib.get_close_matches(tag, [each for each in other if each not in own], 1, _ALIKE)
+    if near and re.sub(r"\d", "", near[0]) != re.sub(r"\d", "", tag):
+        return near[0]
+    return ""
+
+
+def _folded(tag: str) -> str:
+    return re.sub(r"[\s._-]", "", tag).lower()
+
+
+def _never_had(configuration: Configuration, sides: Sides, covered: set[str]) -> Iterator[Finding]:
+    for entity in configuration.of_kind("destinations").values():
+        if entity.abstract:
+            continue
+        for tag in entity.tpv_dest_tags.require:
+            if tag in covered or sides.job_may_have(tag):
+                continue
+            said = entity.said.get(f"tags.{tag}", ())
+            origin = said[0].origin if said else entity.origin
+            yield Finding(
+                "M402",
+                origin.place,
+                f"nobody can reach destination {shortened(entity.id)}: it requires the tag "
+                f"{shortened(tag)}, which no tool, role, user or rule has",
+                f"Let jobs `accept` {shortened(tag)} that may go there, or only `prefer` it here",
+            )
+
+
+def _never_offered(sides: Sides, covered: set[str]) -> Iterator[Finding]:
+    for tag, mentions in sides.jobs.items():
+        if tag in covered or tag in sides.destinations:
+            continue
+        for mention in mentions:
+            of_tool = mention.origin.kind == "tool" and not mention.origin.rule
+            if mention.strength == "require" and not of_tool:  # tools: see the coverage check
+                yield _not_offered(tag, mention)
+
+
+def _not_offered(tag: str, mention: Mention) -> Finding:
+    return Finding(
+        "M404",
+        mention.origin.place,
+        f"{whose(mention.origin)} requires the tag {shortened(tag)}, which no destination has",
+        f"Let a destination `accept` {shortened(tag)}",
+    )
+
+
+def _one_sided(sides: Sides, covered: set[str]) -> Iterator[Finding]:
+    """Wishes that nobody answers: they only cost points, or nothing."""
+    for own, other, words in (
+        (sides.jobs, sides.destinations, "no destination has it"),
+        (sides.destinations, sides.jobs, "no job has it"),
+    ):
+        for tag, mentions in own.items():
+            mention = mentions[0]
+            if tag in other or tag in covered or tag in sides.code or tag.startswith("tool_type_"):
+                continue
+            if own is sides.jobs and _between_entities(mentions):
+                continue
+            if mention.strength in {"prefer", "accept"}:
+                who = f"{whose(mention.origin)} {mention.strength}s the tag {shortened(tag)}"
+                yield Finding("M411", mention.origin.place, f"{who}, but {words}", "", "note")
+
+
+def _between_entities(mentions: list[Mention]) -> bool:
+    """Whether a tag works between tools, roles and users, as a permission does."""
+    return len({mention.strength for mention in mentions}) > 1

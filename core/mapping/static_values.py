@@ -1,0 +1,56 @@
+"""What is known of values and code without running anything.
+
+Takes a value as written; gives its number, or None where only running it would tell.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from rowtui.core.mapping.entities import Entity
+from rowtui.core.mapping.expressions import Code, compile_block
+
+_LOOKS = re.compile(r"\b(globals|locals|vars|dir|eval|exec)\s*\(")
+
+
+def number(value: Any) -> float | None:
+    """A constant amount as a number; None for no value, for expressions and for anything else."""
+    if isinstance(value, str):
+        code = compile_block(value)
+        value = code.value if code.constant else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    return value
+
+
+def constant_amount(entity: Entity, name: str) -> float | None:
+    """An amount of an entity within its bounds, if no expression and none of its rules matter."""
+    for rule in entity.rules.values():
+        if rule.execute or any(
+            getattr(rule, field) is not None for field in (name, f"min_{name}", f"max_{name}")
+        ):
+            return None
+    value = number(getattr(entity, name))
+    for field, choose in ((f"min_{name}", max), (f"max_{name}", min)):
+        bound = getattr(entity, field)
+        if bound is None or value is None:
+            continue
+        limit = number(bound)
+        value = None if limit is None else choose(value, limit)
+    return value
+
+
+def flag(condition: Any) -> bool | None:
+    """What a condition always is; None where that depends."""
+    if isinstance(condition, bool):
+        return condition
+    code = compile_block(str(condition))
+    return bool(code.value) if code.constant else None
+
+
+def looks_at_its_names(code: Code) -> str:
+    """The function by which code looks at the names that it could read; "" if it does not."""
+    match = _LOOKS.search(code.text) if code.own_namespace else None
+    return match[1] if match else ""
