@@ -109,6 +109,40 @@ def may_cancel(session: Session) -> str:
     return "" if job and job.state.active else "the job has ended"
 
 
+def with_decision(session: Session) -> str:
+    """There is a job whose way is known."""
+    if session.explanation is None:
+        return "nothing is explained yet"
+    return "" if session.explanation.decision else "there is no group to explain"
+
+
+def with_groups(session: Session) -> str:
+    """There are several groups to step through."""
+    many = session.explanation is not None and session.explanation.groups > 1
+    return "" if many else "there is no other group"
+
+
+def may_reset(session: Session) -> str:
+    """Something is wondered about."""
+    return "" if session.what_if else "there is no what-if"
+
+
+def may_make_change(number: int) -> Callable[[Session], str]:
+    """The destination under the cursor has a change with this number, from 0."""
+
+    def enabled(session: Session) -> str:
+        if reason := with_decision(session):
+            return reason
+        if session.refusal is None:
+            return "the destination under the cursor does not refuse the job"
+        if not session.refusal.changes:
+            return "no change is known that would admit the job there"
+        known = len(session.refusal.changes)
+        return "" if number < known else "there is no further change that would admit the job"
+
+    return enabled
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One thing a person can do.
@@ -137,6 +171,9 @@ class Command:
         return " ".join(KEY_NAMES.get(key, key) for key in self.keys.split(","))
 
 
+CHANGE_KEYS = "abcd"
+"""Keys of the changes that would admit a job; a destination seldom has more."""
+
 KEY_NAMES = {
     "down": "↓", "up": "↑", "left": "←", "right": "→", "enter": "Enter", "escape": "Esc",
     "space": "space", "question_mark": "?", "at": "@", "pagedown": "PgDn", "pageup": "PgUp",
@@ -147,13 +184,14 @@ KEY_NAMES = {
 VIEWS = {
     "status": (1, "Status"),
     "groups": (2, "Groups"),
+    "explain": (3, "Explain"),
     "submit": (5, "Submit"),
     "queue": (6, "Queue"),
     "log": (7, "Log"),
 }
 """Views that exist: name -> (number, title). The numbers leave room for those to come."""
 
-TO_COME = {"explain": (3, "the mapper"), "pack": (4, "the packer"), "network": (8, "the network")}
+TO_COME = {"pack": (4, "the packer"), "network": (8, "the network")}
 """Views that do not exist yet, and what they come with."""
 
 _GO = tuple(
@@ -209,7 +247,29 @@ COMMANDS: tuple[Command, ...] = (
             enabled=with_action),
     Command("groups.previous-action", "N", "previous action", "groups of the previous action",
             "groups", enabled=with_action),
-    Command("groups.pane", "tab", "pane", "between groups and directories", "groups", 6),
+    Command("groups.explain", "x", "explain", "where the job of this group would go, and why",
+            "groups", 6, enabled=with_action),
+    Command("groups.pane", "tab", "pane", "between groups and directories", "groups", 7),
+    # explain
+    Command("explain.what-if", "e", "what if", "try other amounts, tags, user; nothing is changed",
+            "explain", 1, enabled=with_decision),
+    Command("explain.reset", "u", "undo what-if", "forget the what-if: the job as it is",
+            "explain", 2, enabled=may_reset),
+    *(
+        Command(f"explain.change-{letter}", letter, f"change {letter}",
+                f"try change {letter} of those that would admit the job there", "explain",
+                3 if not number else 0, enabled=may_make_change(number))
+        for number, letter in enumerate(CHANGE_KEYS)
+    ),
+    Command("explain.next-group", "n,right_square_bracket", "next group",
+            "the job of the next group", "explain", 4, enabled=with_groups),
+    Command("explain.previous-group", "N,left_square_bracket", "previous group",
+            "the job of the previous group", "explain", enabled=with_groups),
+    Command("explain.page", "v", "job's story", "the destination's reasons, or the job's own story",
+            "explain", 5, enabled=with_decision),
+    Command("explain.filter", "f", "filter", "next status: eligible, all, failed, ...", "explain",
+            enabled=with_action),
+    Command("explain.pane", "tab", "pane", "between destinations and reasons", "explain", 6),
     # submit
     Command("submit.confirm", "s,enter", "confirm…", "type the yes for this plan", "submit", 1,
             asks=True, enabled=may_confirm),

@@ -23,6 +23,7 @@ from rowtui.core.text import visible
 from rowtui.tui.actions import BY_ID, TO_COME, VIEWS, bindings_for, checked_keymap
 from rowtui.tui.feed import Feed
 from rowtui.tui.palette_commands import RegistryProvider
+from rowtui.tui.screens.explain import ExplainView
 from rowtui.tui.screens.groups import GroupsView
 from rowtui.tui.screens.log import LogView
 from rowtui.tui.screens.queue import QueueView
@@ -40,6 +41,10 @@ ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 """The terminal went away, or somebody asks: leave cleanly, with 128 + the signal as exit code."""
 
 
+PREVIOUS_VIEW = {"explain": "groups", "submit": "groups", "log": "queue"}
+"""Where a step back leads; to the status from all others."""
+
+
 class RowtuiApp(App[int]):
     """One project on one screen."""
 
@@ -50,6 +55,7 @@ class RowtuiApp(App[int]):
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         "status": StatusView,
         "groups": GroupsView,
+        "explain": ExplainView,
         "submit": SubmitView,
         "queue": QueueView,
         "log": LogView,
@@ -254,8 +260,7 @@ class RowtuiApp(App[int]):
     def command_back(self) -> None:
         """One step back, to the status in the end."""
         if self.view is not None and not self.view.back():
-            previous = {"groups": "status", "submit": "groups", "queue": "status", "log": "queue"}
-            self.go(previous.get(self.view_name, "status"))
+            self.go(PREVIOUS_VIEW.get(self.view_name, "status"))
 
     def command_quit(self) -> None:
         """Leave, unless jobs are being sent."""

@@ -12,9 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import NamedTuple
 
-from rowtui.core.engine import ActionSummary, Engine, JobsView, JobView, Snapshot
+from rowtui.core.engine import (
+    ActionSummary,
+    Engine,
+    Explanation,
+    JobsView,
+    JobView,
+    Snapshot,
+    WhatIfAsked,
+)
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Status
+from rowtui.core.mapping.decision import Refusal
 from rowtui.tui.render.chrome import STALE_AFTER, Freshness
 from rowtui.tui.render.plan import Sending
 
@@ -63,6 +72,10 @@ class Session:
     action_index: int | None = None
     filter: Filter = FILTERS[0]
     marked_groups: int = 0
+    chosen_group: tuple[int, Filter, int] | None = None  # action index, filter, group from 0
+    explanation: Explanation | None = None  # the latest answer
+    destination: str = ""  # of the explanation, under the cursor
+    what_if: WhatIfAsked | None = None
     sending: Sending | None = None
     planning: bool = False
     job_token: str = ""
@@ -88,6 +101,32 @@ class Session:
             if action.index == self.action_index:
                 return action
         return self.snapshot.actions[0]
+
+    def next_filter(self) -> None:
+        """Form the groups from the directories of the next status."""
+        self.filter = FILTERS[(FILTERS.index(self.filter) + 1) % len(FILTERS)]
+
+    @property
+    def group(self) -> int:
+        """The group of the action that the person chose, from 0; the first until they choose."""
+        action, chosen = self.action, self.chosen_group
+        if action is None or chosen is None or chosen[:2] != (action.index, self.filter):
+            return 0
+        return chosen[2]
+
+    def choose_group(self, group: int) -> None:
+        """Look at this group (from 0) of the action and filter at hand."""
+        if self.action is not None:
+            self.chosen_group = (self.action.index, self.filter, max(0, group))
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """The destination under the cursor of the explanation, if it refuses the job."""
+        decision = self.explanation.decision if self.explanation else None
+        for refusal in decision.refusals if decision else ():
+            if refusal.destination == self.destination:
+                return refusal
+        return None
 
     @property
     def job(self) -> JobView | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from rowtui.core.clusters.schedulers.base import CancelResult, JobState
@@ -17,6 +17,7 @@ from rowtui.core.engine import (
     ActionSummary,
     DirectoriesPage,
     DirectoryRow,
+    Explanation,
     GroupsPage,
     GroupSummary,
     JobsView,
@@ -24,6 +25,7 @@ from rowtui.core.engine import (
     LogTail,
     Snapshot,
     SubmitProgress,
+    WhatIfAsked,
 )
 from rowtui.core.errors import Problem, RowtuiError
 from rowtui.core.grouping.model import Status
@@ -106,6 +108,11 @@ class SampleEngine:
         self.calls: list[str] = []
         self.submitted_plans: list[Plan] = []
         self.gate: Callable[[int], object] | None = None  # awaited before each job that is sent
+        self.mapping: str | bytes | None = None  # a mapping file's text instead of the sample's
+        self.trusted = True
+        self.explain_error: Exception | None = None
+        self.explain_gate: Callable[[WhatIfAsked | None], Awaitable[None]] | None = None
+        self.wondered: list[WhatIfAsked | None] = []  # what was asked, in order
         self._next_id = 4711
         self._listeners: list[asyncio.Queue[str]] = []
         self._closed = False
@@ -355,6 +362,47 @@ class SampleEngine:
             for name in names[start : start + length]
         ]
         return DirectoriesPage(self.generation, len(names), start, tuple(rows))
+
+    async def explain(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        group: int,
+        what_if: WhatIfAsked | None = None,
+    ) -> Explanation:
+        from tests.tui.sample_mapping import MAPPING, decision_of, mapper_of
+
+        self.calls.append("explain")
+        self.wondered.append(what_if)
+        await asyncio.sleep(0)
+        if self.explain_gate is not None:
+            await self.explain_gate(what_if)
+        if self.explain_error is not None:
+            raise self.explain_error
+        action = self.actions[action_index]
+        groups = self._groups(action_index, statuses)
+        about = (self.generation, action_index, group + 1, len(groups))
+        if group >= len(groups):
+            return Explanation(*about, 0, "", None, problem="no such group")
+        mapper = mapper_of(
+            MAPPING if self.mapping is None else self.mapping, sealed=not self.trusted
+        )
+        decision = decision_of(
+            mapper,
+            action.name,
+            groups[group],
+            cores=action.processes,
+            walltime=action.walltime,
+            what_if=what_if,
+        )
+        return Explanation(
+            *about,
+            len(groups[group]),
+            groups[group][0],
+            decision,
+            ("mapping.yml",),
+            mapper.configuration.problems,
+        )
 
     async def plan(
         self, action_index: int | None, groups: Sequence[int] | None, limit: int | None

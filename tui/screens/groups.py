@@ -20,7 +20,7 @@ from rowtui.tui.render.groups import (
 from rowtui.tui.render.marks import STATUS_MARKS
 from rowtui.tui.render.value import pretty
 from rowtui.tui.screens.view import View, set_titles
-from rowtui.tui.session import FILTERS, Filter
+from rowtui.tui.session import Filter
 from rowtui.tui.widgets.chrome import Panel
 from rowtui.tui.widgets.rows import PagedRows
 from rowtui.tui.widgets.virtual_table import VirtualTable
@@ -83,6 +83,7 @@ class GroupsView(View):
                 self._directories.reload()
         self._generation = session.snapshot.generation
         self.table.stale = session.stale
+        session.choose_group(self.table.cursor)
         self._titles()
 
     def _open(self, index: int, chosen: Filter) -> None:
@@ -155,6 +156,8 @@ class GroupsView(View):
             return
         if event.key is None:
             return
+        if self._shown is not None:
+            self.session.chosen_group = (*self._shown, event.index)
         if self._settle is not None:
             self._settle.stop()
         self._settle = self.set_timer(SETTLE_SECONDS, self._open_directories)
@@ -249,9 +252,13 @@ class GroupsView(View):
 
     def command_filter(self) -> None:
         """The next status."""
-        at = FILTERS.index(self.session.filter)
-        self.session.filter = FILTERS[(at + 1) % len(FILTERS)]
+        self.session.next_filter()
         self.show()
+
+    def command_explain(self) -> None:
+        """Where the job of the group under the cursor would go."""
+        self.session.choose_group(self.table.cursor)
+        self.dashboard.go("explain")
 
     def command_next_action(self) -> None:
         """The groups of the next action."""

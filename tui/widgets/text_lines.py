@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.cells import Line, Span, plain, width_of
@@ -12,12 +13,14 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
+Item = TypeVar("Item", str, Line)
+
 SIDEWAYS = 8
 """Columns of one step to the side."""
 
 
-class TextLines(ScrollView, can_focus=True):
-    """Lines of text; `colour` turns one into spans only when it is drawn."""
+class TextLines(ScrollView, Generic[Item], can_focus=True):
+    """Lines of text, or of spans; `colour` turns one into spans only when it is drawn."""
 
     BINDINGS = bindings_for("list") + bindings_for("text")
     DEFAULT_CSS = """
@@ -28,20 +31,20 @@ class TextLines(ScrollView, can_focus=True):
     }
     """
 
-    def __init__(self, colour: Callable[[str], Line], *, name: str) -> None:
+    def __init__(self, colour: Callable[[Item], Line], *, name: str) -> None:
         super().__init__(id=name)
-        self._colour = colour
-        self.lines: Sequence[str] = ()
+        self._colour: Callable[[Item], Line] = colour
+        self.lines: Sequence[Item] = ()
         self.empty: Line = ()
         self._palette: Palette | None = None
         self._widest = 0
 
-    def show(self, lines: Sequence[str], *, follow: bool = False) -> None:
+    def show(self, lines: Sequence[Item], *, follow: bool = False) -> None:
         """Show these lines; with `follow` the last one stays in sight."""
         if lines != self.lines:
             self.lines = lines
             # An upper bound is enough for the scroll bar, and cheap for long texts.
-            self._widest = max((len(text) + text.count("\t") * 7 for text in lines), default=0)
+            self._widest = max(map(_at_most, lines), default=0)
             self.virtual_size = Size(self._widest, len(lines))
             self.refresh()
         if follow:
@@ -126,3 +129,33 @@ class TextLines(ScrollView, can_focus=True):
     def action_right(self) -> None:
         """To the right."""
         self.scroll_relative(x=SIDEWAYS, animate=False)
+
+
+class LaidOut(TextLines[Line]):
+    """Lines that are made for a width, and made again for another."""
+
+    DEFAULT_CSS = """
+    LaidOut { scrollbar-gutter: stable; }
+    """
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(lambda spans: spans, name=name)
+        self._make: Callable[[int], Sequence[Line]] = lambda _: ()
+
+    def show_made(self, make: Callable[[int], Sequence[Line]]) -> None:
+        """Show what `make` gives for the width there is."""
+        self._make = make
+        self._lay_out()
+
+    def on_resize(self) -> None:
+        """Another width."""
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        if width := self.scrollable_content_region.width:
+            self.show(self._make(width))
+
+
+def _at_most(text: str | Line) -> int:
+    """How many columns a line takes, or a few more."""
+    return len(text) + text.count("\t") * 7 if isinstance(text, str) else width_of(text)

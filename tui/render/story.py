@@ -1,0 +1,152 @@
+"""The job's own story: who matched, which rules applied, who said each value, the tags.
+
+Takes an `Explanation`; gives lines of at most a width.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from rowtui.core.engine import Explanation
+from rowtui.core.mapping.decision import Contribution, Decision
+from rowtui.core.text import visible
+from rowtui.tui.render.cells import Line, line, wrapped
+from rowtui.tui.render.explain import origin_text
+from rowtui.tui.render.what_if import amount_text
+
+LONGEST_VALUE = 300
+"""Characters of one value that are shown."""
+
+_UNITS = {"mem": " GB", "min_mem": " GB", "max_mem": " GB", "mem there": " GB"}
+
+
+def story_lines(explanation: Explanation, width: int) -> list[Line]:
+    """Everything that made the job what it is, and what is wrong with the files that did."""
+    decision = explanation.decision
+    lines: list[Line] = []
+    if explanation.problems:
+        lines += _problems(explanation, width)
+    if decision is not None:
+        lines += _matched(decision, width)
+        lines += _rules(decision, width)
+        lines += _values(decision, width)
+        lines += _tags(decision, width)
+    notices = [*explanation.notices, *(decision.chosen.notices if decision else ())]
+    if notices:
+        lines += _section("Notices")
+        for notice in notices:
+            lines += wrapped(line(("  ▲ ", "warning"), notice), width, 4)
+    lines += _files(explanation, width)
+    return lines[1:] if lines and lines[0] == () else lines
+
+
+def _section(title: str) -> list[Line]:
+    return [(), line((title, "heading"))]
+
+
+def _problems(explanation: Explanation, width: int) -> Iterator[Line]:
+    yield from _section("Wrong in the mapping files")
+    for problem in explanation.problems:
+        word = "warning" if problem.severity == "warning" else "error"
+        style = "warning" if word == "warning" else "failed"
+        glyph = "▲" if word == "warning" else "✗"
+        first, _, hint = str(problem).partition("\n")
+        yield from wrapped(line((f"  {glyph} {word} ", style), first), width, 4)
+        if hint.strip():
+            yield from wrapped(line((f"    {visible(hint.strip())}", "dim")), width, 4)
+
+
+def _matched(decision: Decision, width: int) -> Iterator[Line]:
+    yield from _section("Matched, in this order")
+    if not decision.matched:
+        yield line(("  nothing in the mapping files: the action as it is", "dim"))
+    for number, matched in enumerate(decision.matched, 1):
+        how = ""
+        if matched.subject and matched.pattern and matched.pattern != matched.subject:
+            how = f"  {matched.pattern} matches {matched.subject}"
+        elif not matched.pattern and matched.subject:
+            how = f"  by {matched.subject}"
+        text = line((f"  {number}  ", "dim"), origin_text(matched.origin), (how, "dim"))
+        yield from wrapped(text, width, 5)
+
+
+def _rules(decision: Decision, width: int) -> Iterator[Line]:
+    if not decision.rules:
+        return
+    yield from _section("Rules")
+    for rule in decision.rules:
+        mark = ("✓ applies", "completed") if rule.matched else ("· does not apply", "waiting")
+        text = line(
+            (f"  {mark[0]}  ", mark[1]),
+            rule.origin.rule or rule.origin.id,
+            ("  if ", "dim"),
+            (_short(rule.condition), "" if rule.matched else "dim"),
+        )
+        yield from wrapped(text, width, 6)
+        if rule.matched and rule.effect:
+            yield from wrapped(line(("      then ", "dim"), _short(rule.effect)), width, 6)
+        yield from wrapped(line((f"      {origin_text(rule.origin)}", "dim")), width, 6)
+
+
+def _values(decision: Decision, width: int) -> Iterator[Line]:
+    if not decision.contributions:
+        return
+    yield from _section("Values, and who said them")
+    for contribution in decision.contributions:
+        yield from _value(contribution, width)
+
+
+def _value(contribution: Contribution, width: int) -> Iterator[Line]:
+    unit = _UNITS.get(contribution.field, "")
+    value = value_text(contribution.value)
+    written = value_text(contribution.written)
+    parts: list[str | tuple[str, str]] = [
+        (f"  {visible(contribution.field)} = ", ""),
+        (value + unit, "title"),
+    ]
+    if written != value and contribution.written is not None:
+        parts.append((f"  from {written}", "dim"))
+    parts.append((f"  {origin_text(contribution.origin)}", "dim"))
+    yield from wrapped(line(*parts), width, 6)
+    for other, origin in contribution.replaced:
+        text = line((f"      over {value_text(other)}  {origin_text(origin)}", "dim"))
+        yield from wrapped(text, width, 8)
+
+
+def value_text(value: Any) -> str:
+    """A value as it would be written, bounded and visible."""
+    if isinstance(value, str):
+        return _short(value)
+    if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        return amount_text(value)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        text = str(type(value).__name__)
+    return _short(text)
+
+
+def _short(text: str) -> str:
+    shown = visible(text[: LONGEST_VALUE + 1].strip())
+    return shown[:LONGEST_VALUE] + "…" if len(shown) > LONGEST_VALUE else shown
+
+
+def _tags(decision: Decision, width: int) -> Iterator[Line]:
+    if decision.request.what_if is None and not decision.tags:
+        return
+    yield from _section("Tags of the job")
+    if not decision.tags:
+        yield line(("  none", "dim"))
+    for strength, tag, origin in decision.tags:
+        text = line((f"  {strength}s ", "dim"), tag, (f"  {origin_text(origin)}", "dim"))
+        yield from wrapped(text, width, 6)
+
+
+def _files(explanation: Explanation, width: int) -> Iterator[Line]:
+    yield from _section("Mapping files")
+    if not explanation.files:
+        yield from wrapped(line(("  none: the cluster's partitions alone count", "dim")), width, 2)
+    for file in explanation.files:
+        yield from wrapped(line("  ", file), width, 4)

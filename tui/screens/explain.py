@@ -1,0 +1,397 @@
+"""View 3: where the job of one group would go, why, and why not elsewhere; with what-if."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar, NamedTuple
+
+from rowtui.core.engine import Explanation, Snapshot, WhatIfAsked
+from rowtui.core.mapping.decision import Decision
+from rowtui.core.text import plural
+from rowtui.tui.actions import CHANGE_KEYS, bindings_for
+from rowtui.tui.newest import NewestAnswer
+from rowtui.tui.render.cells import line
+from rowtui.tui.render.explain import (
+    Row,
+    changed_cells,
+    destination_cells,
+    destination_columns,
+    destination_lines,
+    destination_rows,
+    job_lines,
+    who,
+)
+from rowtui.tui.render.numbers import age
+from rowtui.tui.render.story import story_lines
+from rowtui.tui.render.what_if import Typed, banner, known_names, read_form, with_change
+from rowtui.tui.screens.view import View, set_titles
+from rowtui.tui.session import Filter
+from rowtui.tui.widgets.chrome import OneLine, Panel
+from rowtui.tui.widgets.rows import ListRows
+from rowtui.tui.widgets.text_lines import LaidOut
+from rowtui.tui.widgets.virtual_table import VirtualTable
+from rowtui.tui.widgets.what_if import LABELS, WhatIfForm
+from rowtui.tui.work import start
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.timer import Timer
+
+SETTLE_SECONDS = 0.07
+"""After a key in the form, before the engine is asked: a fast typist's pause."""
+
+PAGES = ("reasons", "story")
+"""What stands on the right: of the destination under the cursor, and of the job."""
+
+
+class Question(NamedTuple):
+    """Which job, and what is wondered about it. `group` counts from 0."""
+
+    action: int
+    filter: Filter
+    group: int
+    what_if: WhatIfAsked | None
+
+
+class ExplainView(View):
+    """Asks for one group's decision; one question at a time, and only the newest answer counts."""
+
+    MODE = "explain"
+    BINDINGS = bindings_for("explain")
+    AUTO_FOCUS: ClassVar[str | None] = "#destinations"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._about: tuple[int, Filter, int] | None = None  # action, filter and group asked about
+        self._snapshot: Snapshot | None = None
+        self._plain: Decision | None = None  # the same group's without any what-if
+        self._rows: list[Row] = []
+        self._names: set[str] = set()  # tags and roles as they are, not as they are shown
+        self._error = ""
+        self._first = ""
+        self._begins = False
+        self._answers: NewestAnswer[Question, Explanation] = NewestAnswer(
+            self._fetch,
+            spawn=lambda work: start(self, work, "explain"),
+            arrived=self._take,
+            failed=self._failed,
+        )
+        self._settle: Timer | None = None
+        self._page = PAGES[0]
+
+    def body(self) -> ComposeResult:
+        """The job above, what-if, then destinations on the left and reasons on the right."""
+        yield Panel("Job", name="about")
+        yield OneLine(name="banner")
+        yield WhatIfForm(id="what-if")
+        with Horizontal(id="choice"):
+            yield VirtualTable(name="destinations")
+            with Vertical(id="why"):
+                for page in PAGES:
+                    yield LaidOut(name=page)
+
+    @property
+    def table(self) -> VirtualTable:
+        """The destinations."""
+        return self.query_one("#destinations", VirtualTable)
+
+    @property
+    def form(self) -> WhatIfForm:
+        """What is wondered about."""
+        return self.query_one("#what-if", WhatIfForm)
+
+    # Asking
+
+    def show_body(self) -> None:
+        """Ask if what is on the screen is not about this job any more; show what is known."""
+        session = self.session
+        action = session.action
+        if action is None or session.snapshot is None:
+            self._about, session.explanation = None, None
+        else:
+            about = (action.index, session.filter, session.group)
+            if about != self._about:
+                self._open(about)
+            elif self._snapshot is not session.snapshot:
+                self._ask()
+            self._snapshot = session.snapshot
+        self._show_explanation()
+
+    def _open(self, about: tuple[int, Filter, int]) -> None:
+        """Another job. What is known of another group stays on the screen until the answer."""
+        before, self._about = self._about, about
+        if before is None or before[:2] != about[:2]:
+            self.session.explanation = None
+            if self.session.what_if is not None:
+                self._wonder({})  # its amounts are another action's
+        self._plain = None
+        self._begins = True
+        self._error = ""
+        self._names = set()
+        self._ask()
+
+    def _ask(self) -> None:
+        if self._about is not None:
+            self._answers.ask(Question(*self._about, self.session.what_if))
+
+    async def _fetch(self, asked: Question) -> Explanation:
+        return await self.session.engine.explain(
+            asked.action, asked.filter.statuses, asked.group, asked.what_if
+        )
+
+    def _failed(self, error: Exception) -> None:
+        self.dashboard.report("the job cannot be explained", error)
+        self._error = "The job cannot be explained now; r asks again."
+        if self.ready:
+            self._show_explanation()
+
+    def _take(self, asked: Question, found: Explanation) -> None:
+        session = self.session
+        if found.groups and asked.group >= found.groups:  # there are fewer now
+            session.choose_group(found.groups - 1)
+            self._open((asked.action, asked.filter, session.group))
+            return
+        if not self._begins and self._first != found.first and found.first:
+            text = f"The groups changed: group {found.group} now begins with {found.first}."
+            session.note("project", text, "warning")
+        session.explanation, self._error, self._first = found, "", found.first
+        if found.decision is not None:
+            self._names |= known_names(found.decision)
+            if asked.what_if is None:
+                self._plain = found.decision
+        begins, self._begins = self._begins, False
+        if self.ready:
+            self._show_explanation(begins)
+            self.show_bottom()
+
+    # Showing
+
+    def _show_explanation(self, begins: bool = False) -> None:
+        """All there is. `begins`: of a group that was not on the screen before."""
+        session = self.session
+        found = session.explanation
+        decision = found.decision if found else None
+        rows = destination_rows(decision)
+        changed = [] if begins else changed_cells(self._rows, rows)
+        self._rows = rows
+        self.table.empty = line((self._why_empty(found), "dim"))
+        self.table.show(
+            ListRows(rows, lambda row: row.name, lambda _, row: destination_cells(row)),
+            destination_columns(rows),
+            stale=session.stale,
+        )
+        self.table.flash(changed)
+        if begins and rows:
+            chosen = decision.chosen.destination if decision else ""
+            self.table.move_to_key(chosen or rows[0].name)
+        self._show_job(found)
+        self._show_what_if(decision)
+        self._show_reasons()
+
+    def _why_empty(self, found: Explanation | None) -> str:
+        if found is None:
+            return self._error or ("Asking…" if self._about else "There is no action yet.")
+        if found.decision is None and found.groups:
+            return "Nothing can be said about this job."
+        if found.decision is None:
+            return f"No group; f shows those of another status than {self.session.filter.word}."
+        return "No destination was looked at: the job did not get that far."
+
+    def _show_job(self, found: Explanation | None) -> None:
+        panel = self.query_one("#about", Panel)
+        session = self.session
+        action = session.action
+        name = action.name if action else "no action"
+        if found is not None and session.snapshot is not None:  # maybe still the job before
+            names = {one.index: one.name for one in session.snapshot.actions}
+            name = names.get(found.action_index, name)
+        if found is None:
+            panel.show([line((self._why_empty(None), "dim"))])
+            set_titles(panel, f"Job of {name}")
+            return
+        panel.show(job_lines(found, panel.size.width), stale=self.session.stale)
+        of = f"group {found.group:,} of {found.groups:,}" if found.groups else "no group"
+        set_titles(panel, f"{name} · {self.session.filter.word} · {of}", who(found.decision))
+
+    def _show_what_if(self, decision: Decision | None) -> None:
+        what_if = self.session.what_if
+        self.set_class(what_if is not None, "-wondering")
+        if what_if is not None:
+            self.query_one("#banner", OneLine).show(banner(what_if, self._plain))
+        self.form.show_job(self._plain or decision)
+        wrong = self._typed.wrong
+        below = "Enter done · Esc close · empty: as it is · nothing of this is submitted"
+        if wrong:
+            below = f"▲ {LABELS[wrong[0][0]]}: {wrong[0][1]}"
+        set_titles(self.form, "What if", below)
+
+    @property
+    def _row(self) -> Row | None:
+        key = self.table.cursor_key
+        return next((row for row in self._rows if row.name == key), None)
+
+    def _show_reasons(self) -> None:
+        session, row = self.session, self._row
+        found = session.explanation
+        session.destination = row.name if row else ""
+        reasons = self.query_one("#reasons", LaidOut)
+        story = self.query_one("#story", LaidOut)
+        if found is None:
+            reasons.show_made(lambda _: ())
+            story.show_made(lambda _: ())
+            set_titles(reasons, "Reasons")
+            set_titles(story, "The job's story")
+            return
+        decision = found.decision
+        if row is None or decision is None:
+            reasons.show_made(partial(job_lines, found))
+        else:
+            reasons.show_made(partial(destination_lines, row, decision, CHANGE_KEYS))
+        many = sum(1 for one in self._rows if one.rank)
+        set_titles(self.table, "Destinations", self._count(many))
+        set_titles(reasons, row.name if row else "Reasons", "")
+        story.show_made(partial(story_lines, found))
+        wrong = sum(1 for problem in found.problems if problem.severity != "warning")
+        below = f"✗ {plural(wrong, 'error')} in the mapping files" if wrong else ""
+        set_titles(story, "The job's story", below)
+
+    def _count(self, many: int) -> str:
+        if not self._rows:
+            return ""
+        found, refused = self.session.explanation, len(self._rows) - many
+        text = plural(many, "candidate") + (f", {refused} refused" if refused else "")
+        if found is not None and found.loads_at:
+            old = age(max(0.0, self.session.clock() - found.loads_at))
+            text += " · queues seen now" if old == "now" else f" · queues seen {old} ago"
+        return text
+
+    # Events
+
+    def on_virtual_table_cursor_moved(self) -> None:
+        """The reasons of another destination."""
+        self._show_reasons()
+        self.query_one("#reasons", LaidOut).action_first()
+        self.show_bottom()
+
+    def on_what_if_form_changed(self) -> None:
+        """Something was typed: ask as soon as the fingers rest."""
+        if self._settle is not None:
+            self._settle.stop()
+        self._settle = self.set_timer(SETTLE_SECONDS, self._wonder_as_typed)
+
+    def on_what_if_form_done(self) -> None:
+        """Look at what came out."""
+        self.table.focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """Escape in the form closes it; what is wondered about stays."""
+        if event.key == "escape" and self.form.inside:
+            event.stop()
+            event.prevent_default()
+            self.back()
+
+    @property
+    def _typed(self) -> Typed:
+        return read_form(self.form.texts, self._names)
+
+    def _wonder_as_typed(self) -> None:
+        if not self.ready:
+            return
+        asked = self._typed.asked
+        if asked != self.session.what_if:
+            self.session.what_if = asked
+            self._ask()
+        self._show_what_if(self.session.explanation.decision if self.session.explanation else None)
+        self.show_bottom()
+
+    def _wonder(self, texts: dict[str, str]) -> None:
+        """Wonder about what these texts of the form say."""
+        if self._settle is not None:
+            self._settle.stop()
+        self.form.fill(texts)
+        self._wonder_as_typed()
+
+    # Commands
+
+    def copyable(self) -> str:
+        """The destination under the cursor."""
+        return str(self.table.cursor_key or "")
+
+    def back(self) -> bool:
+        """Out of the form, then from the reasons to the destinations."""
+        if self.has_class("-form"):
+            self.remove_class("-form")
+            self.table.focus()
+            return True
+        if not self.table.has_focus:
+            self._read_right(False)
+            return True
+        return False
+
+    def command_what_if(self) -> None:
+        """Open the form."""
+        self.add_class("-form")
+        self.call_after_refresh(self.form.enter)
+
+    def command_reset(self) -> None:
+        """The job as it is."""
+        self._wonder({})
+
+    def command_change_a(self) -> None:
+        """Try the first change."""
+        self._try_change(0)
+
+    def command_change_b(self) -> None:
+        """Try the second change."""
+        self._try_change(1)
+
+    def command_change_c(self) -> None:
+        """Try the third change."""
+        self._try_change(2)
+
+    def command_change_d(self) -> None:
+        """Try the fourth change."""
+        self._try_change(3)
+
+    def _try_change(self, number: int) -> None:
+        refusal = self.session.refusal
+        if refusal is not None and number < len(refusal.changes):
+            self._wonder(with_change(self.form.texts, refusal.changes[number].what_if))
+
+    def command_next_group(self) -> None:
+        """The job of the next group."""
+        self._step(1)
+
+    def command_previous_group(self) -> None:
+        """The job of the previous group."""
+        self._step(-1)
+
+    def _step(self, step: int) -> None:
+        found = self.session.explanation
+        if found is not None and found.groups:
+            self.session.choose_group((self.session.group + step) % found.groups)
+            self.show()
+
+    def command_filter(self) -> None:
+        """The next status."""
+        self.session.next_filter()
+        self.show()
+
+    def command_page(self) -> None:
+        """The other page on the right, and into it."""
+        self._page = PAGES[1 - PAGES.index(self._page)]
+        self.set_class(self._page == "story", "-story")
+        self._read_right(True)
+
+    def command_pane(self) -> None:
+        """Between the destinations and what stands on the right; in the form, the next field."""
+        if self.form.inside:
+            self.form.next_field()
+        else:
+            self._read_right(self.table.has_focus)
+
+    def _read_right(self, right: bool) -> None:
+        """Go to the right or the left; where there is room for one of them, it is shown."""
+        self.set_class(right, "-reading")
+        target = self.query_one(f"#{self._page}", LaidOut) if right else self.table
+        self.call_after_refresh(target.focus)  # it may have been hidden so far
