@@ -62,3 +62,9 @@ class Configuration(NamedTuple):
     def of_kind(self, kind: str) -> Mapping[str, Any]:
         """The entities of a kind ("tools", "roles", ...) by id, in order."""
         return self.entities.get(kind, {})
+
+
+def one_line(problem: Problem) -> str:
+    """A problem as the reason of something else: its place and what is wrong."""
+    place = Place(problem.file, problem.line, problem.column)
+    return f"{place}: {problem.message}"

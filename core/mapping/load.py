@@ -11,7 +11,12 @@ from collections.abc import Mapping, Sequence
 
 from rowtui.core.errors import Problem
 from rowtui.core.mapping.check import check_configuration
-from rowtui.core.mapping.configuration import KIND_NAMES, Configuration, MappingFile
+from rowtui.core.mapping.configuration import (
+    KIND_NAMES,
+    Configuration,
+    MappingFile,
+    one_line,
+)
 from rowtui.core.mapping.context_names import check_variable
 from rowtui.core.mapping.dialect import DIALECTS, SEED, Dialect
 from rowtui.core.mapping.entities import Entity, Said, inherit
@@ -75,7 +80,7 @@ class _Merging:
         self.problems += file.problems
         for key, problem in file.broken.items():
             if key == ("", ""):
-                self.unusable = self.unusable or str(problem)
+                self.unusable = self.unusable or one_line(problem)
             else:
                 self.broken[key] = problem
         if file.default_inherits:

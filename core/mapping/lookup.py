@@ -11,7 +11,7 @@ import re
 from functools import reduce
 from typing import NamedTuple
 
-from rowtui.core.mapping.configuration import Configuration
+from rowtui.core.mapping.configuration import Configuration, one_line
 from rowtui.core.mapping.decision import Matched, Outcome
 from rowtui.core.mapping.entities import AMOUNTS, KINDS, Destination, Entity, Tool, inherit
 from rowtui.core.mapping.evaluate import StopMapping
@@ -134,7 +134,8 @@ class Lookup:
         """Why an entity may not be evaluated: it has an error, or nobody trusts its file."""
         problem = self.configuration.broken.get((kind, key))
         if problem is not None:
-            return StopMapping(Outcome.BROKEN, str(problem), entity.origin, "InvalidFileError")
+            message = one_line(problem)
+            return StopMapping(Outcome.BROKEN, message, entity.origin, "InvalidFileError")
         sealed = sealed_origin(entity)
         if sealed is not None:
             message = f"{sealed.place.file} is not trusted yet"
