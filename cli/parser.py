@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NoReturn, cast
 
 from rowtui.core import __version__
@@ -22,6 +22,7 @@ Examples:
   rowtui show status              what is completed, submitted, eligible and waiting
   rowtui submit -a equilibrate    submit one action's eligible groups, after asking
   rowtui plan --json              what would be submitted, where, why and at what cost
+  rowtui explain equilibrate      where the jobs of an action go, and why not elsewhere
   rowtui demo                     a small project that runs by itself
 
 rowtui COMMAND --help has examples for each command."""
@@ -54,6 +55,33 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"error: {message}\n\n{self.format_usage()}\nFor more, try '--help'.\n")
 
 
+class MixedParser(Parser):
+    """Options may stand between other arguments, and what follows --tag may begin with a minus."""
+
+    _mixing = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does, whatever the order."""
+        if self._mixing or args is None:
+            return super().parse_known_args(args, namespace)
+        self._mixing = True
+        try:
+            return self.parse_known_intermixed_args(_with_joined_tags(args), namespace)
+        finally:
+            self._mixing = False
+
+
+def _with_joined_tags(words: Sequence[str]) -> list[str]:
+    """`--tag -y` as `--tag=-y`, which argparse takes."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] == "--tag" and word.startswith("-") and word[1:2] not in ("", "-"):
+            joined[-1] = f"--tag={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
 class _Unasked:
     """In the place of a parser whose command is not on the command line: only its name counts.
 
@@ -68,8 +96,10 @@ class _Unasked:
         return self
 
 
-def _sub_parser(*, asked: bool, **options: Any) -> Parser | _Unasked:
-    return Parser(**options) if asked else _Unasked()
+def _sub_parser(*, asked: bool, mixed: bool = False, **options: Any) -> Parser | _Unasked:
+    if not asked:
+        return _Unasked()
+    return MixedParser(**options) if mixed else Parser(**options)
 
 
 def _environment(name: str) -> str | None:
@@ -171,12 +201,15 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
         title="Commands", metavar="COMMAND", parser_class=cast(Any, _sub_parser)
     )
 
-    def add(into: Any, name: str, module: str, text: str, examples: str = "") -> Any:
+    def add(
+        into: Any, name: str, module: str, text: str, examples: str = "", *, mixed: bool = False
+    ) -> Any:
         if words is not None and name not in words:
             return into.add_parser(name, help=text, asked=False)
         sub: Parser = into.add_parser(
             name,
             asked=True,
+            mixed=mixed,
             help=text,
             description=text[0].upper() + text[1:] + ".",
             epilog=f"Examples:\n{examples}" if examples else None,
@@ -189,6 +222,7 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
     _add_show(commands, add)
     _add_project_commands(commands, add)
     _add_job_commands(commands, add)
+    _add_mapping_commands(commands, add, words)
     return parser
 
 
@@ -428,3 +462,16 @@ def _add_job_commands(commands: Any, add: Any) -> None:
     cancel.add_argument("--all", action="store_true", help="all jobs of this project")
     cancel.add_argument("--yes", action="store_true", help="do not ask")
     _json(cancel)
+
+
+def _add_mapping_commands(commands: Any, add: Any, words: Collection[str] | None) -> None:
+    explain = "say where the jobs of an action would go, why there, and why not elsewhere"
+    mapping = "check, format, test, show and trust mapping files"
+    if words is not None and not {"explain", "mapping"} & set(words):
+        add(commands, "explain", "explain", explain)
+        add(commands, "mapping", "", mapping)
+        return
+    from rowtui.cli.mapping_parser import add_explain, add_mapping
+
+    add_explain(commands, add, explain)
+    add_mapping(commands, add, mapping, _sub_parser)

@@ -83,6 +83,16 @@ def say_notices(project: Project, out: Output) -> None:
         out.warn(notice)
 
 
+def say_mapping_problems(project: Project, out: Output) -> None:
+    """What is wrong with mapping files, where there are any."""
+    from rowtui.core.project.mapping_files import has_mapping_files
+
+    if has_mapping_files(project.root, project.environment):
+        from rowtui.cli.mapping_files import say_problems
+
+        say_problems(project.mapping, out)
+
+
 def given_names(directories: Sequence[str]) -> list[str] | None:
     """The names on the command line, or on standard input for `-`; None for all."""
     if not directories:

@@ -69,6 +69,7 @@ def _examine(args: argparse.Namespace) -> Iterator[Finding]:
     if project is not None:
         yield from _project(project)
     yield from _cluster(args, project)
+    yield from _mapping()
 
 
 def _terminal() -> Iterator[Finding]:
@@ -166,3 +167,32 @@ def _scheduler(identified: Identified) -> Iterator[Finding]:
             for partition in cluster.partitions
         )
         yield Finding("partitions", OK, names)
+
+
+def _mapping() -> Iterator[Finding]:
+    """The mapping files that count here. They are read only where there are any."""
+    from rowtui.cli.mapping_files import project_root
+    from rowtui.core.project.mapping_files import has_mapping_files
+
+    root = project_root()
+    if not has_mapping_files(root or Path(os.sep, "nowhere"), os.environ):
+        yield Finding("mapping", OK, "no mapping file: jobs go where the cluster's limits allow")
+        return
+    from rowtui.cli.mapping_files import usual_files
+    from rowtui.core.mapping.load import load_mapping
+
+    found = usual_files()
+    for source in found.sources:
+        if source.trusted:
+            yield Finding("mapping", OK, f"{source.name}, {source.trusted_because}", source.notice)
+        else:
+            hint = f"jobs that need it wait; see 'rowtui mapping trust {source.name}'"
+            yield Finding("mapping", WARNING, f"{source.name} is not trusted", hint)
+    problems = load_mapping(found.sources, found.problems).problems
+    if problems:
+        errors = sum(problem.severity == "error" for problem in problems)
+        text = f"{plural(len(problems), 'problem')} in mapping files, {plural(errors, 'error')}"
+        verdict = ERROR if errors else WARNING
+        yield Finding("mapping", verdict, text, f"{problems[0]}\nall of them: rowtui mapping lint")
+    elif not found.sources:
+        yield Finding("mapping", OK, "the folder for your mapping files is empty")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from rowtui.cli.project import chosen_positions, open_project
+from rowtui.cli.project import chosen_positions, open_project, say_mapping_problems
 from rowtui.cli.table import Column, table_lines
 from rowtui.core.text import count, plural, visible
 
@@ -29,13 +29,14 @@ def run(args: argparse.Namespace, out: Output) -> int:
             return 0
     among = chosen_positions(project, args.directories, out)
     plan = project.plan(actions, among, limit=args.n)
+    say_mapping_problems(project, out)
     if args.json:
         out.print(json.dumps(json.loads(plan_to_json(plan)), indent=2))
         return 0
     for sentence in (*plan.skipped, *plan.warnings):
         out.warn(sentence)
     if not plan.jobs:
-        out.print("Nothing is eligible.")
+        out.print("Nothing is eligible" + (" that has a place." if plan.skipped else "."))
         return 0
     columns = [
         Column("Job", right=True),
@@ -76,6 +77,8 @@ def _cells(number: int, job: PlannedJob) -> list[str]:
 
 def _print_reasons(jobs: tuple[PlannedJob, ...], out: Output) -> None:
     """Each reason once, with the jobs that it holds for."""
+    from rowtui.cli.ranges import ranges
+
     told: dict[tuple[str, ...], list[int]] = {}
     for number, job in enumerate(jobs, 1):
         sentences = (*(f"warning: {text}" for text in job.warnings), *job.reasons)
@@ -83,20 +86,6 @@ def _print_reasons(jobs: tuple[PlannedJob, ...], out: Output) -> None:
             told.setdefault(sentences, []).append(number)
     for sentences, numbers in told.items():
         out.print()
-        which = f"Job {numbers[0]}" if len(numbers) == 1 else f"Jobs {_ranges(numbers)}"
+        which = f"Job {numbers[0]}" if len(numbers) == 1 else f"Jobs {ranges(numbers)}"
         out.print(f"{which}:")
         out.lines(f"  {sentence}" for sentence in sentences)
-
-
-def _ranges(numbers: list[int]) -> str:
-    """`1-3, 7` for 1, 2, 3, 7."""
-    parts = []
-    start = previous = numbers[0]
-    for number in [*numbers[1:], None]:
-        if number is not None and number == previous + 1:
-            previous = number
-            continue
-        parts.append(str(start) if start == previous else f"{start}-{previous}")
-        if number is not None:
-            start = previous = number
-    return ", ".join(parts)

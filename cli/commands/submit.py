@@ -8,7 +8,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from rowtui.cli.project import ask, chosen_positions, is_interactive, open_project, say_notices
+from rowtui.cli.project import (
+    ask,
+    chosen_positions,
+    is_interactive,
+    open_project,
+    say_mapping_problems,
+    say_notices,
+)
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural, visible
 
@@ -35,6 +42,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return 0
     among = chosen_positions(project, args.directories, out)
     plan = project.plan(actions, among, limit=args.n)
+    say_mapping_problems(project, out)
     for sentence in (*plan.skipped, *plan.warnings):
         out.warn(sentence)
     if not plan.jobs:

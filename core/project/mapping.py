@@ -171,9 +171,12 @@ class ProjectMapping:
             plain = plain._replace(input_size=input_gigabytes(self.project, job, inputs))
         return plain
 
-    def place(self, job: JobRequest) -> Placement:
+    def place(
+        self, job: JobRequest, *, what_if: WhatIf | None = None, person: Person | None = None
+    ) -> Placement:
         """Where a job goes."""
-        return self.mapper.place(self.request(job), self._facts())
+        request = self.request(job, what_if=what_if, person=person)
+        return self.mapper.place(request, self._facts())
 
     def decide(
         self, job: JobRequest, *, what_if: WhatIf | None = None, person: Person | None = None

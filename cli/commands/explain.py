@@ -1,0 +1,230 @@
+"""`rowtui explain`: where the jobs of an action would go, why there, and why not elsewhere.
+
+Exit code 0 where the job has a place, 1 where it has none, so that scripts can ask.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rowtui.cli.project import action_not_found, chosen_positions, open_project
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from rowtui.cli.output import Output
+    from rowtui.core.grouping.model import Group, JobRequest
+    from rowtui.core.mapping.decision import Decision
+    from rowtui.core.mapping.request import Person, WhatIf
+    from rowtui.core.project.project import Project
+
+
+class Asked(NamedTuple):
+    """What the command line changes about the jobs."""
+
+    what_if: WhatIf | None
+    person: Person | None
+
+
+class Alike(NamedTuple):
+    """Groups (numbers from 1) that are decided alike; `job` is the first one."""
+
+    job: JobRequest
+    numbers: list[int]
+    decision: Decision
+
+
+class Explained(NamedTuple):
+    """All that is printed. `about`: which directories `groups` are of: eligible, given or all."""
+
+    found: list[Alike]
+    groups: int
+    about: str
+    why_not: str | None
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Explain the first group, or each distinct decision."""
+    import asyncio
+
+    from rowtui.cli.mapping_files import say_problems
+    from rowtui.core.workflow.toml_file import did_you_mean
+
+    project = open_project(args, out, ask_queue=False)
+    actions = project.workflow.named(args.action)
+    if not actions:
+        hint = did_you_mean(args.action, project.workflow.action_names())
+        raise RowtuiError(action_not_found(args.action).message, hint)
+    groups, which = _groups(args, project, out)
+    asyncio.run(project.mapping.ask_loads())
+    if not args.json:
+        say_problems(project.mapping, out)
+        concerned = {action.index for action in actions}
+        out.problems(each for each in project.problems() if each.action in concerned)
+    asked = _asked(args)
+    found = _alike(project, groups if args.all else groups[:1], asked)
+    why_not = None if args.why_not is None else _destination(project, args.why_not)
+    explained = Explained(found, len(groups), which, why_not)
+    if args.json:
+        out.print(json.dumps(_data(args.action, project, explained), indent=2))
+    else:
+        _print(project, explained, out)
+    return 0 if all(each.decision.chosen.chosen for each in found) else 1
+
+
+def _groups(
+    args: argparse.Namespace, project: Project, out: Output
+) -> tuple[tuple[Group, ...], str]:
+    """The groups that are asked about, and in a word which directories they are made of.
+
+    Raises: RowtuiError if there is none.
+    """
+    from rowtui.core.grouping.model import Status
+
+    actions = project.workflow.named(args.action)
+    among = chosen_positions(project, args.directories, out)
+    every = tuple(Status)
+    if among is not None:
+        groups = [group for each in actions for group in project.groups(each, every, among)]
+        if not groups:
+            name = visible(args.action)
+            raise RowtuiError(f"none of these directories belongs to action '{name}'")
+        return tuple(groups), "given"
+    groups = [group for each in actions for group in project.groups(each, (Status.ELIGIBLE,))]
+    if groups:
+        return tuple(groups), "eligible"
+    groups = [group for each in actions for group in project.groups(each, every)]
+    if not groups:
+        raise RowtuiError(f"action '{visible(args.action)}' has no directories")
+    if not args.json:
+        out.note("Nothing is eligible; this is about all directories of the action.")
+    return tuple(groups), "all"
+
+
+def _asked(args: argparse.Namespace) -> Asked:
+    from rowtui.core.mapping.request import Amounts, WhatIf
+    from rowtui.core.project.persons import person_named
+
+    amounts = Amounts(gpus=args.gpus, cores=args.cores, mem=args.mem)
+    drop = tuple(tag for tag, strength in args.tag if not strength)
+    add = tuple((tag, strength) for tag, strength in args.tag if strength)
+    what_if = WhatIf(amounts, None, drop, add)
+    person = None
+    if args.user is not None:
+        person = person_named(args.user, args.roles)
+    elif args.roles is not None:
+        from rowtui.core.project.mapping import this_person
+
+        person = this_person()._replace(roles=args.roles)
+    return Asked(None if what_if == WhatIf() else what_if, person)
+
+
+def _alike(project: Project, groups: Sequence[Group], asked: Asked) -> list[Alike]:
+    """The decisions, each once, with the groups that it holds for, in order."""
+    from rowtui.core.grouping.request import job_requests
+
+    mapping = project.mapping
+    found: dict[tuple[Any, ...], Alike] = {}
+    texts: dict[int, tuple[object, str]] = {}  # with the placement, so that its id stays its own
+    for number, job in enumerate(job_requests(groups), 1):
+        key: tuple[Any, ...] = (number,)
+        if len(groups) > 1:
+            placement = mapping.place(job, what_if=asked.what_if, person=asked.person)
+            if id(placement) not in texts:
+                texts[id(placement)] = (placement, repr(placement))
+            key = (
+                job.action.index,
+                job.cpus,
+                job.gpus,
+                job.walltime_seconds,
+                texts[id(placement)][1],
+            )
+        if key in found:
+            found[key].numbers.append(number)
+            continue
+        decision = mapping.decide(job, what_if=asked.what_if, person=asked.person)
+        found[key] = Alike(job, [number], decision)
+    return list(found.values())
+
+
+def _destination(project: Project, name: str) -> str:
+    """The id of the destination that somebody names. Raises: RowtuiError if there is none."""
+    from rowtui.core.workflow.toml_file import did_you_mean
+
+    offers = project.mapping.mapper.all_offers
+    if name in offers:
+        return name
+    shown = [
+        each for each, offer in offers.items() if name in {visible(each), offer.entity.dest_name}
+    ]
+    shown = shown or [each for each, offer in offers.items() if name == offer.partition_name]
+    if len(shown) == 1:
+        return shown[0]
+    hint = f"is it {' or '.join(map(visible, shown))}?" if shown else did_you_mean(name, offers)
+    if not hint:
+        known = ", ".join(map(visible, list(offers)[:10])) or "there are none"
+        hint = f"known destinations: {known}" + (", ..." if len(offers) > 10 else "")
+    raise RowtuiError(f"there is no destination '{visible(name)}'", hint)
+
+
+def _print(project: Project, explained: Explained, out: Output) -> None:
+    from rowtui.cli.decision_text import decision_lines, destination_lines
+    from rowtui.cli.ranges import ranges
+
+    loads = project.mapping.facts.loads
+    groups, why_not = explained.groups, explained.why_not
+    for at, (job, numbers, decision) in enumerate(explained.found):
+        if at:
+            out.print()
+        first = visible(project.state.directories.name(job.group.indices[0]))
+        kind = "eligible " if explained.about == "eligible" else ""
+        size = plural(len(job.group.indices), f"{kind}directory", f"{kind}directories")
+        title = f"Group {numbers[0]} of {groups} ({size}, from {first} on)"
+        if len(numbers) > 1:
+            these = f"Groups {ranges(numbers)} of {groups}"
+            title = f"{these}, decided alike (the first: {size}, from {first} on)"
+        out.print(out.style(title, "bold"))
+        if why_not is not None:
+            offer = project.mapping.mapper.all_offers[why_not]
+            out.lines(destination_lines(decision, offer, loads, out))
+        else:
+            out.lines(decision_lines(decision, loads, out))
+
+
+def _data(action: str, project: Project, explained: Explained) -> dict[str, Any]:
+    """See docs/formats.md, "explain --json"."""
+    from rowtui.cli.ranges import spans
+    from rowtui.core.mapping.decision_json import decision_data, problem_data
+
+    mapping = project.mapping
+    decisions = []
+    for job, numbers, decision in explained.found:
+        data = decision_data(decision, mapping.facts.loads)
+        if explained.why_not is not None:
+            for kind in ("candidates", "refusals"):
+                data[kind] = [it for it in data[kind] if it["destination"] == explained.why_not]
+        decisions.append(
+            {
+                "groups": spans(numbers),
+                "directories": len(job.group.indices),
+                "first_directory": project.state.directories.name(job.group.indices[0]),
+                **data,
+            }
+        )
+    return {
+        "version": 1,
+        "action": action,
+        "about": explained.about,
+        "groups": explained.groups,
+        "why_not": explained.why_not,
+        "files": [
+            {"name": each.name, "trusted": each.trusted, "because": each.trusted_because}
+            for each in mapping.sources.sources
+        ],
+        "problems": [problem_data(each) for each in mapping.configuration.problems],
+        "decisions": decisions,
+    }
