@@ -126,14 +126,17 @@ class _Look(ast.NodeVisitor):
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         refuse_operation(node.target, node.op, node.value, node)
         target = node.target
+        if not isinstance(target, ast.Name):
+            self.visit(target)
+            self.visit(node.value)
+            return
+        self._read(target.id)
         self.visit(node.value)
-        fresh = isinstance(target, ast.Name) and target.id in self._fresh
-        if isinstance(target, ast.Name):
-            self._read(target.id)
+        fresh = target.id in self._fresh
         if not fresh:
             self.changes_things = True  # a list that others have grows in place
-        self.visit(target)
-        if fresh and isinstance(target, ast.Name):
+        self._bind(target.id)
+        if fresh:
             self._fresh.add(target.id)
 
     def visit_If(self, node: ast.If) -> None:
@@ -240,12 +243,8 @@ class _Look(ast.NodeVisitor):
     def _function(self, arguments: ast.arguments, body: list[ast.stmt] | list[ast.expr]) -> None:
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         own = {each.arg for each in (*every, arguments.vararg, arguments.kwarg) if each}
-        shared: set[str] = set()
-        for node in (inner for each in body for inner in ast.walk(each)):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                own.add(node.id)
-            elif isinstance(node, (ast.Global, ast.Nonlocal)):
-                shared.update(node.names)
+        stored, shared = _stored(body)
+        own |= stored
         before = set(self._bound), set(self._fresh)
         self._bound |= own - shared
         self._fresh.clear()
@@ -467,6 +466,33 @@ def _defaults(arguments: ast.arguments) -> list[ast.expr]:
 def _is_fresh(value: ast.expr) -> bool:
     """Whether a name that is bound to this has a value that nothing can change."""
     return isinstance(value, (ast.Constant, ast.JoinedStr))
+
+
+def _stored(body: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
+    """The names that a function binds itself, and those that it declares to be others'."""
+    own: set[str] = set()
+    shared: set[str] = set()
+    todo = list(body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            own.add(node.id)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            shared.update(node.names)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            own.add(node.name)
+            continue
+        elif isinstance(node, ast.Lambda):
+            continue
+        elif isinstance(node, ast.comprehension):  # whose own names are nobody else's
+            todo += [node.iter, *node.ifs]
+            continue
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            own.update((each.asname or each.name).partition(".")[0] for each in node.names)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            own.add(node.name)
+        todo += ast.iter_child_nodes(node)
+    return own, shared
 
 
 def _names(target: ast.AST) -> list[ast.Name]:

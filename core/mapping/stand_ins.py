@@ -79,13 +79,13 @@ class _Shown:
             raise AttributeError(name)
         raise NotInRowtui(f"{self._called}.{name}")
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
+    def __setattr__(self, name: str, value: object = None) -> NoReturn:
         raise ReadOnlyError(
             f"{self._called}.{visible(name)} can only be read",
             "execute may change `entity`: its cores, mem, gpus, params, env and tags",
         )
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    __delattr__ = __setattr__
 
 
 _put = object.__setattr__
