@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.differential_mapping import compare, snippets
 from tests.differential_mapping.compare import Difference, Known, differences, ours
 from tests.differential_mapping.generate import Case, case, documents_of
 from tests.differential_mapping.mistakes import MISTAKES
+from tests.differential_mapping.tpv_process import GIB, make_job, make_tool, make_user, write_files
 
 ANSWER: dict[str, Any] = {
     "ok": True,
@@ -214,3 +216,30 @@ def test_a_crash_of_ours_is_an_answer_that_agrees_with_nothing(
     (own,) = ours({}, [{"tool_id": "t"}])
     assert differences(ANSWER, own)[0].kind == "mapped or not"
     assert next(each.kind for each in differences(FAILED, own)) == "error: phase"
+
+
+def test_the_stand_ins_have_what_expressions_look_at() -> None:
+    job = make_job({"input_size": 2.5, "params": {"mode": "fast"}}, 7)
+    assert [each.dataset.dataset.get_size() for each in job.input_datasets] == [2.5 * GIB]
+    assert (job.id, job.get_param_values(None)) == (7, {"mode": "fast"})
+    assert make_job({"input_size": None}, 1).input_datasets == []
+    assert make_tool("shed/iuc/fastqc/0.9+galaxy1").version == "0.9+galaxy1"
+    assert make_tool("bwa").version is None
+    user = make_user({"email": "a@x.org", "roles": ["r1", "r2"]})
+    assert user is not None
+    assert [role.name for role in user.all_roles()] == ["r1", "r2"]
+    assert make_user(None) is None
+
+
+def test_files_are_written_in_order_and_only_inside_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    monkeypatch.chdir(inside)
+    assert write_files({"z/b.yml": "tools: {}", "a.yml": "ü"}) == ["z/b.yml", "a.yml"]
+    assert (inside / "a.yml").read_text(encoding="utf-8") == "ü"
+    for name in ("../out.yml", str(tmp_path / "out.yml"), "z/../../out.yml"):
+        with pytest.raises(ValueError, match="inside the folder"):
+            write_files({name: "x"})
+    assert list(tmp_path.iterdir()) == [inside]
