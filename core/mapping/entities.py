@@ -10,7 +10,7 @@ Source: seed text "Concepts"; reference tpv.md A3, A5, A7.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 from rowtui.core.mapping.dialect import Dialect
@@ -107,7 +107,7 @@ class Entity:
 
 
 class Rule(Entity):
-    """Conditional changes. `position`: which rule of its entity it is, from 1, if it has no id."""
+    """Conditional changes to the entity whose rule it is."""
 
     kind = "rule"
     if_condition: Any = None
@@ -210,6 +210,7 @@ def inherit(child: Entity, parent: Entity, dialect: Dialect) -> Entity:
     if isinstance(child, (Destination, Pool)) and isinstance(parent, (Destination, Pool)):
         assert isinstance(new, (Destination, Pool))
         new.tpv_dest_tags = child.tpv_dest_tags.over(parent.tpv_dest_tags)
+        _carry(new, child, parent, [f"tags.{t}" for t in child.tpv_dest_tags.all_tag_values()])
     return new
 
 
@@ -270,6 +271,7 @@ def _lay_over(
         if dialect.name_is_inherited:
             new.name_override = upper.name_override or under.name_override
             new.handler_tags = upper.handler_tags or under.handler_tags
+            _carry(new, upper, under, ("name_override", "handler_tags"))
     if isinstance(upper, Pool) and isinstance(under, Pool):
         assert isinstance(new, Pool)
         new.oversize = {**under.oversize, **upper.oversize}
@@ -302,8 +304,12 @@ def _say_each(
 
 
 def _say_tags(new: Entity, upper: Entity, under: Entity) -> None:
-    for tag in upper.tpv_tags.all_tag_values():
-        key = f"tags.{tag}"
+    _carry(new, upper, under, [f"tags.{tag}" for tag in upper.tpv_tags.all_tag_values()])
+
+
+def _carry(new: Entity, upper: Entity, under: Entity, keys: Iterable[str]) -> None:
+    """What the upper one says of these before what the one under it says."""
+    for key in keys:
         new.said[key] = upper.said.get(key, ()) + under.said.get(key, ())
 
 
