@@ -164,7 +164,10 @@ def test_a_warning_in_the_log_does_not_reach_the_screen(capsys: pytest.CaptureFi
         ("from tpv.core import entities\nentities.Tag", tags.Tag),
         ("from galaxy.jobs.mapper import JobMappingException as M\nM", JobMappingException),
         ("import galaxy.jobs.mapper as m\nm.JobNotReadyException", JobNotReadyException),
-        ("from tpv.core.entities import TryNextDestinationOrWait as W\nW", TryNextDestinationOrWait),
+        (
+            "from tpv.core.entities import TryNextDestinationOrWait as W\nW",
+            TryNextDestinationOrWait,
+        ),
         ("__import__('galaxy.jobs.mapper').__name__", "galaxy"),
     ],
 )  # fmt: skip
