@@ -63,4 +63,26 @@ def _clusters(**_: Any) -> list[str]:
     return [cluster.name for cluster in load_clusters(os.environ).clusters]
 
 
-_COMPLETERS = {"action": _actions, "directories": _directories, "cluster": _clusters}
+def _destinations(**_: Any) -> list[str]:
+    """Those of the mapping files here, of which nothing runs, and the partitions of clusters."""
+    import os
+
+    from rowtui.cli.mapping_files import usual_files
+    from rowtui.core.clusters.load import load_clusters
+    from rowtui.core.errors import RowtuiError
+    from rowtui.core.mapping.load import load_mapping
+
+    try:
+        named = list(load_mapping(usual_files().sources).of_kind("destinations"))
+        clusters = load_clusters(os.environ).clusters
+    except (RowtuiError, OSError):
+        return []
+    return named or [f"{each.name}/{it.name}" for each in clusters for it in each.partitions]
+
+
+_COMPLETERS = {
+    "action": _actions,
+    "directories": _directories,
+    "cluster": _clusters,
+    "why_not": _destinations,
+}
