@@ -1,0 +1,164 @@
+"""What mapping files say of an action and a user once everything is inherited, before any job.
+
+Takes the configuration by way of a mapper or its lookup; gives one entity with every value, who
+said it and what that replaced, and its rules in order, as data for tables and JSON. Nothing is
+evaluated: expressions are shown as they are written.
+Source: issue "mapper", tools (`mapping show`); reference tpv.md part D (1, 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rowtui.core.mapping.decision import Matched
+from rowtui.core.mapping.dump import configuration_text
+from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, BUDGETS, Entity, Rule, env_key
+from rowtui.core.mapping.evaluate import StopMapping
+from rowtui.core.mapping.jobs import combined
+from rowtui.core.mapping.lookup import Lookup
+from rowtui.core.mapping.mapper import Mapper
+from rowtui.core.mapping.origin import Origin
+from rowtui.core.mapping.request import MappingRequest, Person
+from rowtui.core.mapping.static_values import number
+from rowtui.core.workflow.toml_file import did_you_mean
+
+__all__ = ["EffectiveEntity", "EffectiveRule", "Value", "configuration_text", "effective"]
+
+
+class Value(NamedTuple):
+    """One value: `cores`, `params.queue`, `env.PATH`, `context.limit`, `tags.highmem`, ...
+
+    `replaced`: what others said, nearest first. `note`: how it came about where the nearest did
+    not simply win.
+    """
+
+    field: str
+    value: Any
+    origin: Origin
+    replaced: tuple[tuple[Any, Origin], ...] = ()
+    note: str = ""
+
+
+class EffectiveRule(NamedTuple):
+    """One rule, with what it sets if `condition` holds."""
+
+    id: str
+    condition: str
+    origin: Origin
+    values: tuple[Value, ...] = ()
+
+
+class EffectiveEntity(NamedTuple):
+    """Everything known of a job of an action and a user before its rules run.
+
+    `matched`: the entities that took part, in order; `stop`: why no such job can be mapped, "" if
+    it can; `hint`: an entity that was perhaps meant where nothing matched.
+    """
+
+    tool_id: str
+    user: Person | None = None
+    id: str = ""
+    matched: tuple[Matched, ...] = ()
+    values: tuple[Value, ...] = ()
+    rules: tuple[EffectiveRule, ...] = ()
+    stop: str = ""
+    stop_origin: Origin | None = None
+    hint: str = ""
+
+
+def effective(mapper: Mapper | Lookup, tool_id: str, user: Person | None = None) -> EffectiveEntity:
+    """What the files say of jobs of `tool_id` by `user`. Never raises for what files say."""
+    lookup = mapper.lookup if isinstance(mapper, Mapper) else mapper
+    found = [lookup.tool(MappingRequest(tool_id))]
+    hint = "" if found[0].matched else did_you_mean(tool_id, lookup.configuration.of_kind("tools"))
+    if user is not None:
+        roles = map(lookup.role, user.roles)
+        found += [one for one in roles if one.entity is not None or one.stop is not None][:1]
+        found.append(lookup.user(user.key))
+    matched = tuple(each for one in found for each in one.matched)
+    answer = EffectiveEntity(tool_id, user, matched=matched, hint=hint)
+    stops: list[StopMapping] = [one.stop for one in found if one.stop is not None]
+    entities = [one.entity for one in found if one.entity is not None]
+    if stops:
+        return answer._replace(stop=stops[0].message, stop_origin=stops[0].origin)
+    try:
+        whole = combined(entities, lookup.dialect)
+    except StopMapping as stop:
+        return answer._replace(stop=stop.message, stop_origin=stop.origin)
+    values = [
+        _settled(value, entities) if lookup.dialect.lower_wins else value
+        for value in _values(whole)
+    ]
+    rules = tuple(map(_rule, _all_rules(entities, whole, early=lookup.dialect.early)))
+    return answer._replace(id=whole.id, values=tuple(values), rules=rules)
+
+
+def _all_rules(entities: Sequence[Entity], whole: Entity, *, early: bool) -> Iterable[Rule]:
+    """The rules in the order in which they run: of each entity by itself, or of all combined."""
+    if early:
+        return [rule for entity in entities for rule in entity.rules.values()]
+    return whole.rules.values()
+
+
+def _values(entity: Entity) -> Iterator[Value]:
+    for field in (*AMOUNTS, *BOUNDS, *BUDGETS, "rank"):
+        value = getattr(entity, field)
+        if value is not None:
+            yield _value(entity, field, value)
+    for name, value in entity.params.items():
+        yield _value(entity, f"params.{name}", value)
+    for entry in entity.env:
+        key = env_key(entry)
+        shown = entry["value"] if "name" in entry and "value" in entry else dict(entry)
+        yield _value(entity, f"env.{key}", shown)
+    for name, value in entity.context.items():
+        yield _value(entity, f"context.{name}", value)
+    for tag, strength in entity.tpv_tags.strengths().items():
+        yield _value(entity, f"tags.{tag}", strength)
+    for name, handler in entity.resubmit.items():
+        yield _value(entity, f"resubmit.{name}", handler)
+
+
+def _value(entity: Entity, field: str, value: Any) -> Value:
+    chain: list[tuple[Any, Origin]] = []
+    for said in entity.said.get(field, ()):
+        if all(origin != said.origin for _, origin in chain):
+            chain.append((said.value, said.origin))
+    if not chain:
+        return Value(field, value, entity.origin)
+    if field.startswith("tags."):  # combined by strength: whoever said the strongest
+        chain.sort(key=lambda each: each[0] != value)
+    return Value(field, value, chain[0][1], tuple(chain[1:]))
+
+
+def _settled(value: Value, entities: Sequence[Entity]) -> Value:
+    """An amount that several entities say: the lower one counts (bounds min_*: the higher)."""
+    field = value.field
+    if field not in {*AMOUNTS, *BOUNDS}:
+        return value
+    said = [each for each in reversed(entities) if getattr(each, field) is not None]
+    if len(said) < 2:
+        return value
+    higher = field.startswith("min_")
+    numbers = [number(getattr(each, field)) for each in said]
+    word = "higher" if higher else "lower"
+    at = 0
+    note = f"the {word} of these once they are worked out"
+    if all(each is not None for each in numbers):
+        choose = max if higher else min
+        at = numbers.index(choose(each for each in numbers if each is not None))
+        note = f"the {word} one counts"
+    chosen = _value(said[at], field, getattr(said[at], field))
+    others = tuple(
+        (getattr(each, field), each.whence(field)) for each in said if each is not said[at]
+    )
+    return chosen._replace(replaced=others + chosen.replaced, note=note)
+
+
+def _rule(rule: Rule) -> EffectiveRule:
+    does = [field for field in ("execute", "fail") if getattr(rule, field)]
+    values = [*_values(rule), *(_value(rule, field, getattr(rule, field)) for field in does)]
+    condition = rule.if_condition
+    words = str(condition).strip() if isinstance(condition, str) else str(condition).lower()
+    return EffectiveRule(rule.id, words, rule.whence("if_condition"), tuple(values))
