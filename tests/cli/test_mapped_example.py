@@ -133,6 +133,12 @@ def test_it_runs_to_its_end_on_this_machine(shell: Shell) -> None:
     assert [path.read_text() for path in energies] == ["10.5\n"] * 6
 
 
+def test_its_cases_pass(shell: Shell) -> None:
+    said = shell.succeed("mapping", "test", "cases.yml", cluster="hpc")
+
+    assert said.splitlines()[-1] == "5 passed, 0 failed."
+
+
 def test_without_trust_no_job_is_placed_and_the_reason_is_said(shell: Shell) -> None:
     with open(shell.folder / "mapping.yml", "a") as file:
         file.write("# changed\n")

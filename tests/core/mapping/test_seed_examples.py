@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition, PartitionLoad
+from rowtui.core.mapping.cases import read_cases, run_cases
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.decision import Decision, Outcome, Placement
 from rowtui.core.mapping.explain import decide
@@ -19,7 +20,7 @@ from rowtui.core.mapping.parse import parse_mapping
 from rowtui.core.mapping.request import NOTHING_KNOWN, Facts, MappingRequest, Person
 
 FOLDER = Path(__file__).parents[3] / "examples" / "mapping"
-FILES = sorted(path.name for path in FOLDER.glob("*.yml"))
+FILES = sorted(path.name for path in FOLDER.glob("*.yml") if path.name != "cases.yml")
 
 # Where an example has no destinations, those of this cluster are there, as in a project.
 CLUSTER = Cluster("ours", Identify(), "slurm", (Partition("a"), Partition("b"), Partition("c")))
@@ -73,6 +74,15 @@ def test_an_example_has_no_problem_and_speaks_seed(name: str) -> None:
     assert configuration.problems == ()
     assert configuration.broken == {}
     assert configuration.dialect.name == "seed"
+
+
+def test_the_cases_beside_the_examples_pass() -> None:
+    found = read_cases((FOLDER / "cases.yml").read_bytes(), "cases.yml")
+
+    assert found.problems == ()
+    results = run_cases(mapper_of("users-and-roles.yml"), found.cases)
+    assert [(each.case.name, each.differences) for each in results if not each.passed] == []
+    assert len(results) == 3
 
 
 def test_there_is_one_file_for_each_section_of_the_text() -> None:
