@@ -69,4 +69,6 @@ def review_lines(source: Source, store: TrustStore) -> Iterator[str]:
     yield f"  {plural(len(found), 'piece')} of code would run as you:"
     for each in found:
         yield f"  line {each.line}, {each.what}"
-        yield from (f"      | {visible(line.expandtabs(4))}" for line in each.text.split("\n"))
+        yield from (
+            f"      | {visible(line.expandtabs(4))}" for line in each.text.rstrip("\n").split("\n")
+        )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from rowtui.cli.main import main
+
+from tests.cli.in_process import Here, prepared
 
 WORKFLOW = """\
 [[action]]
@@ -65,57 +66,12 @@ destinations:
 """
 
 
-class Done(NamedTuple):
-    """How a command ended and what it said."""
-
-    code: int
-    out: str
-    err: str
-
-
-class Here:
-    """A project folder in which the command line runs, with a home of its own."""
-
-    def __init__(self, folder: Path, home: Path, capture: pytest.CaptureFixture[str]) -> None:
-        self.folder, self.home, self.capture = folder, home, capture
-
-    def __call__(self, *words: str) -> Done:
-        self.capture.readouterr()
-        code = main(["--cluster", "none", *words])
-        done = Done(code, *self.capture.readouterr())
-        assert "unexpected" not in done.err
-        assert "\x1b" not in done.out + done.err
-        return done
-
-    def json(self, *words: str, code: int = 0) -> Any:
-        done = self(*words, "--json")
-        assert done.code == code, done.err
-        return json.loads(done.out)
-
-    def mapping(self, text: str, *, trusted: bool = True) -> None:
-        (self.folder / "mapping.yml").write_text(text)
-        if trusted:
-            assert self("mapping", "trust", "mapping.yml", "--yes").code == 0
-
-
 @pytest.fixture
 def here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Here:
     """A project of two actions and three directories; its mapping file is trusted."""
-    folder, home = tmp_path / "project", tmp_path / "home"
-    home.mkdir()
-    for name in "abc":
-        (folder / "workspace" / name).mkdir(parents=True)
-    (folder / "workflow.toml").write_text(WORKFLOW)
-    for name in [*os.environ]:
-        if name.startswith(("ROW", "SLURM", "SBATCH", "XDG_", "CLICOLOR")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("ROW_HOME", str(home / "nowhere"))
-    monkeypatch.setenv("ROWTUI_LOCAL_DIR", str(home / "local"))
-    monkeypatch.chdir(folder)
-    here = Here(folder, home, capsys)
+    here = prepared(tmp_path, monkeypatch, capsys, WORKFLOW)
     here.mapping(MAPPING)
     return here
 
