@@ -20,6 +20,7 @@ from rowtui.core.mapping.static_values import looks_at_its_names, number
 
 _WORD_OF_FIELD = {"name_override": "destination_name_override", "handler_tags": "tags"}
 _SHOWN_WORDS = 4
+_TELLING = WORDS_OF_TPV3 - {"abstract"}  # which means the same in both
 
 
 def dialect_findings(configuration: Configuration) -> Iterator[Finding]:
@@ -56,7 +57,7 @@ def _words_of_tpv3(file: MappingFile) -> Iterator[Finding]:
             for holder in (entity, *entity.rules.values()):
                 for field, said in holder.said.items():
                     word = _WORD_OF_FIELD.get(field, field)
-                    if word in WORDS_OF_TPV3 and kind != "pools":
+                    if word in _TELLING and kind != "pools":
                         found.setdefault(word, said[0].origin.place)
     if not found:
         return

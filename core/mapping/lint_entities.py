@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rowtui.core.mapping.configuration import Configuration
+from rowtui.core.mapping.configuration import KIND_NAMES, Configuration
 from rowtui.core.mapping.entities import AMOUNTS, Destination, Entity
 from rowtui.core.mapping.lint_findings import Finding, shortened, title, whose
 from rowtui.core.mapping.lookup import Lookup
 from rowtui.core.mapping.static_values import number
+from rowtui.core.workflow.toml_file import did_you_mean
 
 
 def entity_findings(configuration: Configuration) -> Iterator[Finding]:
-    """T101, T102, M206, M305, M401, M406, M410."""
+    """T101, T102, M206 to M208, M305, M401, M406, M410."""
     yield from _defaults(configuration)
     yield from _cores_alone(configuration)
     for kind, entities in configuration.entities.items():
@@ -40,6 +41,7 @@ def _defaults(configuration: Configuration) -> Iterator[Finding]:
                 "Write `abstract: true` into it if it is only there to inherit from",
                 "note" if is_seed else "warning",
             )
+    yield from _no_default(configuration)
     roles = configuration.of_kind("roles")
     if name in roles and len(roles) > 1:
         yield Finding(
@@ -48,6 +50,31 @@ def _defaults(configuration: Configuration) -> Iterator[Finding]:
             f"every role matches {title(roles[name])}, so only the first role of a user counts",
             "Roles are tried in the user's order until one matches. Give the defaults of roles "
             "another id, and let the others inherit from it",
+        )
+
+
+def _no_default(configuration: Configuration) -> Iterator[Finding]:
+    """Neither end of the word: an id without who points to it, and the other way round."""
+    name = configuration.default_inherits
+    kinds = [configuration.of_kind(kind) for kind in KIND_NAMES]
+    if not name:
+        for kind, entities in zip(KIND_NAMES, kinds, strict=True):
+            entity = entities.get("default")
+            if entity is not None and all(each.inherits != "default" for each in entities.values()):
+                yield Finding(
+                    "M207",
+                    entity.place,
+                    f"nothing inherits from {title(entity)}: it is only matched by its name",
+                    f"For all {kind} to inherit from it, write `default_inherits: default` under "
+                    "`global:`",
+                )
+    elif not any(name in entities for entities in kinds):
+        file = next(each for each in reversed(configuration.files) if each.default_inherits)
+        yield Finding(
+            "M208",
+            file.default_inherits_place,
+            f"`default_inherits` names {shortened(name)}, and there is no such entity",
+            did_you_mean(name, [key for entities in kinds for key in entities]),
         )
 
 

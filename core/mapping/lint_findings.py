@@ -39,6 +39,8 @@ CODES: Mapping[str, str] = {
     "M204": "two ids match the same, written differently",
     "M205": "a later entity replaces everything that an earlier one says",
     "M206": "every role matches the default entity, so that a user's first role hides all others",
+    "M207": "an entity called default, although default_inherits is not set",
+    "M208": "default_inherits names no entity",
     "M301": "a rule that never applies",
     "M302": "rules after one that always fails",
     "M303": "every job fails",

@@ -17,8 +17,8 @@ from rowtui.core.mapping.entities import AMOUNTS, Destination, Entity
 from rowtui.core.mapping.lint_findings import Finding, shortened, title
 from rowtui.core.mapping.lint_patterns import sample_of
 from rowtui.core.mapping.lint_tags import Sides, sides_of
-from rowtui.core.mapping.lookup import Lookup
 from rowtui.core.mapping.request import NOTHING_KNOWN, Amounts, MappingRequest
+from rowtui.core.mapping.static_lookup import StaticLookup
 from rowtui.core.mapping.static_values import constant_amount
 from rowtui.core.text import visible
 from rowtui.core.workflow.toml_file import did_you_mean
@@ -30,7 +30,7 @@ def reach_findings(
     configuration: Configuration, clusters: Mapping[str, Cluster] | None
 ) -> Iterator[Finding]:
     """M405 and M407 to M409."""
-    lookup = Lookup(without_broken(configuration))
+    lookup = StaticLookup(without_broken(configuration))
     destinations = [each for each in lookup.destinations() if not each.abstract]
     if clusters is not None:
         for destination in destinations:
@@ -101,7 +101,7 @@ def _over_limit(destination: Destination, partition: Partition) -> Iterator[Find
 
 
 def _coverage(
-    configuration: Configuration, lookup: Lookup, destinations: Sequence[Destination]
+    configuration: Configuration, lookup: StaticLookup, destinations: Sequence[Destination]
 ) -> Iterator[Finding]:
     offers = offers_of(destinations, None)
     sides = sides_of(configuration)
@@ -138,11 +138,9 @@ def _words(check: Check) -> str:
     return f"{prefix}{check.asked}, {check.offered}"
 
 
-def _whole(lookup: Lookup, request: MappingRequest, tool: Entity) -> Entity | None:
+def _whole(lookup: StaticLookup, request: MappingRequest, tool: Entity) -> Entity | None:
     """The tool with all that its name also matches; None if its jobs are stopped anyway."""
     found = lookup.tool(request)
-    if found.stop is not None and found.stop.outcome.value != "untrusted":
-        return None
     if found.entity is None or all(each.origin != tool.origin for each in found.matched):
         return None  # a pattern of which no name is known
     return found.entity

@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from rowtui.core.mapping.decision import Matched
+from rowtui.core.mapping.decision import Matched, Outcome
 from rowtui.core.mapping.dump import configuration_text
 from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, BUDGETS, Entity, Rule, env_key
 from rowtui.core.mapping.evaluate import StopMapping
 from rowtui.core.mapping.jobs import combined
-from rowtui.core.mapping.lookup import Lookup
+from rowtui.core.mapping.lookup import Found, Lookup
 from rowtui.core.mapping.mapper import Mapper
 from rowtui.core.mapping.origin import Origin
 from rowtui.core.mapping.request import MappingRequest, Person
+from rowtui.core.mapping.static_lookup import StaticLookup
 from rowtui.core.mapping.static_values import number
 from rowtui.core.workflow.toml_file import did_you_mean
 
@@ -53,7 +54,8 @@ class EffectiveEntity(NamedTuple):
     """Everything known of a job of an action and a user before its rules run.
 
     `matched`: the entities that took part, in order; `stop`: why no such job can be mapped, "" if
-    it can; `hint`: an entity that was perhaps meant where nothing matched.
+    it can; `untrusted`: the file that has to be trusted first, whose values are here all the same;
+    `hint`: an entity that was perhaps meant where nothing matched.
     """
 
     tool_id: str
@@ -62,6 +64,7 @@ class EffectiveEntity(NamedTuple):
     matched: tuple[Matched, ...] = ()
     values: tuple[Value, ...] = ()
     rules: tuple[EffectiveRule, ...] = ()
+    untrusted: str = ""
     stop: str = ""
     stop_origin: Origin | None = None
     hint: str = ""
@@ -70,14 +73,14 @@ class EffectiveEntity(NamedTuple):
 def effective(mapper: Mapper | Lookup, tool_id: str, user: Person | None = None) -> EffectiveEntity:
     """What the files say of jobs of `tool_id` by `user`. Never raises for what files say."""
     lookup = mapper.lookup if isinstance(mapper, Mapper) else mapper
-    found = [lookup.tool(MappingRequest(tool_id))]
+    found = _found(lookup, tool_id, user)
+    untrusted = _untrusted(found)
+    if untrusted:
+        lookup = StaticLookup(lookup.configuration)
+        found = _found(lookup, tool_id, user)
     hint = "" if found[0].matched else did_you_mean(tool_id, lookup.configuration.of_kind("tools"))
-    if user is not None:
-        roles = map(lookup.role, user.roles)
-        found += [one for one in roles if one.entity is not None or one.stop is not None][:1]
-        found.append(lookup.user(user.key))
     matched = tuple(each for one in found for each in one.matched)
-    answer = EffectiveEntity(tool_id, user, matched=matched, hint=hint)
+    answer = EffectiveEntity(tool_id, user, matched=matched, untrusted=untrusted, hint=hint)
     stops: list[StopMapping] = [one.stop for one in found if one.stop is not None]
     entities = [one.entity for one in found if one.entity is not None]
     if stops:
@@ -92,6 +95,23 @@ def effective(mapper: Mapper | Lookup, tool_id: str, user: Person | None = None)
     ]
     rules = tuple(map(_rule, _all_rules(entities, whole, early=lookup.dialect.early)))
     return answer._replace(id=whole.id, values=tuple(values), rules=rules)
+
+
+def _found(lookup: Lookup, tool_id: str, user: Person | None) -> list[Found]:
+    found = [lookup.tool(MappingRequest(tool_id))]
+    if user is not None:
+        roles = map(lookup.role, user.roles)
+        found += [one for one in roles if one.entity is not None or one.stop is not None][:1]
+        found.append(lookup.user(user.key))
+    return found
+
+
+def _untrusted(found: Sequence[Found]) -> str:
+    for one in found:
+        stop = one.stop
+        if stop is not None and stop.outcome is Outcome.UNTRUSTED and stop.origin is not None:
+            return stop.origin.place.file
+    return ""
 
 
 def _all_rules(entities: Sequence[Entity], whole: Entity, *, early: bool) -> Iterable[Rule]:

@@ -119,6 +119,14 @@ def test_an_abstract_entity_that_matches_is_the_reason_why_there_is_no_entity() 
     assert entity.stop_origin.place.line == 1
 
 
+def test_a_file_that_nobody_trusts_is_shown_all_the_same() -> None:
+    sealed = merge_files([parse_mapping(TOOLS.encode(), "m.yml", sealed=True)])
+    entity = effective(Lookup(sealed), "exact_minimap2", Person("u"))
+    assert (entity.untrusted, entity.stop) == ("m.yml", "")
+    assert value(entity, "cores").value == "cores * 2"
+    assert shown(TOOLS, "exact_minimap2").untrusted == ""
+
+
 def test_rules_are_in_the_order_in_which_they_run() -> None:
     text = """\
         tools: {t: {rules: [{id: a, if: x > 1, cores: 1}, {id: b, if: true, cores: 1}]}}
