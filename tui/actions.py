@@ -256,7 +256,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("explain.reset", "u", "undo what-if", "forget the what-if: the job as it is",
             "explain", 2, enabled=may_reset),
     *(
-        Command(f"explain.change-{letter}", letter, f"change {letter}",
+        Command(f"explain.change-{letter}", letter, "try change",
                 f"try change {letter} of those that would admit the job there", "explain",
                 3 if not number else 0, enabled=may_make_change(number))
         for number, letter in enumerate(CHANGE_KEYS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from rowtui.core.clusters.model import JobTotals
 from rowtui.core.engine import WhatIfAsked
@@ -97,6 +98,7 @@ destinations:
 PERSON = Person("someone", ("physics", "gpu-users"))
 
 
+@lru_cache
 def mapper_of(text: str | bytes = MAPPING, *, sealed: bool = False) -> Mapper:
     """The mapper of one mapping file."""
     data = text.encode() if isinstance(text, str) else text

@@ -95,25 +95,24 @@ def destination_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
     return (
         Column("rank", "#", 2, align="right"),
         Column("mark", "", 1),
-        Column("name", "Destination", 11, min(max(longest, 11), 24), grow=1, short="Where"),
+        Column("name", "Destination", 11, min(max(longest, 11), 24), short="Where"),
         Column("score", "Score", 5, align="right", priority=1),
-        Column("verdict", "Verdict", 9, 16, priority=2, grow=3),
+        Column("verdict", "Verdict", 11, 20, priority=2, grow=3),
     )
 
 
 def destination_cells(row: Row) -> dict[str, Cell]:
     """One row of the table of destinations; those that refuse the job are dim."""
     dim = "dim" if row.mark is REFUSED else ""
-    word = row.mark.word
-    long = line((word, row.mark.style), (f": {row.why}", dim)) if row.why else None
-    short = line((word, row.mark.style))
+    word = (row.mark.word, row.mark.style)
+    forms = (line(word, (f": {row.why}", dim)), line((row.why, dim))) if row.why else (line(word),)
     return {
         "rank": line((str(row.rank) if row.rank else "–", "dim")),
         "mark": line((row.mark.glyph, row.mark.style)),
         "name": line((row.name, dim or ("title" if row.mark is CHOSEN else ""))),
         "score": line(_signed(row.score)) if row.score is not None
         else line(("–", "dim")),
-        "verdict": long if long else Choice((short,)),
+        "verdict": Choice(forms),
     }  # fmt: skip
 
 
@@ -125,7 +124,7 @@ def changed_cells(old: Sequence[Row], new: Sequence[Row]) -> list[tuple[str, str
         for row in new
         if row.name in before
         for column, cell in destination_cells(row).items()
-        if before[row.name][column] != cell
+        if column != "name" and before[row.name][column] != cell
     ]
 
 
@@ -205,8 +204,8 @@ def destination_lines(row: Row, decision: Decision, keys: str, width: int) -> li
     lines = wrapped(line((f"{row.mark.glyph} {_verdict(row, decision)}", row.mark.style)), width, 2)
     lines += wrapped(line((f"  {_where(row.of)}", "dim")), width, 2)
     if isinstance(row.of, Refusal):
-        lines += _checks("Fails", row.of.failed, row.of.checks, width)
         lines += _changes(row.of, keys, width)
+        lines += _checks("Fails", row.of.failed, row.of.checks, width)
     else:
         if row.of.tried:
             lines += _section("What happened when it was tried")
@@ -293,7 +292,7 @@ def _changes(refusal: Refusal, keys: str, width: int) -> Iterator[Line]:
         return
     for number, change in enumerate(refusal.changes):
         key = keys[number] if number < len(keys) else "·"
-        after = "the job then goes there" if change.first else "there, after others"
+        after = "and it goes there" if change.first else "it could go there, after others"
         yield from wrapped(
             line((f"  {key} ", "key"), change.words.replace("->", "→"), (f"  {after}", "dim")),
             width,

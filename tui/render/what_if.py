@@ -169,8 +169,11 @@ def with_change(texts: Mapping[str, str], change: WhatIf) -> dict[str, str]:
             new["walltime"] = f"{hours:02d}:{rest // 60:02d}:{rest % 60:02d}"
     words = [f"-{visible(tag)}" for tag in change.drop_tags]
     words += [f"+{visible(tag)}={strength}" for tag, strength in change.add_tags]
-    kept = new["tags"].split()
-    words = [shlex.quote(word) for word in words if shlex.quote(word) not in kept]
+    try:
+        kept = _words(new["tags"])
+    except _Unreadable:  # half typed: the change takes its place
+        new["tags"], kept = "", []
+    words = [shlex.quote(word) for word in words if word not in kept]
     new["tags"] = " ".join(part for part in (new["tags"].strip(), *words) if part)
     return new
 

@@ -195,7 +195,7 @@ class ExplainView(View):
             return "Nothing can be said about this job."
         if found.decision is None:
             return f"No group; f shows those of another status than {self.session.filter.word}."
-        return "No destination was looked at: the job did not get that far."
+        return "The job did not get as far as this."
 
     def _show_job(self, found: Explanation | None) -> None:
         panel = self.query_one("#about", Panel)

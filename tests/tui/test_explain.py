@@ -1,0 +1,304 @@
+"""The Explain view with the keys people press: the real mapper, a small mapping file."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rowtui.core.engine import WhatIfAsked
+from rowtui.core.errors import RowtuiError
+from rowtui.core.mapping.request import Amounts, WhatIf
+from rowtui.tui.screens.explain import ExplainView
+from rowtui.tui.widgets.virtual_table import VirtualTable
+
+from tests.tui.hand import Hand, opened
+from tests.tui.sample import ACTIONS, SampleAction, SampleEngine
+
+
+def row(hand: Hand[SampleEngine], destination: str) -> str:
+    """The line of a destination in the table."""
+    view = hand.app.screen
+    assert isinstance(view, ExplainView)
+    lines = [text.split("┃")[1] if "┃" in text else text for text in hand.text().splitlines()]
+    found = [text for text in lines if f"  {destination} " in text]
+    assert found, hand.text()
+    return found[0]
+
+
+async def explained(hand: Hand[SampleEngine]) -> None:
+    await hand.sees("75 eligible")
+    await hand.press("3")
+    await hand.sees("✓ goes to wholenode on anvil")
+
+
+async def test_the_group_under_the_cursor_is_explained_and_one_comes_back_to_it() -> None:
+    async with opened() as hand:
+        await hand.sees("75 eligible")
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("j", "j", "x")
+        await hand.sees("group 3 of 8", "first T1.1-rho0.5-s5", "✓ goes to wholenode on anvil")
+        await hand.press("n")
+        await hand.sees("group 4 of 8")
+        await hand.press("[", "N")
+        await hand.sees("group 2 of 8")
+        await hand.press("escape")
+        await hand.sees("Groups of equilibrate")
+        await hand.press("3")
+        await hand.sees("group 3 of 8")
+
+
+async def test_candidates_in_their_order_and_refused_ones_below_each_with_its_word() -> None:
+    async with opened(size=(200, 36)) as hand:
+        await explained(hand)
+        await hand.sees("3 candidates, 3 refused")
+        assert "1  ▲  highmem" in row(hand, "highmem")
+        assert "highmem takes jobs of 500 GB" in row(hand, "highmem")
+        assert "2  ✓  wholenode" in row(hand, "wholenode")
+        assert "chosen" in row(hand, "wholenode")
+        assert "3  ○  standby" in row(hand, "standby")
+        assert "candidate" in row(hand, "standby")
+        assert "–  ✗  shared" in row(hand, "shared")
+        assert "refused: cores 16, at most 8" in row(hand, "shared")
+        table = hand.app.screen.query_one("#destinations", VirtualTable)
+        assert table.cursor_key == "wholenode"  # one begins where the job goes
+
+
+async def test_reasons_follow_the_cursor() -> None:
+    async with opened() as hand:
+        await explained(hand)
+        await hand.sees("chosen, number 2 of 3", "max_accepted_cores  asked cores 16, offered at")
+        await hand.press("k")
+        await hand.sees("What happened when it was tried", "highmem takes jobs of 500 GB and more")
+        await hand.press("G")
+        await hand.sees(
+            "old-cluster ─", "refused: it fails 3 of 3 checks", "✗ tag offline  the job rejects it"
+        )
+        await hand.sees("no single change is known")
+
+
+async def test_the_story_is_there_at_any_size() -> None:
+    async with opened(size=(120, 36)) as hand:
+        await explained(hand)
+        for size in [(80, 24), (120, 36), (180, 45), (50, 20), (70, 12)]:
+            await hand.pilot.resize_terminal(*size)
+            await hand.sees("goes to wholenode")
+            await hand.press("v")
+            await hand.sees("Matched, in this order", "tool default in")
+            await hand.press("v")
+            await hand.sees("chosen, number 2 of 3")
+            await hand.press("escape")
+            await hand.until(lambda: hand.app.screen.query_one("#destinations").has_focus)
+            await hand.sees("✓  wholenode")
+
+
+async def test_what_is_typed_ranks_again_and_undoing_it_gives_the_job_back() -> None:
+    async with opened() as hand:
+        await explained(hand)
+        await hand.press("e", "8", "tab", "6", "4")
+        await hand.sees("WHAT IF", "not what is submitted: cores 16 → 8 · mem 96 → 64 GB")
+        await hand.sees("8 cores · 64 GB")
+        await hand.press("tab", "tab", "tab", *"-highmem")
+        await hand.sees("without tag highmem", "4 candidates, 2 refused")
+        assert "○  shared" in row(hand, "shared")
+        await hand.press("escape")
+        await hand.sees_no("Esc close")
+        await hand.sees("WHAT IF")
+        await hand.press("u")
+        await hand.sees_no("WHAT IF")
+        await hand.sees("16 cores · 96 GB", "3 candidates, 3 refused")
+        assert hand.engine.wondered[-1] is None
+
+
+async def test_a_change_that_would_admit_the_job_is_one_key_away() -> None:
+    async with opened() as hand:
+        await explained(hand)
+        await hand.press("a")
+        await hand.sees("try change: the destination under")
+        await hand.press("j", "j")
+        await hand.sees("a cores 16 → 8 and mem 96 → 64 and drop required tag highmem")
+        await hand.press("a")
+        await hand.sees("WHAT IF", "shared", "candidate, number 3 of 4")
+        assert hand.engine.wondered[-1] == WhatIfAsked(
+            WhatIf(Amounts(cores=8, mem=64), drop_tags=("highmem",))
+        )
+        await hand.press("e")
+        await hand.sees("Esc close", "-highmem")
+
+
+async def test_half_typed_fields_are_marked_and_the_others_count() -> None:
+    async with opened() as hand:
+        await explained(hand)
+        await hand.press("e", "8", "x")
+        await hand.sees("▲ cores: 8x is not a number")
+        await hand.press("tab", "2", "0")
+        await hand.sees("WHAT IF", "mem 96 → 20 GB")
+        assert hand.engine.wondered[-1] == WhatIfAsked(WhatIf(Amounts(mem=20)))
+
+
+async def test_an_answer_to_an_older_question_is_dropped() -> None:
+    slow, go_on = asyncio.Event(), asyncio.Event()
+
+    async def gate(asked: WhatIfAsked | None) -> None:
+        if asked is not None and asked.change.amounts.cores == 7:
+            slow.set()
+            await go_on.wait()
+
+    async with opened() as hand:
+        await explained(hand)
+        hand.engine.explain_gate = gate
+        await hand.press("e", "7")
+        await slow.wait()
+        await hand.press("backspace", "9")
+        await hand.sees("cores 16 → 9")
+        assert "9 cores" not in hand.text()
+        go_on.set()
+        await hand.sees("9 cores · 96 GB")
+        assert [asked.change.amounts.cores for asked in hand.engine.wondered if asked][-2:] == [
+            7,
+            9,
+        ]
+
+
+async def test_a_user_of_another_role_is_another_job() -> None:
+    async with opened() as hand:
+        await explained(hand)
+        await hand.press("e", *["tab"] * 5, *"bob", "tab", "-", "enter")
+        await hand.sees("as user bob · roles none", "bob · no roles")
+        await hand.press("v")
+        await hand.sees("The job's story")
+        assert "role physics" not in hand.text()
+
+
+async def test_a_what_if_never_reaches_a_plan() -> None:
+    async with opened() as hand:
+        await explained(hand)
+        await hand.press("e", "8", "enter")
+        await hand.sees("WHAT IF", "8 cores")
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("s")
+        await hand.sees("Jobs to submit", "#SBATCH --ntasks=16")
+
+
+async def test_another_action_begins_without_the_what_if_of_the_one_before() -> None:
+    async with opened() as hand:
+        await explained(hand)
+        await hand.press("e", "8", "enter")
+        await hand.sees("WHAT IF")
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("n", "3")
+        await hand.sees("sample · eligible", "goes to gpu", "2 GPUs")
+        assert "WHAT IF" not in hand.text()
+
+
+async def test_a_job_that_a_rule_fails_says_which_rule() -> None:
+    async with opened() as hand:
+        await hand.sees("75 eligible")
+        await hand.press("j", "j", "3")
+        await hand.sees("analyze · eligible", "directories are too many", "rule not-on-mondays of")
+        await hand.sees("did not get as far as this", "✓ applies  not-on-mondays")
+
+
+async def test_an_untrusted_file_says_how_to_trust_it() -> None:
+    engine = SampleEngine()
+    engine.trusted = False
+    async with opened(engine) as hand:
+        await hand.press("3")
+        await hand.sees("mapping.yml is not trusted yet", "rowtui mapping trust mapping.yml")
+
+
+async def test_a_status_without_groups_says_so_and_another_has_some() -> None:
+    async with opened() as hand:
+        await hand.sees("75 eligible")
+        await hand.press("k", "3")
+        await hand.sees("initialize · eligible · no group", "f shows those of another status")
+        await hand.press("n", "e")
+        await hand.sees("next group: there is no other group", "there is no group to explain")
+        await hand.press("f")
+        await hand.sees("initialize · all · group 1 of 6", "goes to")
+
+
+async def test_groups_that_are_gone_leave_one_on_the_last() -> None:
+    async with opened() as hand:
+        await explained(hand)
+        await hand.press("N")
+        await hand.sees("group 8 of 8")
+        hand.engine.complete("equilibrate", hand.engine.names[-4:])
+        await hand.sees("group 7 of 7")
+
+
+async def test_a_group_that_became_another_is_announced() -> None:
+    async with opened() as hand:
+        await explained(hand)
+        first = next(name for name in hand.engine.names if name == "T1.0-rho0.7-s1")
+        hand.engine.complete("equilibrate", [first])
+        await hand.sees("The groups changed: group 1 now begins with T1.0-rho0.7-s2")
+
+
+async def test_an_engine_that_fails_is_asked_again_with_r() -> None:
+    engine = SampleEngine()
+    engine.explain_error = RowtuiError("the cluster is on fire", "run")
+    async with opened(engine) as hand:
+        await hand.press("3")
+        await hand.sees("the job cannot be explained: the cluster is on fire", "r asks again")
+        engine.explain_error = None
+        await hand.press("r")
+        await hand.sees("✓ goes to wholenode")
+
+
+async def test_no_actions_and_no_directories() -> None:
+    async with opened(SampleEngine(actions=())) as hand:
+        await hand.press("3")
+        await hand.sees("There is no action yet.")
+    async with opened(SampleEngine(directories=0)) as hand:
+        await hand.sees("includes no directory")
+        await hand.press("3")
+        await hand.sees("no group")
+
+
+NASTY = "evil\x1b]0;owned\x07 [b]bold[/b] ‮name"
+
+
+async def test_hostile_mapping_files_steer_nothing_and_are_no_markup() -> None:
+    quoted = NASTY.replace("\x1b", "\\e").replace("\x07", "\\a").replace("‮", "\\u202e")
+    engine = SampleEngine(actions=[SampleAction("act", "x", (), "p", 10, 4, 60)])
+    engine.mapping = f"""
+tools:
+  act:
+    scheduling: {{require: ["{quoted}"]}}
+    params: {{"{quoted}": "{quoted}"}}
+    rules:
+      - id: "{quoted}"
+        if: "True"
+        mem: 9
+destinations:
+  "{quoted}": {{runner: "{quoted}", max_accepted_cores: 2}}
+  "b{quoted}": {{runner: local, scheduling: {{accept: ["{quoted}"]}}}}
+"""
+    async with opened(engine, size=(160, 50)) as hand:
+        await hand.press("3")
+        await hand.sees("goes to bevil\\x1b]0;owned\\x07 [b]bold[/b] \\u202ename on local")
+        await hand.press("j")
+        await hand.sees("refused: it fails 2 of 2 checks", "Would take it with")
+        await hand.press("e")
+        view = hand.app.screen
+        assert isinstance(view, ExplainView)
+        view.form.field("tags").value = "-'evil\\x1b]0;owned\\x07 [b]bold[/b] \\u202ename'"
+        await hand.sees("WHAT IF", "without tag evil\\x1b")
+        assert hand.engine.wondered[-1] == WhatIfAsked(WhatIf(drop_tags=(NASTY,)))
+        await hand.rests()
+        for bad in ("\x1b", "\x07", "‮"):
+            assert bad not in hand.text()
+
+
+async def test_problems_of_the_files_are_told_with_their_place() -> None:
+    engine = SampleEngine()
+    engine.mapping = "tools:\n  equilibrate:\n    coers: 4\n    mem: 3 +\ndestinations: {d: {}}\n"
+    async with opened(engine) as hand:
+        await hand.press("3")
+        await hand.sees("Wrong in the mapping files", "mapping.yml:3:", "in the mapping files ─╯")
+
+
+def test_the_sample_has_the_actions_that_these_tests_speak_of() -> None:
+    assert [action.name for action in ACTIONS] == ["initialize", "equilibrate", "sample", "analyze"]
