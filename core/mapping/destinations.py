@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from rowtui.core.clusters.model import Cluster, JobTotals, Partition
 from rowtui.core.clusters.partition import partition_checks
-from rowtui.core.mapping.decision import Check
+from rowtui.core.mapping.decision import Check, Outcome
 from rowtui.core.mapping.dialect import Dialect
 from rowtui.core.mapping.entities import AMOUNTS, Destination, Entity
+from rowtui.core.mapping.evaluate import StopMapping
 from rowtui.core.mapping.request import Amounts, Facts, MappingRequest
 from rowtui.core.mapping.tags import score, tag_clashes
 from rowtui.core.text import visible
@@ -90,7 +91,7 @@ def fits(offer: Offer, amounts: Amounts, request: MappingRequest, facts: Facts) 
         asked = amounts[at]
         if asked is None:
             continue
-        asked = float(asked)
+        asked = _number(AMOUNTS[at], asked)
         if (most is not None and asked > most) or (least is not None and asked < least):
             return False
     if facts.reachable is not None and offer.entity.runner not in facts.reachable:
@@ -100,6 +101,15 @@ def fits(offer: Offer, amounts: Amounts, request: MappingRequest, facts: Facts) 
     if request.totals is None or offer.cluster is None or offer.partition is None:
         return True
     return all(check.passed for check in _of_partition(offer, amounts, request))
+
+
+def _number(what: str, asked: Any) -> float:
+    """An amount to compare with. Raises: StopMapping (dialect tpv3 lets anything pass so far)."""
+    try:
+        return float(asked)
+    except (TypeError, ValueError) as error:
+        message = f"{what} is {visible(repr(asked)[:60])}, which is not a number"
+        raise StopMapping(Outcome.ERROR, message, None, type(error).__name__) from error
 
 
 def _named_elsewhere(offer: Offer, request: MappingRequest) -> bool:
@@ -166,9 +176,7 @@ def checks(
             limit = getattr(destination, name)
             if limit is None:
                 continue
-            passed = asked is None or (
-                float(asked) <= limit if bound == "max" else float(asked) >= limit
-            )
+            passed = asked is None or _within(what, asked, bound, limit)
             shown = f"{what} {amount_text(asked)}" if asked is not None else f"{what} not said"
             origin = destination.whence(name)
             found.append(Check(name, shown, f"{words} {amount_text(limit)}", passed, "", origin))
@@ -179,6 +187,14 @@ def checks(
             for each in _of_partition(offer, amounts, request)
         ]
     return tuple(found)
+
+
+def _within(what: str, asked: Any, bound: str, limit: float) -> bool:
+    try:
+        number = _number(what, asked)
+    except StopMapping:
+        return False
+    return number <= limit if bound == "max" else number >= limit
 
 
 def _tag_checks(destination: Destination, entity: Entity) -> list[Check]:

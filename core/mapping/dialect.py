@@ -31,6 +31,9 @@ class Dialect(NamedTuple):
     """What require, prefer, accept and reject count in a score."""
     tool_type_tags: bool = False
     """Tools carry the tag tool_type_<type>; destinations reject tool_type_user_defined."""
+    inherits_per_file: bool = False
+    """Chains of `inherits` are followed file by file, so that what a later file says of a parent
+    reaches the children of earlier ones only where these say nothing."""
     guarded_context: bool = True
     """CONSTANT and _protected context variables are enforced."""
 
@@ -72,6 +75,7 @@ TPV3 = Dialect(
     prefer_against_reject=False,
     weights=(3, 2, 1, -1),
     tool_type_tags=True,
+    inherits_per_file=True,
     guarded_context=False,
     execute_keeps_rule=False,
     fresh_namespace=False,

@@ -173,9 +173,19 @@ def run_amounts(
         if evaluator.dialect.numbers_only:
             _refuse_others(name, value, origin)
         if clamp and name in AMOUNTS:
-            value = clamped(name, value, found, evaluator.dialect)  # noqa: PLW2901
+            value = _clamped_here(name, value, found, evaluator.dialect, origin)  # noqa: PLW2901
         found[name] = namespace[name] = value
     return found
+
+
+def _clamped_here(
+    name: str, value: Any, bounds: Mapping[str, Any], dialect: Dialect, origin: Origin
+) -> Any:
+    try:
+        return clamped(name, value, bounds, dialect)
+    except TypeError as error:  # dialect tpv3 lets anything pass as an amount
+        message = f"{name} is {visible(repr(value)[:60])}, which its bounds cannot be compared with"
+        raise StopMapping(Outcome.ERROR, message, origin, "TypeError") from error
 
 
 def clamped(name: str, value: Any, bounds: Mapping[str, Any], dialect: Dialect) -> Any:

@@ -41,7 +41,10 @@ def merge_files(files: Sequence[MappingFile], problems: Sequence[Problem] = ()) 
     merging = _Merging(files, list(problems))
     for file in files:
         merging.add(file)
-    merging.follow_inherits()
+        if merging.dialect.inherits_per_file:
+            merging.follow_inherits()
+    if not merging.dialect.inherits_per_file:
+        merging.follow_inherits()
     return check_configuration(merging.result())
 
 

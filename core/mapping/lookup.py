@@ -68,10 +68,11 @@ class Lookup:
     def _tool(self, request: MappingRequest) -> Found:
         name = (request.tool_id or UNKNOWN_TOOL)[:_LONGEST_ID]
         of_job = Origin("request", name)
-        under = _said_by_job(name, request.assumed, of_job)
-        over = _said_by_job(name, request.declared, of_job)
+        label = f"tool_provided_resources_{request.tool_id}"
+        under = _said_by_job(label, request.assumed, of_job)
+        over = _said_by_job(label, request.declared, of_job)
         if self.dialect.tool_type_tags:
-            over = over or Tool(f"tool_provided_resources_{name}", of_job)
+            over = over or Tool(label, of_job)
             over.tpv_tags.put("accept", f"tool_type_{request.tool_type}")
             over.say(f"tags.tool_type_{request.tool_type}", "accept")
         found = self._matching("tools", name, under, over)
@@ -186,7 +187,7 @@ def _pattern(key: str) -> re.Pattern[str] | None:
 def _said_by_job(name: str, amounts: Amounts, origin: Origin) -> Tool | None:
     if amounts == Amounts():
         return None
-    entity = KINDS["tools"](f"tool_provided_resources_{name}", origin)
+    entity = KINDS["tools"](name, origin)
     for field in AMOUNTS:
         value = getattr(amounts, field)
         if value is not None:

@@ -27,7 +27,7 @@ from rowtui.core.mapping.lookup import Found, Lookup
 from rowtui.core.mapping.namespace import Getter, Names, deciders
 from rowtui.core.mapping.pools import refuse_over_budget
 from rowtui.core.mapping.request import NOTHING_KNOWN, Facts, MappingRequest
-from rowtui.core.mapping.stand_ins import expression_builtins, log
+from rowtui.core.mapping.stand_ins import expression_builtins, log, tpv_names
 from rowtui.core.mapping.time_limit import TimeLimit
 
 _MOST_REMEMBERED = 100_000  # placements of one set of entities
@@ -126,7 +126,9 @@ class Mapper:
             for name, said in configuration.context.items()
             if not said.origin.sealed
         }
+        leaked = tpv_names() if self.dialect.input_size_by_text else {}
         fixed = {
+            **leaked,
             "__builtins__": expression_builtins(),
             "helpers": Helpers(as_tpv=self.dialect.sampling_repeats, random=chance),
             "mapper": self,
@@ -253,6 +255,10 @@ class Mapper:
             plan.memory = {}
             plan.deciders = deciders(self._reads(entities)) or ()
         return plan
+
+    def entities_of(self, request: MappingRequest) -> tuple[Entity, ...]:
+        """The tool, role and user entities of a job, with all that they inherit."""
+        return tuple(self._entities(request)[0])
 
     def _entities(
         self, request: MappingRequest

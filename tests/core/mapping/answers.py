@@ -29,11 +29,13 @@ def request_of(asked: Mapping[str, Any]) -> MappingRequest:
     person = None
     if user is not None:
         person = Person(user["email"], tuple(user.get("roles", ())), user["email"])
+    tool = asked["tool_id"]
     return MappingRequest(
-        asked["tool_id"],
+        tool,
         person,
-        input_size=asked.get("input_size", 0),
-        params=asked.get("params", {}),
+        version=tool.rpartition("/")[2] if "/" in tool else "",  # as in a tool shed
+        input_size=asked.get("input_size") or 0,
+        params=asked.get("params") or {},
     )
 
 
