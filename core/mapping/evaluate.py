@@ -71,6 +71,7 @@ class Evaluator:
         self.dialect = dialect
         self.limit = limit
         self._leaked: Namespace | None = None
+        self._too_slow: set[Code] = set()
 
     def value(self, code: Code, namespace: Namespace, origin: Origin) -> Any:
         """The value of a code. Raises: StopMapping, TryNextError."""
@@ -78,6 +79,9 @@ class Evaluator:
             return code.value
         if code.own_namespace and self.dialect.input_size_by_text:
             namespace = self._as_tpv(code, namespace)
+        if code in self._too_slow:
+            message = "it took too long before, and is not run again until its file changes"
+            raise StopMapping(Outcome.ERROR, message, origin, "TimeLimitError")
         try:
             return evaluate(code, namespace, self.limit)
         except ExpressionError as error:
@@ -89,6 +93,7 @@ class Evaluator:
                 Outcome.ERROR, error.message, origin._replace(place=place), cause
             ) from error
         except TimeLimitError as error:
+            self._too_slow.add(code)
             raise StopMapping(Outcome.ERROR, error.message, origin, "TimeLimitError") from error
         except JobNotReadyException as error:
             words = str(error) or "it is not ready yet"

@@ -63,7 +63,7 @@ _OF_REQUEST: Mapping[str, tuple[Getter, Getter]] = {
     "cluster": (lambda r: r.cluster, lambda r: r.cluster),
     "input_size": (lambda r: float(r.input_size), lambda r: r.input_size),
     "resource_params": (lambda r: read_only(dict(r.params)), lambda r: repr(r.params)),
-    "app": (lambda _: App(), lambda _: None),
+    "app": (lambda r: App(jobs=r.jobs), lambda r: r.jobs),
     "job_wrapper": (lambda _: JobWrapper(), lambda _: None),
     "workflow_invocation_uuid": (lambda _: None, lambda _: None),
 }

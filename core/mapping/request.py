@@ -69,6 +69,7 @@ class MappingRequest(NamedTuple):
     cluster: str = ""
     totals: JobTotals | None = None
     partition: str | None = None  # named by the user in workflow.toml
+    jobs: tuple[tuple[str, str], ...] = ()  # (action, user) of each job that is submitted now
     what_if: WhatIf | None = None
 
 

@@ -164,6 +164,8 @@ class ProjectMapping:
         if "values" in reads:
             some = job.group.indices[:_VALUES_FOR]
             plain = plain._replace(values=tuple(map(directories.value, some)))
+        if "app" in reads:
+            plain = plain._replace(jobs=_submitted(self.project, self.person.name))
         if reads & {"input_size", "job", "helpers"}:
             from rowtui.core.project.inputs import input_gigabytes
 
@@ -219,3 +221,12 @@ def this_person() -> Person:
         except KeyError:
             continue  # a group without a name cannot be matched
     return Person(user_name(), tuple(names))
+
+
+def _submitted(project: Project, user: str) -> tuple[tuple[str, str], ...]:
+    """The action and the user of each job of this project that is submitted now."""
+    return tuple(
+        (action, user)
+        for action, jobs in sorted(project.state.submitted.items())
+        for _ in {(job.cluster, job.job_id, job.token) for job in jobs.values()}
+    )
