@@ -25,7 +25,9 @@ def say_problems(mapping: ProjectMapping, out: Output) -> None:
     for source in mapping.sources.sources:
         if source.notice:
             out.warn(source.notice)
-    problems = mapping.configuration.problems
+    problems = sorted(
+        mapping.configuration.problems, key=lambda each: each.severity != "error"
+    )  # the worst first
     out.problems(problems[:SHOWN])
     if len(problems) > SHOWN:
         more = plural(len(problems) - SHOWN, "more problem is", "more problems are")

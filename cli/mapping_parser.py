@@ -82,10 +82,11 @@ def add_mapping(commands: Any, add: Any, text: str, sub_parser: Any) -> None:
         "test": _test_options,
         "show": _show_options,
         "trust": _trust_options,
+        "schema": _json,
     }
     for name, said, examples in _VERBS:
         parser = add(what, name, f"mapping_{name}", said, examples, mixed=True)
-        if name in options and isinstance(parser, argparse.ArgumentParser):
+        if isinstance(parser, argparse.ArgumentParser):
             options[name](parser)
 
 
@@ -96,6 +97,7 @@ def _explain_options(parser: Any) -> None:
         "directories",
         nargs="*",
         metavar="DIRECTORY",
+        default=[],
         help="groups of these [default: the eligible ones]; - reads names from standard input",
     )
     parser.add_argument("--why-not", metavar="DESTINATION", help="only this destination, in full")

@@ -14,10 +14,10 @@ from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core.grouping.model import Group, JobRequest
+    from rowtui.core.grouping.model import Group, JobRequest, Status
     from rowtui.core.mapping.decision import Decision
     from rowtui.core.mapping.request import Person, WhatIf
     from rowtui.core.project.project import Project
@@ -30,6 +30,14 @@ class Asked(NamedTuple):
     person: Person | None
 
 
+class Groups(NamedTuple):
+    """The groups to explain, of so many. `about`: which directories these are made of."""
+
+    groups: list[Group]
+    total: int
+    about: str  # eligible, given, all
+
+
 class Alike(NamedTuple):
     """Groups (numbers from 1) that are decided alike; `job` is the first one."""
 
@@ -39,7 +47,7 @@ class Alike(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """All that is printed. `about`: which directories `groups` are of: eligible, given or all."""
+    """All that is printed. `groups`: how many there are; `about`: as in `Groups`."""
 
     found: list[Alike]
     groups: int
@@ -59,16 +67,16 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not actions:
         hint = did_you_mean(args.action, project.workflow.action_names())
         raise RowtuiError(action_not_found(args.action).message, hint)
-    groups, which = _groups(args, project, out)
+    groups = _groups(args, project, out)
     asyncio.run(project.mapping.ask_loads())
     if not args.json:
         say_problems(project.mapping, out)
         concerned = {action.index for action in actions}
         out.problems(each for each in project.problems() if each.action in concerned)
     asked = _asked(args)
-    found = _alike(project, groups if args.all else groups[:1], asked)
+    found = _alike(project, groups.groups, asked)
     why_not = None if args.why_not is None else _destination(project, args.why_not)
-    explained = Explained(found, len(groups), which, why_not)
+    explained = Explained(found, groups.total, groups.about, why_not)
     if args.json:
         out.print(json.dumps(_data(args.action, project, explained), indent=2))
     else:
@@ -76,33 +84,44 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0 if all(each.decision.chosen.chosen for each in found) else 1
 
 
-def _groups(
-    args: argparse.Namespace, project: Project, out: Output
-) -> tuple[tuple[Group, ...], str]:
-    """The groups that are asked about, and in a word which directories they are made of.
-
-    Raises: RowtuiError if there is none.
-    """
+def _groups(args: argparse.Namespace, project: Project, out: Output) -> Groups:
+    """The groups that are asked about. Raises: RowtuiError if there is none."""
     from rowtui.core.grouping.model import Status
 
-    actions = project.workflow.named(args.action)
     among = chosen_positions(project, args.directories, out)
     every = tuple(Status)
     if among is not None:
-        groups = [group for each in actions for group in project.groups(each, every, among)]
-        if not groups:
+        found = _formed(args, project, every, among)
+        if not found.total:
             name = visible(args.action)
             raise RowtuiError(f"none of these directories belongs to action '{name}'")
-        return tuple(groups), "given"
-    groups = [group for each in actions for group in project.groups(each, (Status.ELIGIBLE,))]
-    if groups:
-        return tuple(groups), "eligible"
-    groups = [group for each in actions for group in project.groups(each, every)]
-    if not groups:
+        return found._replace(about="given")
+    found = _formed(args, project, (Status.ELIGIBLE,), None)
+    if found.total:
+        return found
+    found = _formed(args, project, every, None)
+    if not found.total:
         raise RowtuiError(f"action '{visible(args.action)}' has no directories")
     if not args.json:
         out.note("Nothing is eligible; this is about all directories of the action.")
-    return tuple(groups), "all"
+    return found._replace(about="all")
+
+
+def _formed(
+    args: argparse.Namespace,
+    project: Project,
+    statuses: Collection[Status],
+    among: Sequence[int] | None,
+) -> Groups:
+    """The groups of all elements of the action; only the first one where that is enough."""
+    count = 0
+    groups: list[Group] = []
+    for action in project.workflow.named(args.action):
+        cut = project.cut(action, statuses, among)
+        count += len(cut)
+        if args.all or not groups:
+            groups += cut.page(0, None if args.all else 1)
+    return Groups(groups, count, "eligible")
 
 
 def _asked(args: argparse.Namespace) -> Asked:

@@ -326,6 +326,17 @@ def test_without_mapping_files_the_cluster_itself_is_the_destination(here: Here)
     assert "known from the cluster itself" in here("explain", "sample", "--why-not", "none").out
 
 
+def test_what_the_cluster_says_of_its_load_is_in_the_table(here: Here) -> None:
+    (here.folder / "mapping.yml").unlink()
+    done = here("explain", "sample", "--cluster", "local")
+    assert "# Destination Score" in done.out
+    assert "Wait Free cores" in done.out
+    (decision,) = here.json("explain", "sample", "--cluster", "local", code=done.code)["decisions"]
+    (destination,) = [*decision["candidates"], *decision["refusals"]]
+    assert destination["destination"] == "local"
+    assert destination["free_cores"] >= 0
+
+
 def test_partitions_of_a_cluster_are_explained_with_their_limits(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
