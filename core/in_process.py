@@ -32,11 +32,13 @@ from rowtui.core.grouping.request import job_requests
 from rowtui.core.project.describe import describe_grouping, describe_resources
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.follow import Changes, look_at_touched
+from rowtui.core.project.mapping_files import has_mapping_files
 from rowtui.core.project.queues import Answers
 from rowtui.core.submission.model import Plan
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
+    from rowtui.core.errors import Problem
     from rowtui.core.project.project import Project
 
 SHOWN_BAD = 20  # bad directories that a snapshot names
@@ -207,7 +209,7 @@ class InProcessEngine:
             bad=tuple(shown_bad),
             bad_count=len(bad),
             actions=tuple(_summary(row) for row in project.status().rows),
-            problems=project.problems() if cluster else project.workflow.problems,
+            problems=_problems(project, cluster),
             notices=project.take_notices(),
         )
 
@@ -258,7 +260,9 @@ class InProcessEngine:
             key = compact([resolve(value, pointer) for pointer in action.group.sort_by])
         cluster = self._project.jobs.queues.here()
         problem = "which cluster this is cannot be told now"
-        if cluster is not None:
+        if cluster is not None and has_mapping_files(self._project.root, self._project.environment):
+            problem = ""  # the Explain view tells; mapping every row would look at its inputs
+        elif cluster is not None:
             options = action.submit_options.get(cluster.name)
             choice = choose_partition(
                 cluster,
@@ -331,6 +335,12 @@ def _where(project: Project) -> tuple[str, str, str]:
     except RowtuiError as error:
         return "", error.message, ""
     return identified.cluster.name, identified.because, identified.cluster.scheduler
+
+
+def _problems(project: Project, cluster: str) -> tuple[Problem, ...]:
+    """What is wrong with the project's files; of mapping files once something has read them."""
+    found = project.problems() if cluster else project.workflow.problems
+    return (*found, *(project.mapping.problems if "mapping" in vars(project) else ()))
 
 
 def _positions(groups: Sequence[Group], start: int, length: int) -> list[int]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.model import ClusterLoad
 from rowtui.core.clusters.partition import job_totals
-from rowtui.core.errors import RowtuiError
+from rowtui.core.errors import Problem, RowtuiError
 from rowtui.core.grouping.model import JobRequest
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.decision import Decision, Placement
@@ -75,6 +75,11 @@ class ProjectMapping:
     def exists(self) -> bool:
         """Whether any mapping file has a say."""
         return bool(self.sources.sources or self.sources.problems)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong in the files, as far as they were loaded."""
+        return self._mapper.configuration.problems if self._mapper is not None else ()
 
     @property
     def configuration(self) -> Configuration:

@@ -89,6 +89,7 @@ def _placed(project: Project, requests: Sequence[JobRequest]) -> Mapped | None:
         return None
     from rowtui.core.project.placing import place_requests
 
+    project.mapping.read()
     return place_requests(project, requests) if project.mapping.exists else None
 
 
