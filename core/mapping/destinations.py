@@ -51,7 +51,7 @@ def _offer(entity: Destination, clusters: dict[str, Cluster] | None) -> Offer:
     partition = None
     if cluster is not None:
         known = {partition.name: partition for partition in cluster.partitions}
-        if not name and entity.id in known:
+        if not name and cluster.scheduler == "slurm" and entity.id in known:
             name = entity.id
         partition = known.get(name)
     limits = tuple(
