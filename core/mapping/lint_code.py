@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from rowtui.core.mapping.codes import Piece, pieces
 from rowtui.core.mapping.configuration import Configuration
-from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Entity, Said
+from rowtui.core.mapping.dialect import Dialect
+from rowtui.core.mapping.entities import AMOUNTS, BOUNDS
 from rowtui.core.mapping.expressions import Form
+from rowtui.core.mapping.lint_context import (
+    Variables,
+    hiding_findings,
+    unread_findings,
+    variables_of,
+)
 from rowtui.core.mapping.lint_findings import Finding, Severity, shortened, whose
-from rowtui.core.mapping.namespace import KNOWN_NAMES, NEVER_HIDDEN
+from rowtui.core.mapping.namespace import KNOWN_NAMES
 from rowtui.core.mapping.place import Place
 from rowtui.core.mapping.stand_ins import tpv_names
 from rowtui.core.mapping.static_values import looks_at_its_names
@@ -38,16 +44,6 @@ _NETWORK = frozenset(
 _FILLED = ("env", "params", "resubmit", "destination_name_override", "tags")
 
 
-class _Context(NamedTuple):
-    """All variables of a configuration: name -> where each is first said.
-
-    `in_code`: some code sets or reads variables by other ways than by their names.
-    """
-
-    variables: Mapping[str, Said]
-    in_code: bool
-
-
 def code_findings(configuration: Configuration) -> Iterator[Finding]:
     """All findings M5xx."""
     as_tpv = configuration.dialect.text_as_tpv
@@ -59,35 +55,22 @@ def code_findings(configuration: Configuration) -> Iterator[Finding]:
     ]
     codes = [piece.code for _, piece in everything]
     in_code = any(".context" in code.text or looks_at_its_names(code) for code in codes)
-    context = _Context(_variables(configuration), in_code)
+    context = Variables(variables_of(configuration), in_code)
     known = _known(configuration, context)
     for kind, piece in everything:
         if piece.code.constant or piece.code.syntax_error is not None:
             continue
-        yield from _names(kind, piece, known, context, as_tpv=as_tpv)
+        yield from _names(kind, piece, known, context, configuration.dialect)
         yield from _waiting(piece)
-    yield from _hiding(context)
-    yield from _unread(configuration, context, [piece for _, piece in everything])
+    read = frozenset().union(*(code.names for code in codes))
+    yield from hiding_findings(context.said)
+    if not context.in_code:
+        unknown = read - known - frozenset(_OF_AMOUNTS)
+        yield from unread_findings(context.said, read, unknown)
 
 
-def _variables(configuration: Configuration) -> dict[str, Said]:
-    found = {name: said for file in configuration.files for name, said in file.context.items()}
-    for kind in ("tools", "roles", "users", "destinations"):
-        for entity in configuration.of_kind(kind).values():
-            for holder in (entity, *entity.rules.values()):
-                for name in holder.context:
-                    found.setdefault(name, _said(holder, name))
-    return found
-
-
-def _said(holder: Entity, name: str) -> Said:
-    """Where a variable is first said: by the lowest of those that say it."""
-    chain = holder.said.get(f"context.{name}", ())
-    return chain[-1] if chain else Said(holder.context[name], holder.origin)
-
-
-def _known(configuration: Configuration, context: _Context) -> frozenset[str]:
-    known = KNOWN_NAMES | _BUILTINS | frozenset(context.variables) | {"__builtins__"}
+def _known(configuration: Configuration, context: Variables) -> frozenset[str]:
+    known = KNOWN_NAMES | _BUILTINS | frozenset(context.said) | {"__builtins__"}
     if configuration.dialect.input_size_by_text:
         known |= frozenset(tpv_names())
     return known
@@ -97,7 +80,7 @@ def _known(configuration: Configuration, context: _Context) -> frozenset[str]:
 
 
 def _names(
-    kind: str, piece: Piece, known: frozenset[str], context: _Context, *, as_tpv: bool
+    kind: str, piece: Piece, known: frozenset[str], context: Variables, dialect: Dialect
 ) -> Iterator[Finding]:
     code = piece.code
     doubtful = code.names - known
@@ -106,24 +89,33 @@ def _names(
     missing = doubtful - _there(kind, piece)
     if not missing:
         return
-    read = _read_names(piece, as_tpv=as_tpv)
+    read, only_caught = _read_names(piece, as_tpv=dialect.text_as_tpv)
     for name in sorted(missing & read.keys()):
         place = _place(piece, read[name])
         if name in _OF_AMOUNTS:
             yield _too_early(piece, name, place)
             continue
         where = f"{piece.field} of {whose(piece.origin)}"
-        if name == _CANDIDATES:
-            hint = "only `rank` has it"
-        else:
-            near = known | frozenset(_OF_AMOUNTS) if _has_amounts(kind, piece) else known
-            hint = did_you_mean(name, sorted(near - _BUILTINS)) or (
-                "a variable of one's own goes into `context`"
-            )
-        severity: Severity = "warning" if context.in_code else "error"
+        near = known | frozenset(_OF_AMOUNTS) if _has_amounts(kind, piece) else known
+        hint = _hint(name, near)
+        harmless = name in only_caught or (
+            piece.field == "rank" and not dialect.fail_ends_all  # then the score ranks
+        )
+        severity: Severity = "warning" if context.in_code or harmless else "error"
         yield Finding(
             "M501", place, f"name {shortened(name)} is not known in {where}", hint, severity
         )
+
+
+def _hint(name: str, known: frozenset[str]) -> str:
+    if name == _CANDIDATES:
+        return "only `rank` has it"
+    meant = did_you_mean(name, sorted(known - _BUILTINS))
+    if meant:
+        return meant
+    if name[:1].isupper() and not name.isupper():
+        return "a class has to be imported first"
+    return "a variable of one's own goes into `context`"
 
 
 def _has_amounts(kind: str, piece: Piece) -> bool:
@@ -156,6 +148,14 @@ def _too_early(piece: Piece, name: str, place: Place) -> Finding:
             f"Write `entity.{name}` for what the entity says so far (a number, or its expression)",
             "error",
         )
+    if name == piece.field:
+        return Finding(
+            "M502",
+            place,
+            f"{where} reads {name} itself, which is not there yet",
+            "It replaces what was said before: write the whole expression again",
+            "error",
+        )
     return Finding(
         "M502",
         place,
@@ -165,16 +165,25 @@ def _too_early(piece: Piece, name: str, place: Place) -> Finding:
     )
 
 
-def _read_names(piece: Piece, *, as_tpv: bool) -> dict[str, tuple[int, int]]:
-    """Names that code reads and never binds: where it first does, in its text."""
+def _read_names(piece: Piece, *, as_tpv: bool) -> tuple[dict[str, tuple[int, int]], frozenset[str]]:
+    """Names that code reads and never binds: where it first does, in its text.
+
+    Also those that it reads only to catch an exception: nothing happens until one is raised.
+    """
     code = piece.code
     is_text = code.form is Form.TEXT
     source = text_source(code.text, as_tpv=as_tpv) if is_text else None
     tree = ast.parse(source.source if source is not None else code.text)
     bound: set[str] = set()
     read: dict[str, tuple[int, int]] = {}
-    for node in ast.walk(tree):
+    caught: set[int] = set()
+    elsewhere: set[str] = set()
+    for node in ast.walk(tree):  # from the outside in
+        if isinstance(node, ast.ExceptHandler) and node.type is not None:
+            caught |= {id(each) for each in ast.walk(node.type)}
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            if id(node) not in caught:
+                elsewhere.add(node.id)
             at = (node.lineno, node.col_offset + 1)
             read[node.id] = min(at, read.get(node.id, at))
         elif isinstance(node, ast.Name):
@@ -187,11 +196,12 @@ def _read_names(piece: Piece, *, as_tpv: bool) -> dict[str, tuple[int, int]]:
             bound.add((node.asname or node.name).partition(".")[0])
         elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
             bound.add(node.name)
-    return {
+    places = {
         name: source.position(*at) if source is not None else at
         for name, at in read.items()
         if name not in bound
     }
+    return places, frozenset(places.keys() - elsewhere)
 
 
 def _place(piece: Piece, at: tuple[int, int]) -> Place:
@@ -235,56 +245,3 @@ def _imports(text: str, *, is_text: bool) -> tuple[set[str], bool]:
         elif isinstance(node, ast.Attribute) and node.attr == "sleep":
             sleeps = True
     return modules, sleeps
-
-
-# Context variables
-
-
-def _hiding(context: _Context) -> Iterator[Finding]:
-    for name, said in context.variables.items():
-        place, of_all = said.origin.place, said.origin.kind == "global"
-        if name in NEVER_HIDDEN or (of_all and name in KNOWN_NAMES):
-            yield Finding(
-                "M503",
-                place,
-                f"the variable {shortened(name)} is never seen: expressions have that name already",
-                "Choose another name",
-            )
-        elif name in KNOWN_NAMES or name in _OF_AMOUNTS or name == _CANDIDATES:
-            yield Finding(
-                "M503",
-                place,
-                f"the variable {shortened(name)} hides what expressions call so",
-                "Choose another name",
-            )
-        elif name in _BUILTINS:
-            yield Finding(
-                "M503",
-                place,
-                f"the variable {shortened(name)} hides Python's own {name}",
-                "Choose another name",
-            )
-
-
-def _unread(
-    configuration: Configuration, context: _Context, everything: list[Piece]
-) -> Iterator[Finding]:
-    read = frozenset().union(*(piece.code.names for piece in everything))
-    if context.in_code:
-        return
-    for name, said in context.variables.items():
-        if name not in read and name not in KNOWN_NAMES:
-            yield Finding(
-                "M504",
-                said.origin.place,
-                f"nothing reads the variable {shortened(name)}",
-                did_you_mean(name, sorted(_unknown(read, configuration, context))),
-                "note",
-            )
-
-
-def _unknown(
-    read: frozenset[str], configuration: Configuration, context: _Context
-) -> frozenset[str]:
-    """What is read and not known: a variable that nothing reads may be meant."""
-    return read - _known(configuration, context) - frozenset(_OF_AMOUNTS)

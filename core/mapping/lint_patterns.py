@@ -102,18 +102,23 @@ def _abstract(entities: Mapping[str, Entity], shapes: Mapping[str, Shape]) -> It
             pattern = compile_pattern(key)
         except PatternError:
             continue
-        for other, shape in shapes.items():
-            name = shape.name
-            concrete = not entities[other].abstract and name and other != key
-            if concrete and pattern.match(name):
-                yield Finding(
-                    "M202",
-                    entity.place,
-                    f"abstract {title(entity)} also matches {shortened(name)}: such jobs fail",
-                    f"Ids match from the start: write {shortened(key + '$')}, or choose an id "
-                    "that no name begins with",
-                    "error",
-                )
+        found = [
+            shape.name
+            for other, shape in shapes.items()
+            if other != key and not entities[other].abstract
+            if shape.name and not shape.floating and pattern.match(shape.name)
+        ]
+        if found:
+            more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+            yield Finding(
+                "M202",
+                entity.place,
+                f"abstract {title(entity)} also matches {shortened(found[0])}{more}: "
+                "such jobs fail",
+                f"Ids match from the start: write {shortened(key + '$')}, or choose an id "
+                "that no name begins with",
+                "error",
+            )
 
 
 def _pairs(

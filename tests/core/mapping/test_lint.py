@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.mapping import (
     lint_code,
+    lint_context,
     lint_dialect,
     lint_entities,
     lint_patterns,
@@ -179,7 +180,8 @@ def test_names_from_files_cannot_write_to_the_terminal() -> None:
 
 def test_every_code_is_in_the_table_and_every_code_of_the_table_is_used() -> None:
     modules = [
-        lint_code, lint_dialect, lint_entities, lint_patterns, lint_reach, lint_rules, lint_tags
+        lint_code, lint_context, lint_dialect, lint_entities, lint_patterns, lint_reach,
+        lint_rules, lint_tags,
     ]  # fmt: skip
     used = {
         node.value
@@ -318,6 +320,12 @@ def test_a_protected_variable_of_another_file_is_told() -> None:
 # Ids
 
 
+def test_an_abstract_entity_is_told_once_with_how_many_it_stops() -> None:
+    text = "tools: {it: {abstract: true}, it_a: {gpus: 1}, it_b: {gpus: 1}, .*it.*: {mem: 1}}"
+    (found,) = only("M202", text)
+    assert "also matches `it_a` and 1 more" in found.message
+
+
 def test_an_id_in_the_middle_of_a_path_does_not_match_by_accident() -> None:
     assert only("M203", "tools: {a/bwa/: {gpus: 1}, a/bwa/1.0: {gpus: 2}}") == []
 
@@ -449,6 +457,29 @@ def test_a_condition_may_not_read_cores_but_that_of_a_destination_may() -> None:
 def test_a_variable_of_any_entity_is_known_and_read_by_any_other() -> None:
     text = "tools: {t: {gpus: size}}\nusers: {u: {context: {size: 1}}}"
     assert findings(text) == ()
+
+
+def test_an_expression_that_builds_on_the_value_that_it_replaces_is_an_error() -> None:
+    (found,) = only("M502", "tools: {t: {rules: [{if: job.state == 'new', mem: mem * 2}]}}")
+    assert "reads mem itself" in found.message
+
+
+def test_a_class_that_is_only_caught_stops_nobody_until_something_is_raised() -> None:
+    text = """\
+    tools:
+      t:
+        rules:
+          - if: input_size > 1
+            execute: |
+              try:
+                  x = int(user.name)
+              except (OperationalError, KeyError):
+                  raise NotThere()
+    """
+    assert [(each.severity, each.place.line, each.hint) for each in only("M501", text)] == [
+        ("warning", 8, "a class has to be imported first"),
+        ("error", 9, "a class has to be imported first"),
+    ]
 
 
 def test_where_code_sets_variables_nothing_is_sure() -> None:

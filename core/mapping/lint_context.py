@@ -1,0 +1,74 @@
+"""Context variables that hide something, and those that nobody reads.
+
+Takes every variable that a configuration defines, with its place. Source: reference tpv.md A16.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from rowtui.core.mapping.configuration import Configuration
+from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Entity, Said
+from rowtui.core.mapping.lint_findings import Finding, shortened
+from rowtui.core.mapping.namespace import KNOWN_NAMES, NEVER_HIDDEN
+from rowtui.core.workflow.toml_file import did_you_mean
+
+_BUILTINS = frozenset(dir(builtins))
+_LATER = frozenset({*AMOUNTS, *BOUNDS, "candidate_destinations", "env", "params"})
+_ANOTHER = "Choose another name"
+
+
+class Variables(NamedTuple):
+    """All variables of a configuration: name -> where each is first said.
+
+    `in_code`: some code sets or reads variables by other ways than by their names.
+    """
+
+    said: Mapping[str, Said]
+    in_code: bool
+
+
+def variables_of(configuration: Configuration) -> dict[str, Said]:
+    """Every variable of files, entities and rules, with where it is first said."""
+    found = {name: said for file in configuration.files for name, said in file.context.items()}
+    for kind in ("tools", "roles", "users", "destinations"):
+        for entity in configuration.of_kind(kind).values():
+            for holder in (entity, *entity.rules.values()):
+                for name in holder.context:
+                    found.setdefault(name, _said(holder, name))
+    return found
+
+
+def _said(holder: Entity, name: str) -> Said:
+    """Where a variable is first said: by the lowest of those that say it."""
+    chain = holder.said.get(f"context.{name}", ())
+    return chain[-1] if chain else Said(holder.context[name], holder.origin)
+
+
+def hiding_findings(variables: Mapping[str, Said]) -> Iterator[Finding]:
+    """M503."""
+    for name, said in variables.items():
+        of_all = said.origin.kind == "global"
+        shown = shortened(name)
+        message = ""
+        if name in NEVER_HIDDEN or (of_all and name in KNOWN_NAMES):
+            message = f"the variable {shown} is never seen: expressions have that name already"
+        elif name in KNOWN_NAMES or name in _LATER:
+            message = f"the variable {shown} hides what expressions call so"
+        elif name in _BUILTINS:
+            message = f"the variable {shown} hides Python's own {name}"
+        if message:
+            yield Finding("M503", said.origin.place, message, _ANOTHER)
+
+
+def unread_findings(
+    variables: Mapping[str, Said], read: frozenset[str], unknown: frozenset[str]
+) -> Iterator[Finding]:
+    """M504. `unknown`: what is read, but not known; a variable that nobody reads may be meant."""
+    for name, said in variables.items():
+        if name not in read and name not in KNOWN_NAMES:
+            message = f"nothing reads the variable {shortened(name)}"
+            hint = did_you_mean(name, sorted(unknown))
+            yield Finding("M504", said.origin.place, message, hint, "note")
