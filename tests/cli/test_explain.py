@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.cli.conftest import Shell
 from tests.cli.in_process import Here, prepared
+
+if TYPE_CHECKING:
+    from tests.rig.slurm import SlurmCluster
 
 WORKFLOW = """\
 [[action]]
@@ -411,3 +415,23 @@ def test_doctor_tells_of_mapping_files_and_their_trust(here: Here) -> None:
     assert findings[1]["text"] == "1 problem in mapping files, 0 errors"
     (here.folder / "mapping.yml").unlink()
     assert "no mapping file" in here("doctor").out
+
+
+@pytest.mark.slurm
+def test_on_slurm_it_says_what_each_partition_could_give_now(
+    empty_folder: Shell, slurm: SlurmCluster
+) -> None:
+    empty_folder.environment["SLURM_CONF"] = str(slurm.conf)
+    (empty_folder.folder / "workspace" / "a").mkdir(parents=True)
+    (empty_folder.folder / "workflow.toml").write_text(WORKFLOW)
+
+    data = json.loads(empty_folder.succeed("explain", "sample", "--json", cluster=None))
+    (decision,) = data["decisions"]
+    everywhere = [*decision["candidates"], *decision["refusals"]]
+    assert {each["cluster"] for each in everywhere} == {slurm.name}
+    assert all(each["free_cores"] is not None for each in everywhere)
+    plan = json.loads(empty_folder.succeed("plan", "--json", cluster=None))
+    planned = plan["jobs"][0]["destination"]
+    assert decision["outcome"]["destination"] == f"{slurm.name}/{planned['partition']}"
+    text = empty_folder.succeed("explain", "sample", cluster=None)
+    assert "Wait Free cores" in text

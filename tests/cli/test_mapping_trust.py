@@ -146,7 +146,9 @@ def test_what_a_url_gives_is_shown_and_trusted_by_its_content(
 
 
 def test_code_that_steers_terminals_is_shown_as_it_is(here: Here) -> None:
-    here.mapping('tools:\n  "a\\e[2J":\n    cores: "attempt # \\e[1A\\e[2K\\u202e"\n', trusted=False)
+    here.mapping(
+        'tools:\n  "a\\e[2J":\n    cores: "attempt # \\e[1A\\e[2K\\u202e"\n', trusted=False
+    )
     done = here("mapping", "trust", "mapping.yml")  # ESC in what is printed is an error here
     assert "      | attempt # \\x1b[1A\\x1b[2K\\u202e" in done.out
     assert "tool a\\x1b[2J" in done.out
