@@ -47,7 +47,7 @@ class Shape(NamedTuple):
                 return other.name.endswith(self.name)
             return self.name in other.name
         if other.floating:
-            return not self.name
+            return not self.name and not self.closed
         if self.closed:
             return self.name == other.name
         return other.name.startswith(self.name)
