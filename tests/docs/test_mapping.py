@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from rowtui.cli.parser import build_parser
 from rowtui.core.mapping.cases import read_cases
 from rowtui.core.mapping.decision import Outcome, Placement
 from rowtui.core.mapping.dialect import DIALECTS, SEED, TPV3, Dialect
@@ -67,6 +69,18 @@ def test_the_first_example_does_what_its_comments_say() -> None:
     large = mapper.place(MappingRequest("simulate", input_size=400))
     assert large.destination == "large"
     assert mapper.place(MappingRequest("anything")).amounts == (None, 1, 4)
+
+
+TYPED = [
+    *re.findall(r"^\$ rowtui (.*?)(?: +#.*)?$", PAGE, re.MULTILINE),
+    *re.findall(r"`rowtui ((?:explain|mapping) [^`]*)`", re.sub(r"\[[A-Z.]+\]", "", PAGE)),
+    *re.findall(r"# cases.yml: rowtui (.*)", PAGE),
+]
+
+
+@pytest.mark.parametrize("typed", sorted(set(TYPED)))
+def test_every_command_of_the_page_can_be_typed(typed: str) -> None:
+    build_parser().parse_args(shlex.split(typed))
 
 
 # Tables
@@ -393,6 +407,9 @@ def test_galaxys_objects_are_an_error_that_names_them() -> None:
         # a user's rule of the same id does not replace the tool's
         ("tools: {t: {cores: 8, rules: [{id: a, if: true, cores: 2}]}}\n"
          "users: {u: {rules: [{id: a, if: false}]}}\n", (None, 2, None)),
+        # the default lies underneath the whole chain, once
+        ("global: {default_inherits: z}\ntools: {z: {cores: 1, mem: 2}, p: {cores: 4}, "
+         "'t': {inherits: p}, 't.*': {gpus: 1}}\n", (1, 4, 2)),
         # the lower of a value and none
         ("users: {u: {cores: 3}}\n", (None, 3, None)),
         # the lower of 2 and 0
