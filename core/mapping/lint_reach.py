@@ -122,15 +122,10 @@ def _coverage(
         if not failures[-1][0]:
             continue
         failed, nearest = min(failures, key=lambda each: _distance(each[0]))
-        yield Finding(
-            "M405",
-            tool.place,
-            f"no destination can take {title(tool)}",
-            f"Nearest is {visible(nearest.entity.id)}: "
-            + "; ".join(map(_words, failed))
-            + ". Rules of its own do not change it; a role or user with lower amounts might"
-            * any("_accepted_" in each.constraint for each in failed),
-        )
+        hint = f"Nearest is {visible(nearest.entity.id)}: {'; '.join(map(_words, failed))}"
+        if any("_accepted_" in each.constraint for each in failed):
+            hint += ". Only a role or a user with lower amounts could change that"
+        yield Finding("M405", tool.place, f"no destination can take {title(tool)}", hint)
 
 
 def _words(check: Check) -> str:

@@ -120,11 +120,11 @@ def test_a_tool_that_is_said_to_fit_nowhere_fits_nowhere(
     configuration = merge_files([parse_mapping(scalar(content).encode(), "a.yml")])
     nowhere = {each.message for each in lint(configuration) if each.code == "M405"}
     mapper = Mapper(configuration)
-    for tool, body in tools.items():
+    for tool in tools:
         ended = mapper.place(MappingRequest(tool, Person("u"))).outcome.value
         if f"no destination can take tool `{tool}`" in nowhere:
             assert ended in {"nowhere", "error"}
-        elif "rules" not in str(tools) and "mem" not in str(body) and "x" not in str(content):
+        elif not any(word in str(content) for word in ("rules", "'mem'", "'x'")):
             assert ended == "chosen"
 
 
