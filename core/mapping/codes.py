@@ -56,7 +56,7 @@ def _texts(entity: Entity) -> Iterator[tuple[str, Any, Origin]]:
     if isinstance(entity, Destination):
         if entity.name_override:
             field = "destination_name_override"
-            yield field, entity.name_override, entity.whence(field)
+            yield field, entity.name_override, entity.whence("name_override")
         yield "tags", entity.handler_tags, entity.whence("handler_tags")
 
 

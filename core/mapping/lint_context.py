@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Entity, Said
 from rowtui.core.mapping.lint_findings import Finding, shortened
-from rowtui.core.mapping.namespace import KNOWN_NAMES, NEVER_HIDDEN
+from rowtui.core.mapping.namespace import INPUTS, KNOWN_NAMES, NEVER_HIDDEN
 from rowtui.core.workflow.toml_file import did_you_mean
 
 _BUILTINS = frozenset(dir(builtins))
@@ -68,7 +68,7 @@ def unread_findings(
 ) -> Iterator[Finding]:
     """M504. `unknown`: what is read, but not known; a variable that nobody reads may be meant."""
     for name, said in variables.items():
-        if name not in read and name not in KNOWN_NAMES:
+        if name not in read and name not in KNOWN_NAMES and name != INPUTS:
             message = f"nothing reads the variable {shortened(name)}"
             hint = did_you_mean(name, sorted(unknown))
             yield Finding("M504", said.origin.place, message, hint, "note")

@@ -24,7 +24,7 @@ from rowtui.core.mapping.evaluate import Evaluator, StopMapping, TryNextError
 from rowtui.core.mapping.helper_functions import Helpers
 from rowtui.core.mapping.jobs import JobWatcher, Lanes, Settled
 from rowtui.core.mapping.lookup import Found, Lookup
-from rowtui.core.mapping.namespace import Getter, Names, deciders
+from rowtui.core.mapping.namespace import INPUTS, Getter, Names, deciders
 from rowtui.core.mapping.pools import refuse_over_budget
 from rowtui.core.mapping.request import NOTHING_KNOWN, Facts, MappingRequest
 from rowtui.core.mapping.stand_ins import expression_builtins, log, tpv_names
@@ -177,7 +177,7 @@ class Mapper:
     def inputs_of(self, request: MappingRequest) -> tuple[str, ...]:
         """What the context variable `inputs` of a job's entities names."""
         for entity in reversed(self._entities(request)[0]):
-            named = entity.context.get("inputs")
+            named = entity.context.get(INPUTS)
             if isinstance(named, str):
                 return (named,)
             if isinstance(named, list):

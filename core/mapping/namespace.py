@@ -73,6 +73,8 @@ _OF_TPV = (
     "mapper", "log",
 )  # fmt: skip
 KNOWN_NAMES = frozenset((*_OF_REQUEST, *_OF_FACTS, *_OF_TPV, "helpers", "entity", "self", "log"))
+# The context variable that names a job's inputs, for `input_size`.
+INPUTS = "inputs"
 # A context variable may not hide these: they are put in last.
 NEVER_HIDDEN = frozenset({"helpers", "input_size"})
 
