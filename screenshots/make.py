@@ -30,7 +30,7 @@ from tests.tui.sample import SampleEngine  # noqa: E402
 
 HERE = Path(__file__).parent
 TEXTS = HERE / "text"
-LOW, MIDDLE, LARGE = (80, 24), (120, 36), (200, 60)
+LOW, MIDDLE, WIDE, LARGE = (80, 24), (120, 36), (180, 45), (200, 60)
 Steps = Callable[[Hand[SampleEngine]], Awaitable[None]]
 
 
@@ -118,6 +118,11 @@ async def problems(hand: Hand[SampleEngine]) -> None:
     hand.engine.tell("workspace")
 
 
+async def wondering(hand: Hand[SampleEngine]) -> None:
+    await keys("3", "e")(hand)
+    await hand.press("8", "tab", "6", "4", "tab", "tab", "tab", *"-highmem")
+
+
 BOTH = (Shot(MIDDLE), Shot(LOW))
 SCENES: dict[str, Scene] = {
     "status": Scene(
@@ -135,6 +140,11 @@ SCENES: dict[str, Scene] = {
     "status-problems": Scene(problems, "1 bad directory", options={"read_only": True}),
     "status-broken": Scene(broken, "STALE"),
     "groups": Scene(keys("2", "j", "space", "space"), "2 of 8 groups marked", BOTH),
+    "explain": Scene(
+        keys("2", "j", "x"), "✓ goes to wholenode", (Shot(MIDDLE), Shot(LOW), Shot(WIDE))
+    ),
+    "explain-refused": Scene(keys("3", "j", "j"), "refused: it fails 3 of 4", BOTH),
+    "explain-what-if": Scene(wondering, "4 candidates, 2 refused", BOTH),
     "submit": Scene(keys("2", "a", "s", "j", "j", "j"), "Nothing is sent yet", BOTH),
     "submit-question": Scene(keys("2", "a", "s", "s", "8"), "Type 8"),
     "submit-sending": Scene(sending, "sending: 5 of 8"),

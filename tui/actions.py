@@ -134,11 +134,11 @@ def may_make_change(number: int) -> Callable[[Session], str]:
         if reason := with_decision(session):
             return reason
         if session.refusal is None:
-            return "the destination under the cursor does not refuse the job"
+            return "this destination takes the job"
         if not session.refusal.changes:
-            return "no change is known that would admit the job there"
+            return "no change is known that helps"
         known = len(session.refusal.changes)
-        return "" if number < known else "there is no further change that would admit the job"
+        return "" if number < known else "there is no further change"
 
     return enabled
 
@@ -247,17 +247,17 @@ COMMANDS: tuple[Command, ...] = (
             enabled=with_action),
     Command("groups.previous-action", "N", "previous action", "groups of the previous action",
             "groups", enabled=with_action),
-    Command("groups.explain", "x", "explain", "where the job of this group would go, and why",
+    Command("groups.explain", "x", "explain", "where this group's job goes, and why",
             "groups", 6, enabled=with_action),
     Command("groups.pane", "tab", "pane", "between groups and directories", "groups", 7),
     # explain
-    Command("explain.what-if", "e", "what if", "try other amounts, tags, user; nothing is changed",
+    Command("explain.what-if", "e", "what if", "try other amounts, tags, user or roles",
             "explain", 1, enabled=with_decision),
     Command("explain.reset", "u", "undo what-if", "forget the what-if: the job as it is",
             "explain", 2, enabled=may_reset),
     *(
         Command(f"explain.change-{letter}", letter, "try change",
-                f"try change {letter} of those that would admit the job there", "explain",
+                f"try change {letter} that admits the job there", "explain",
                 3 if not number else 0, enabled=may_make_change(number))
         for number, letter in enumerate(CHANGE_KEYS)
     ),
@@ -265,7 +265,7 @@ COMMANDS: tuple[Command, ...] = (
             "the job of the next group", "explain", 4, enabled=with_groups),
     Command("explain.previous-group", "N,left_square_bracket", "previous group",
             "the job of the previous group", "explain", enabled=with_groups),
-    Command("explain.page", "v", "job's story", "the destination's reasons, or the job's own story",
+    Command("explain.page", "v", "job's story", "the destination's reasons or the story",
             "explain", 5, enabled=with_decision),
     Command("explain.filter", "f", "filter", "next status: eligible, all, failed, ...", "explain",
             enabled=with_action),

@@ -71,7 +71,7 @@ async def test_reasons_follow_the_cursor() -> None:
         await hand.sees("What happened when it was tried", "highmem takes jobs of 500 GB and more")
         await hand.press("G")
         await hand.sees(
-            "old-cluster ─", "refused: it fails 3 of 3 checks", "✗ tag offline  the job rejects it"
+            "old-cluster ─", "refused: it fails all 3 checks", "✗ tag offline  the job rejects it"
         )
         await hand.sees("no single change is known")
 
@@ -113,7 +113,7 @@ async def test_a_change_that_would_admit_the_job_is_one_key_away() -> None:
     async with opened() as hand:
         await explained(hand)
         await hand.press("a")
-        await hand.sees("try change: the destination under")
+        await hand.sees("try change: this destination takes")
         await hand.press("j", "j")
         await hand.sees("a cores 16 → 8 and mem 96 → 64 and drop required tag highmem")
         await hand.press("a")
@@ -280,7 +280,7 @@ destinations:
         await hand.press("3")
         await hand.sees("goes to bevil\\x1b]0;owned\\x07 [b]bold[/b] \\u202ename on local")
         await hand.press("j")
-        await hand.sees("refused: it fails 2 of 2 checks", "Would take it with")
+        await hand.sees("refused: it fails all 2 checks", "Would take it with")
         await hand.press("e")
         view = hand.app.screen
         assert isinstance(view, ExplainView)

@@ -33,6 +33,8 @@ CANDIDATE = Mark("○", "candidate", "eligible")
 PASSED_OVER = Mark("▲", "passed over", "warning")
 REFUSED = Mark("✗", "refused", "dim")
 
+MARKS = (CHOSEN, CANDIDATE, PASSED_OVER, REFUSED)
+
 OUTCOMES = {
     Outcome.CHOSEN: Mark("✓", "goes", "completed"),
     Outcome.WAITS: Mark("·", "waits", "warning"),
@@ -218,7 +220,7 @@ def destination_lines(row: Row, decision: Decision, keys: str, width: int) -> li
 
 def _verdict(row: Row, decision: Decision) -> str:
     if isinstance(row.of, Refusal):
-        return f"refused: it fails {len(row.of.failed)} of {plural(len(row.of.checks), 'check')}"
+        return f"refused: it fails {_how_many(row.of.failed, row.of.checks)}"
     many = sum(1 for candidate in decision.candidates if candidate.rank)
     if not row.of.rank:
         return "not ranked: " + visible(row.of.tried or "left out")
@@ -251,15 +253,15 @@ def _checks(
 ) -> Iterator[Line]:
     if not shown:
         return
-    count = len(all_of_them)
-    many = (
-        "the only check"
-        if count == len(shown) == 1
-        else (f"all {count} checks" if count == len(shown) else f"{len(shown)} of {count} checks")
-    )
-    yield from _section(f"{word} {many}")
+    yield from _section(f"{word} {_how_many(shown, all_of_them)}")
     for check in shown:
         yield from check_lines(check, width)
+
+
+def _how_many(some: Sequence[Check], of: Sequence[Check]) -> str:
+    if len(some) < len(of):
+        return f"{len(some)} of {len(of)} checks"
+    return "the only check" if len(of) == 1 else f"all {len(of)} checks"
 
 
 def check_lines(check: Check, width: int) -> list[Line]:

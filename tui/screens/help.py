@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rowtui.tui.actions import COMMANDS, Command
 from rowtui.tui.render.cells import Line, line
+from rowtui.tui.render.explain import MARKS as EXPLAIN_MARKS
 from rowtui.tui.render.marks import STATUS_MARKS, WARNING
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.session import Session
@@ -41,7 +42,8 @@ def help_sections(session: Session, view: str, title: str) -> list[tuple[str, li
                 ],
             )
         )
-    marks = [mark.spans for mark in (*STATUS_MARKS.values(), WARNING)]
+    here = EXPLAIN_MARKS if view == "explain" else (*STATUS_MARKS.values(), WARNING)
+    marks = [mark.spans for mark in here]
     sections += [("Everywhere", entries("app")), ("Marks", marks)]
     return sections
 

@@ -1,0 +1,103 @@
+"""The Explain view on a real project with a real mapping file, which nobody trusts at first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from rowtui.core.in_process import InProcessEngine
+from rowtui.core.mapping.sources import user_places
+from rowtui.core.mapping.trust import TrustStore
+from rowtui.core.project.project import Project
+from rowtui.tui.app import RowtuiApp
+
+from tests.tui.hand import Hand
+
+WORKFLOW = """\
+[workspace]
+value_file = "v.json"
+
+[[action]]
+name = "relax"
+command = "touch {workspace_path}/{directory}/x"
+products = ["x"]
+[action.group]
+sort_by = ["/v"]
+maximum_size = 2
+[action.resources]
+processes.per_submission = 4
+walltime.per_submission = "02:00:00"
+"""
+
+MAPPING = """\
+tools:
+  relax:
+    mem: cores * 4
+destinations:
+  here:
+    runner: local
+    max_accepted_cores: 8
+    max_accepted_mem: 20
+  small:
+    runner: local
+    max_accepted_cores: 2
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where trust is remembered
+    root = tmp_path / "project"
+    for number in range(5):
+        (root / "workspace" / f"d{number}").mkdir(parents=True)
+        (root / "workspace" / f"d{number}" / "v.json").write_text(json.dumps({"v": number}))
+    (root / "workflow.toml").write_text(WORKFLOW)
+    return root
+
+
+@asynccontextmanager
+async def opened(root: Path) -> AsyncIterator[tuple[Hand[InProcessEngine], dict[str, str]]]:
+    environment = {"HOME": str(root.parent), "PATH": "/usr/bin:/bin"}
+    engine = InProcessEngine(Project.open(root, cluster="local", environment=environment))
+    app = RowtuiApp(engine)
+    try:
+        async with app.run_test(size=(120, 36), notifications=True) as pilot:
+            yield Hand(app, pilot, engine), environment
+    finally:
+        await engine.close()
+
+
+def trust(root: Path, environment: dict[str, str]) -> None:
+    """What `rowtui mapping trust mapping.yml` does after a yes."""
+    path = root / "mapping.yml"
+    TrustStore(user_places(environment).trust).trust(str(path), path.read_bytes(), 0.0)
+
+
+async def test_without_a_mapping_file_the_cluster_alone_counts(root: Path) -> None:
+    async with opened(root) as (hand, _):
+        await hand.sees("5 eligible")
+        await hand.press("3")
+        await hand.sees("relax · eligible · group 1 of 3", "✓ goes to local", "4 cores")
+        await hand.sees("none: the cluster's partitions alone count")
+        await hand.press("n", "n")
+        await hand.sees("group 3 of 3", "1 directory, first d4")
+
+
+async def test_a_mapping_file_counts_once_it_is_trusted_and_what_if_asks_it(root: Path) -> None:
+    (root / "mapping.yml").write_text(MAPPING)
+    async with opened(root) as (hand, environment):
+        await hand.sees("5 eligible")
+        await hand.press("3")
+        await hand.sees("mapping.yml is not trusted yet", "rowtui mapping trust mapping.yml")
+        trust(root, environment)
+        await hand.press("r")
+        await hand.sees("✓ goes to here on local", "4 cores · 16 GB", "1 candidate, 1 refused")
+        await hand.press("j")
+        await hand.sees("asked cores 4, offered at most 2", "cores 4 → 2")
+        await hand.press("a")
+        await hand.sees("WHAT IF", "cores 4 → 2", "2 candidates")
+        await hand.press("u", "e", "6")
+        await hand.sees("✗ nowhere to go", "2 refused", "mem 24, at most 20")
