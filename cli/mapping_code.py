@@ -1,17 +1,19 @@
-"""The code of a mapping file as a person reads it before trusting it.
+"""What a mapping file could do, as a person reads it before trusting it.
 
-Takes a `Source`; gives lines: everything that would run with its place, or, where the same file
-was trusted before, the difference to what was trusted. Nothing of it runs. All is made visible.
+Takes a `Source`; gives lines: everything that would run with its place, and what would be set in
+jobs (their environment, their options); or, where the same file was trusted before, the difference
+to what was trusted. Nothing of it runs. All is made visible.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rowtui.core.mapping.codes import pieces
 from rowtui.core.mapping.configuration import MappingFile
-from rowtui.core.mapping.dialect import DIALECTS, SEED
+from rowtui.core.mapping.entities import Entity, env_key
+from rowtui.core.mapping.origin import Origin
 from rowtui.core.mapping.parse import parse_mapping
 from rowtui.core.mapping.sources import Source
 from rowtui.core.mapping.trust import TrustStore, difference
@@ -22,7 +24,7 @@ _CUT = "more character"  # what `difference` says of a line that it does not sho
 
 
 class Expression(NamedTuple):
-    """One piece of code: where it stands, whose it is, and its text."""
+    """One piece of code, or one setting: where it stands, whose it is, and its text."""
 
     line: int
     what: str
@@ -30,20 +32,53 @@ class Expression(NamedTuple):
 
 
 def expressions(file: MappingFile) -> list[Expression]:
-    """All code of a file, in the order of its lines, each once."""
-    dialect = DIALECTS.get(file.dialect or "", SEED)
+    """All code of a file, in the order of its lines, each once.
+
+    What is code in one of the dialects counts: another file may say which one is spoken.
+    """
     found = {
-        Expression(
-            piece.origin.place.line,
-            f"{piece.field} of {piece.origin._replace(place=piece.origin.place._replace(file=''))}",
-            piece.code.text,
-        )
-        for entities in file.entities.values()
-        for entity in entities.values()
-        for piece in pieces(entity, text_as_tpv=dialect.text_as_tpv)
+        Expression(piece.origin.place.line, _whose(piece.field, piece.origin), piece.code.text)
+        for entity in _entities(file)
+        for as_tpv in (False, True)
+        for piece in pieces(entity, text_as_tpv=as_tpv)
         if not piece.code.constant
     }
     return sorted(found)
+
+
+def settings(file: MappingFile) -> list[Expression]:
+    """What jobs would get as it is written: variables and shell code of env, and parameters.
+
+    A variable such as LD_PRELOAD decides what runs as much as an expression does.
+    """
+    holders: list[Entity] = []
+    for entity in _entities(file):
+        holders += [entity, *entity.rules.values()]
+    found = set()
+    for holder in holders:
+        for entry in holder.env:
+            field = f"env.{env_key(entry)}" if "name" in entry else "env"
+            value = entry["value"] if "name" in entry and "value" in entry else dict(entry)
+            origin = holder.whence(f"env.{env_key(entry)}")
+            found.add(Expression(origin.place.line, _whose(field, origin), _text(value)))
+        for name, value in holder.params.items():
+            origin = holder.whence(f"params.{name}")
+            field = _whose(f"params.{name}", origin)
+            found.add(Expression(origin.place.line, field, _text(value)))
+    return sorted(found)
+
+
+def _entities(file: MappingFile) -> Iterator[Entity]:
+    for entities in file.entities.values():
+        yield from entities.values()
+
+
+def _whose(field: str, origin: Origin) -> str:
+    return f"{visible(field)} of {origin._replace(place=origin.place._replace(file=''))}"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
 
 
 def review_lines(source: Source, store: TrustStore) -> Iterator[str]:
@@ -62,13 +97,20 @@ def review_lines(source: Source, store: TrustStore) -> Iterator[str]:
         yield from (f"  {line}" for line in changed)
         if not any(_CUT in line for line in changed):
             return
-    found = expressions(file)
-    if not found:
-        yield "  has no code: nothing of it would run"
-        return
-    yield f"  {plural(len(found), 'piece')} of code would run as you:"
+    code = expressions(file)
+    if code:
+        yield f"  {plural(len(code), 'piece')} of code would run as you:"
+    else:
+        yield "  has no code: nothing of it would run here"
+    yield from _listed(code)
+    others = [each for each in settings(file) if each not in set(code)]
+    if others:
+        yield f"  {plural(len(others), 'setting')} would reach your jobs as written:"
+        yield from _listed(others)
+
+
+def _listed(found: list[Expression]) -> Iterator[str]:
     for each in found:
         yield f"  line {each.line}, {each.what}"
-        yield from (
-            f"      | {visible(line.expandtabs(4))}" for line in each.text.rstrip("\n").split("\n")
-        )
+        for line in each.text.rstrip("\n").split("\n"):
+            yield f"      | {visible(line.expandtabs(4))}"

