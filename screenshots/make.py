@@ -72,9 +72,10 @@ async def live(hand: Hand[SampleEngine]) -> None:
     async for _ in hand.engine.submit(plan):
         pass
     await hand.sees("4 pending")
-    for seconds in (45, 25):
+    for seconds, sign in ((45, "job 4712 (sample) ended"), (25, "equilibrate     0:25")):
         hand.engine.advance(seconds)
         await hand.press("r")
+        await hand.sees("sample: 16 more completed", sign)
         await hand.rests()
 
 
