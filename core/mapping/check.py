@@ -14,6 +14,7 @@ from rowtui.core.mapping.codes import Piece, pieces
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.context_names import check_variable
 from rowtui.core.mapping.entities import AMOUNTS, Destination, Entity, Said
+from rowtui.core.mapping.lookup import plain_id
 from rowtui.core.mapping.patterns import PatternError, compile_pattern
 from rowtui.core.mapping.place import Place
 from rowtui.core.text import visible
@@ -61,7 +62,7 @@ class _Checking:
             problem = self.syntax(piece, severity)
             if severity == "error":
                 self.broken.setdefault(key, problem)
-        if kind in ("tools", "roles", "users"):
+        if kind in ("tools", "roles", "users") and plain_id(name) is None:
             try:
                 compile_pattern(name)
             except PatternError as error:

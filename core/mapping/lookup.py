@@ -38,12 +38,8 @@ class Lookup:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.dialect = configuration.dialect
-        self._patterns = {
-            kind: [
-                (key, pattern)
-                for key in configuration.of_kind(kind)
-                if (pattern := _pattern(key)) is not None
-            ]
+        self._ids = {
+            kind: [_Id(key) for key in configuration.of_kind(kind)]
             for kind in ("tools", "roles", "users")
         }
         self._found: dict[tuple[str, str], Found] = {}
@@ -102,8 +98,10 @@ class Lookup:
             matched.append(Matched(default.origin, "", "default_inherits"))
         if over is not None:
             chain.append(over)
-        for key, pattern in self._patterns[kind]:
-            if pattern.match(name):
+        for each in self._ids[kind]:
+            # First what nearly every id fails on: a scan is 1,000 of these for each new name.
+            if name.startswith(each.part, each.at) and each.matches(name):
+                key = each.key
                 entity = entities[key]
                 matched.append(Matched(entity.origin, key, name))
                 stop = self._why_not(kind, key, entity)
@@ -177,11 +175,42 @@ def sealed_origin(entity: Entity) -> Origin | None:
     return None
 
 
-def _pattern(key: str) -> re.Pattern[str] | None:
-    try:
-        return compile_pattern(key)
-    except PatternError:
-        return None  # a problem of the file, told when it was loaded
+# Characters that match one character each, with at most `.*` behind them: most ids of tools.
+_PLAIN_ID = re.compile(r"([A-Za-z0-9_/@:.-]*?)(?:\.\*)?").fullmatch
+_LONGEST_PLAIN_ID = 1_000
+
+
+def plain_id(key: str) -> str | None:
+    """What of an id every name must have, dots standing for any character; None if that is not
+    all there is to it. Such an id is a valid pattern and quick to match.
+    """
+    found = _PLAIN_ID(key) if len(key) <= _LONGEST_PLAIN_ID else None
+    return found[1] if found else None
+
+
+class _Id:
+    """An id as a pattern, compiled for the first name that it may match: that takes 0.1 ms.
+
+    `part` stands at `at` in every name that it matches.
+    """
+
+    __slots__ = ("_pattern", "at", "key", "part")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        plain = plain_id(key)
+        self.part = max(plain.split("."), key=len) if plain else ""
+        self.at = plain.find(self.part) if plain else 0
+        self._pattern: re.Pattern[str] | None | str = key
+
+    def matches(self, name: str) -> bool:
+        """Whether a name begins with what the pattern says."""
+        if isinstance(self._pattern, str):
+            try:
+                self._pattern = compile_pattern(self._pattern)
+            except PatternError:
+                self._pattern = None  # a problem of the file, told when it was loaded
+        return self._pattern is not None and self._pattern.match(name) is not None
 
 
 def _said_by_job(name: str, amounts: Amounts, origin: Origin) -> Tool | None:

@@ -10,17 +10,18 @@ Source: seed text "Job Dispatch Process"; reference tpv.md A9, C4.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
-from rowtui.core.clusters.model import Cluster
+from rowtui.core.clusters.model import Cluster, PartitionLoad
 from rowtui.core.mapping.choose import ChoiceWatcher, Chooser
-from rowtui.core.mapping.codes import Piece, names_read, pieces
+from rowtui.core.mapping.codes import pieces
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.decision import Matched, Outcome, Placement
 from rowtui.core.mapping.destinations import Offer, offers_of
 from rowtui.core.mapping.entities import Destination, Entity
 from rowtui.core.mapping.evaluate import Evaluator, StopMapping, TryNextError
+from rowtui.core.mapping.expressions import Code
 from rowtui.core.mapping.helper_functions import Helpers
 from rowtui.core.mapping.jobs import JobWatcher, Lanes, Settled
 from rowtui.core.mapping.lookup import Found, Lookup
@@ -45,6 +46,18 @@ class Watcher(JobWatcher, ChoiceWatcher, Protocol):
     def settled(self, settled: Settled) -> None:
         """The job has its amounts."""
         ...
+
+
+class _CodeFacts(NamedTuple):
+    """Of several codes: the names that they read, and whether these decide all their values."""
+
+    names: frozenset[str]
+    fixed: bool
+
+    @classmethod
+    def of(cls, codes: Iterable[Code]) -> _CodeFacts:
+        names = frozenset[str]().union(*(code.names for code in codes))
+        return cls(names, all(code.fixed for code in codes) and not names & _LOOKS_AT_ITSELF)
 
 
 class _Plan:
@@ -99,28 +112,31 @@ class Mapper:
         self.destinations = {name: offer.entity for name, offer in self.offers.items()}
         """By id; also for expressions, as `mapper.destinations`."""
         self.chooser = Chooser(self.offers, self.evaluator)
-        self._of_destinations = [
-            piece for offer in self.offers.values() for piece in self._pieces(offer.entity)
-        ]
+        # Every job depends on all code of all destinations: looked through once, not per plan.
+        of_destinations = self._code_of([offer.entity for offer in self.offers.values()])
+        self._of_destinations = _CodeFacts.of(of_destinations)
         self.reads_loads = False
-        self._names = self._make_names(chance or random.Random())
+        self._names = self._make_names(chance or random.Random(), of_destinations)
         self._plans: dict[tuple[Any, ...], _Plan] = {}
-        self._by_load: tuple[int, frozenset[str]] | None = None
+        self._shown_loads: Mapping[tuple[str, str], PartitionLoad] = NOTHING_KNOWN.loads
 
     def _why_not(self, destination: Destination) -> StopMapping | None:
         return self.lookup.why_unusable("destinations", destination.id, destination)
 
-    def _pieces(self, entity: Entity) -> list[Piece]:
-        return list(pieces(entity, text_as_tpv=self.dialect.text_as_tpv))
+    def _code_of(self, entities: Iterable[Entity]) -> set[Code]:
+        as_tpv = self.dialect.text_as_tpv
+        found = {piece.code for entity in entities for piece in pieces(entity, text_as_tpv=as_tpv)}
+        return {code for code in found if not code.constant}
 
-    def _make_names(self, chance: random.Random) -> Names:
+    def _make_names(self, chance: random.Random, of_destinations: set[Code]) -> Names:
         configuration = self.configuration
-        everything = list(self._of_destinations)
-        for kind in ("tools", "roles", "users"):
-            for entity in configuration.of_kind(kind).values():
-                if not entity.origin.sealed:
-                    everything += self._pieces(entity)
-        self.reads_loads = any(_reads_load(piece) for piece in everything)
+        everything = of_destinations | self._code_of(
+            entity
+            for kind in ("tools", "roles", "users")
+            for entity in configuration.of_kind(kind).values()
+            if not entity.origin.sealed
+        )
+        self.reads_loads = any(word in code.text for code in everything for word in _OF_LOADS)
         context = {
             name: said.value
             for name, said in configuration.context.items()
@@ -134,8 +150,9 @@ class Mapper:
             "mapper": self,
             "log": log,
         }
-        all_tpv = any(piece.code.own_namespace or piece.code.changes_things for piece in everything)
-        return Names(names_read(everything), all_tpv=all_tpv, context=context, fixed=fixed)
+        all_tpv = any(code.own_namespace or code.changes_things for code in everything)
+        names = _CodeFacts.of(everything).names
+        return Names(names, all_tpv=all_tpv, context=context, fixed=fixed)
 
     # Answers
 
@@ -150,7 +167,7 @@ class Mapper:
         key = (
             facts.generation,
             request.totals,
-            request.partition,
+            request.partition and (request.partition, request.cluster),
             *[decide(request) for decide in plan.deciders],
         )
         placement = memory.get(key)
@@ -170,9 +187,13 @@ class Mapper:
         placement = self._place(plan, request, facts, watcher)
         return self._within_budget(placement, plan, request, facts)
 
+    def remembers(self, request: MappingRequest) -> bool:
+        """Whether such a job gets the same answer whenever it is asked for."""
+        return self._plan(request).memory is not None
+
     def reads(self, request: MappingRequest) -> frozenset[str]:
         """The names that expressions for such a job read: what has to be found out for it."""
-        return self._reads(self._entities(request)[0])
+        return self._facts_of(self._entities(request)[0]).names
 
     def inputs_of(self, request: MappingRequest) -> tuple[str, ...]:
         """What the context variable `inputs` of a job's entities names."""
@@ -251,9 +272,10 @@ class Mapper:
         except StopMapping as stop:
             plan.stop = stop
             return plan
-        if self._remember and self._is_fixed(entities):
+        facts = self._facts_of(entities)
+        if self._remember and facts.fixed:
             plan.memory = {}
-            plan.deciders = deciders(self._reads(entities)) or ()
+            plan.deciders = deciders(facts.names)
         return plan
 
     def entities_of(self, request: MappingRequest) -> tuple[Entity, ...]:
@@ -289,30 +311,19 @@ class Mapper:
             found.append(of_user)
         return found
 
-    def _reads(self, entities: Sequence[Entity]) -> frozenset[str]:
-        own = [piece for entity in entities for piece in self._pieces(entity)]
-        return names_read([*own, *self._of_destinations])
-
-    def _is_fixed(self, entities: Sequence[Entity]) -> bool:
-        own = [piece for entity in entities for piece in self._pieces(entity)]
-        return all(
-            piece.code.fixed and not piece.code.names & _LOOKS_AT_ITSELF
-            for piece in (*own, *self._of_destinations)
-        )
+    def _facts_of(self, entities: Iterable[Entity]) -> _CodeFacts:
+        """Of all code that a job of these entities may run."""
+        own, shared = _CodeFacts.of(self._code_of(entities)), self._of_destinations
+        return _CodeFacts(own.names | shared.names, own.fixed and shared.fixed)
 
     def _show_loads(self, facts: Facts) -> None:
         """Let expressions read how busy a destination is, as `d.load`."""
-        if not facts.loads or self._by_load == (facts.generation, frozenset()):
+        if facts.loads is self._shown_loads:
             return
-        self._by_load = (facts.generation, frozenset())
+        self._shown_loads = facts.loads
         for offer in self.offers.values():
             entity = offer.entity
             entity.load = facts.loads.get((entity.runner or "", offer.partition_name))
-
-
-def _reads_load(piece: Piece) -> bool:
-    text = piece.code.text
-    return not piece.code.constant and any(word in text for word in _OF_LOADS)
 
 
 def _wondered(request: MappingRequest) -> MappingRequest:

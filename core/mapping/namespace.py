@@ -46,26 +46,38 @@ def job_of(request: MappingRequest) -> Job:
     )
 
 
+def _decided(_: MappingRequest) -> None:
+    """By nothing, or by what a job is looked up by: its action, its user and their roles."""
+
+
+def _version(request: MappingRequest) -> str:
+    return request.version
+
+
+def _directories(request: MappingRequest) -> tuple[str, ...]:
+    return request.directories
+
+
 # name -> (what it is, what decides it: equal answers mean equal values)
 _OF_REQUEST: Mapping[str, tuple[Getter, Getter]] = {
-    "tool": (tool_of, lambda r: r.version),
-    "action": (tool_of, lambda r: r.version),
-    "user": (user_of, lambda _: None),  # part of what a job is looked up by
+    "tool": (tool_of, _version),
+    "action": (tool_of, _version),
+    "user": (user_of, _decided),
     "job": (
         job_of,
         lambda r: (r.state, r.attempt, r.input_size, repr(r.params), repr(r.previous_params)),
     ),
-    "roles": (lambda r: r.user.roles if r.user else (), lambda _: None),
-    "group": (lambda r: r.directories, lambda r: r.directories),
-    "directories": (lambda r: r.directories, lambda r: r.directories),
+    "roles": (lambda r: r.user.roles if r.user else (), _decided),
+    "group": (_directories, _directories),
+    "directories": (_directories, _directories),
     "values": (lambda r: read_only(r.values), lambda r: repr(r.values)),
     "attempt": (lambda r: r.attempt, lambda r: r.attempt),
     "cluster": (lambda r: r.cluster, lambda r: r.cluster),
     "input_size": (lambda r: float(r.input_size), lambda r: r.input_size),
     "resource_params": (lambda r: read_only(dict(r.params)), lambda r: repr(r.params)),
     "app": (lambda r: App(jobs=r.jobs), lambda r: r.jobs),
-    "job_wrapper": (lambda _: JobWrapper(), lambda _: None),
-    "workflow_invocation_uuid": (lambda _: None, lambda _: None),
+    "job_wrapper": (lambda _: JobWrapper(), _decided),
+    "workflow_invocation_uuid": (lambda _: None, _decided),
 }
 _OF_FACTS = ("load", "expected_wait")
 _OF_TPV = (
@@ -123,9 +135,10 @@ def update(namespace: Namespace, context: Mapping[str, Any]) -> None:
             namespace[name] = value
 
 
-def deciders(read: frozenset[str]) -> tuple[Getter, ...] | None:
+def deciders(read: frozenset[str]) -> tuple[Getter, ...]:
     """What of a request decides the value of code that reads these names."""
-    return tuple(_OF_REQUEST[name][1] for name in sorted(read) if name in _OF_REQUEST)
+    found = (_OF_REQUEST[name][1] for name in sorted(read) if name in _OF_REQUEST)
+    return tuple(dict.fromkeys(each for each in found if each is not _decided))
 
 
 def _by_destination(facts: Facts, name: str) -> Mapping[str, Any]:
