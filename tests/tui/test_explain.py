@@ -212,7 +212,9 @@ async def test_a_status_without_groups_says_so_and_another_has_some() -> None:
     async with opened() as hand:
         await hand.sees("75 eligible")
         await hand.press("k", "3")
-        await hand.sees("initialize · eligible · no group", "f shows those of another status")
+        await hand.sees(
+            "initialize · eligible · no group", "No directory is eligible; f shows others."
+        )
         await hand.press("n", "e")
         await hand.sees("next group: there is no other group", "there is no group to explain")
         await hand.press("f")

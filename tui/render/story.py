@@ -38,7 +38,8 @@ def story_lines(explanation: Explanation, width: int) -> list[Line]:
         lines += _section("Notices")
         for notice in notices:
             lines += wrapped(line(("  ▲ ", "warning"), notice), width, 4)
-    lines += _files(explanation, width)
+    if decision is not None or explanation.files:
+        lines += _files(explanation, width)
     return lines[1:] if lines and lines[0] == () else lines
 
 

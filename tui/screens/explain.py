@@ -194,7 +194,8 @@ class ExplainView(View):
         if found.decision is None and found.groups:
             return "Nothing can be said about this job."
         if found.decision is None:
-            return f"No group; f shows those of another status than {self.session.filter.word}."
+            word = self.session.filter.word
+            return "No groups." if word == "all" else f"No directory is {word}; f shows others."
         return "The job did not get as far as this."
 
     def _show_job(self, found: Explanation | None) -> None:

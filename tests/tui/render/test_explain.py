@@ -108,7 +108,8 @@ def test_a_problem_without_a_decision_is_all_there_is() -> None:
     found = explanation(None, problem="analyze has no such group now")
     assert texts(job_lines(found, 80)) == "▲ analyze has no such group now"
     assert destination_rows(None) == []
-    assert "Mapping files" in texts(story_lines(found, 80))
+    assert texts(story_lines(found, 80)) == "Mapping files\n  mapping.yml"
+    assert story_lines(found._replace(files=()), 80) == []
 
 
 def test_what_changed_in_the_table_is_known_by_cell(decision: Decision) -> None:
