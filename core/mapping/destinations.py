@@ -6,7 +6,7 @@ that they agree. Source: seed text "Match"; reference tpv.md A8, A11.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rowtui.core.clusters.model import Cluster, JobTotals, Partition
@@ -16,7 +16,7 @@ from rowtui.core.mapping.dialect import Dialect
 from rowtui.core.mapping.entities import AMOUNTS, Destination, Entity
 from rowtui.core.mapping.evaluate import StopMapping
 from rowtui.core.mapping.request import Amounts, Facts, MappingRequest
-from rowtui.core.mapping.tags import score, tag_clashes
+from rowtui.core.mapping.tags import STRENGTHS, tag_clashes
 from rowtui.core.text import visible
 
 
@@ -29,6 +29,10 @@ class Offer(NamedTuple):
     partition_name: str = ""
     limits: tuple[tuple[int, float | None, float | None], ...] = ()
     """(index of the amount, most, least) for every amount that is bounded."""
+    tags: Mapping[str, str] = {}
+    """Its tags with their strengths."""
+    required: frozenset[str] = frozenset()
+    rejected: frozenset[str] = frozenset()
 
 
 class Scored(NamedTuple):
@@ -61,7 +65,13 @@ def _offer(entity: Destination, clusters: dict[str, Cluster] | None) -> Offer:
         for least in [getattr(entity, f"min_accepted_{what}")]
         if most is not None or least is not None
     )
-    return Offer(entity, cluster, partition, name, limits)
+    tags = entity.tpv_dest_tags.strengths()
+    required, rejected = _having("require", tags), _having("reject", tags)
+    return Offer(entity, cluster, partition, name, limits, tags, required, rejected)
+
+
+def _having(strength: str, tags: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(tag for tag, its in tags.items() if its == strength)
 
 
 def partition_name(entity: Destination) -> str:
@@ -74,15 +84,35 @@ def partition_name(entity: Destination) -> str:
 
 
 def suited(entity: Entity, offers: Sequence[Offer], dialect: Dialect) -> tuple[Scored, ...]:
-    """The destinations whose tags suit a job, best first; equals in the order of the files."""
+    """The destinations whose tags suit a job, best first; equals in the order of the files.
+
+    As `tags.tag_clashes` and `tags.score`, by sets: where code makes an entity of each job's own,
+    this runs for each job.
+    """
+    mine = entity.tpv_tags.strengths()
+    required, rejected = _having("require", mine), _having("reject", mine)
+    weight = dict(zip(STRENGTHS, dialect.weights, strict=True))
     found = []
     for offer in offers:
-        if offer.entity.abstract:
-            continue
-        if next(tag_clashes(entity.tpv_tags, offer.entity.tpv_dest_tags), None) is None:
-            parts = score(offer.entity.tpv_dest_tags, entity.tpv_tags, dialect)
-            found.append(Scored(offer, sum(points for _, points in parts)))
-    return tuple(sorted(found, key=lambda each: -each.score))
+        its = offer.tags
+        if (
+            offer.required <= mine.keys()
+            and offer.rejected.isdisjoint(mine)
+            and required <= its.keys()
+            and rejected.isdisjoint(its)
+            and not offer.entity.abstract
+        ):
+            points = sum(
+                weight[strength] * weight[mine[tag]] if tag in mine else -weight[strength]
+                for tag, strength in its.items()
+            )
+            found.append(Scored(offer, points))
+    found.sort(key=_points, reverse=True)  # equals stay in their order
+    return tuple(found)
+
+
+def _points(scored: Scored) -> int:
+    return scored.score
 
 
 def fits(offer: Offer, amounts: Amounts, request: MappingRequest, facts: Facts) -> bool:
@@ -96,7 +126,7 @@ def fits(offer: Offer, amounts: Amounts, request: MappingRequest, facts: Facts) 
             return False
     if facts.reachable is not None and offer.entity.runner not in facts.reachable:
         return False
-    if _named_elsewhere(offer, request):
+    if request.partition is not None and _named_elsewhere(offer, request):
         return False
     if request.totals is None or offer.cluster is None or offer.partition is None:
         return True
@@ -105,6 +135,8 @@ def fits(offer: Offer, amounts: Amounts, request: MappingRequest, facts: Facts) 
 
 def _number(what: str, asked: Any) -> float:
     """An amount to compare with. Raises: StopMapping (dialect tpv3 lets anything pass so far)."""
+    if type(asked) is int or type(asked) is float:
+        return asked
     try:
         return float(asked)
     except (TypeError, ValueError) as error:

@@ -243,14 +243,16 @@ def _lay_over(
     new = base.shallow()
     new.id, new.origin, new.abstract = upper.id, upper.origin, upper.abstract
     new.said = said = dict(under.said)
+    # What an entity does not say is None in its class; most say two of these.
+    of_upper, of_under, of_new = upper.__dict__, under.__dict__, new.__dict__
     for field in _SCALARS:
-        value = getattr(upper, field)
+        value = of_upper.get(field)
         if value is None or (field in AMOUNTS and not own_amounts):
-            value = getattr(under, field)
+            value = of_under.get(field)
         else:
             said[field] = upper.said.get(field, ()) + under.said.get(field, ())
-        if value is not None or field in new.__dict__:
-            setattr(new, field, value)
+        if value is not None or field in of_new:
+            of_new[field] = value
     for field in _MAPS:
         values = getattr(upper, field)
         merged = getattr(under, field)

@@ -110,15 +110,14 @@ class Names:
         self._getters = [(name, _OF_REQUEST[name][0]) for name in _OF_REQUEST if name in wanted]
         self._facts = [name for name in _OF_FACTS if name in wanted]
         always = {"__builtins__", "helpers"}
-        self._context = dict(context)
-        self._fixed = {
-            name: value for name, value in fixed.items() if name in wanted or name in always
-        }
+        self._same = dict(context)  # for every request
+        self._same.update(
+            (name, value) for name, value in fixed.items() if name in wanted or name in always
+        )
 
     def build(self, request: MappingRequest, facts: Facts, context: Mapping[str, Any]) -> Namespace:
         """The names for one request; `context`: the variables of its entities."""
-        namespace = dict(self._context)
-        namespace.update(self._fixed)
+        namespace = self._same.copy()
         for name, get in self._getters:
             namespace[name] = get(request)
         for name in self._facts:
