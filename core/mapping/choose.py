@@ -52,40 +52,89 @@ class ChoiceWatcher(RuleWatcher, Protocol):
 class _Final:
     """A destination laid over a job, after its rules: programs and texts, constants apart."""
 
-    __slots__ = ("entity", "fixed", "handler_tags", "name", "params", "program", "resubmit")
+    __slots__ = ("entity", "program", "texts")
 
     def __init__(self, entity: Entity, evaluator: Evaluator) -> None:
         self.entity = entity
         self.program: Program = amounts_program(entity)
-        self.name: Code | None = None
-        override = entity.name_override if isinstance(entity, Destination) else None
-        if override:
-            self.name = evaluator.text(override)
-        self.fixed = {
-            field: _is_fixed(getattr(entity, field, None), evaluator)
-            for field in ("env", "params", "resubmit", "handler_tags")
+        self.texts = {
+            field: _texts_of(entity, field, evaluator) for field in ("env", "params", "resubmit")
         }
 
 
-def _is_fixed(value: Any, evaluator: Evaluator) -> bool:
-    if isinstance(value, str):
-        code = evaluator.text(value)
-        return code.constant and bool(code.value == value)
+class _Texts:
+    """Data with texts in it: `value` has all that is the same for every job.
+
+    `parts`: what is to be filled in, by key or index, in the order of evaluation.
+    """
+
+    __slots__ = ("parts", "value")
+
+    def __init__(self, value: Any, parts: Sequence[tuple[Any, Code | _Texts, Origin]]) -> None:
+        self.value = value
+        self.parts = parts
+
+    def filled(self, namespace: Namespace, evaluator: Evaluator) -> Any:
+        """Raises: StopMapping, TryNextError."""
+        if not self.parts:
+            return self.value
+        new = self.value.copy()
+        for key, part, origin in self.parts:
+            if isinstance(part, _Texts):
+                new[key] = part.filled(namespace, evaluator)
+            else:
+                new[key] = evaluator.value(part, namespace, origin)
+        return new
+
+
+def _texts_of(entity: Entity, field: str, evaluator: Evaluator) -> _Texts:
+    value = getattr(entity, field)
     if isinstance(value, dict):
-        return all(_is_fixed(each, evaluator) for each in value.values())
-    if isinstance(value, list):
-        return all(_is_fixed(each, evaluator) for each in value)
-    return True
+        origins = [entity.whence(f"{field}.{name}") for name in value]
+    else:
+        origins = [
+            entity.whence(f"{field}.{each.get('name')}" if isinstance(each, dict) else field)
+            for each in value
+        ]
+    return _texts_in(value, origins, evaluator)
+
+
+def _texts_in(value: Any, origins: Sequence[Origin], evaluator: Evaluator) -> _Texts:
+    """The texts in a dict or list; an origin for each of its values."""
+    parts: list[tuple[Any, Code | _Texts, Origin]] = []
+    known = value
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for (key, each), origin in zip(items, origins, strict=True):
+        same = each
+        if isinstance(each, str):
+            code = evaluator.text(each)
+            if not code.constant:
+                parts.append((key, code, origin))
+                continue
+            same = code.value
+        elif isinstance(each, (dict, list)):
+            inner = _texts_in(each, (origin,) * len(each), evaluator)
+            if inner.parts:
+                parts.append((key, inner, origin))
+                continue
+            same = inner.value
+        if same is not each:
+            known = known.copy() if known is value else known
+            known[key] = same
+    return _Texts(known, parts)
 
 
 class _Laid:
     """One destination over one job entity."""
 
-    __slots__ = ("finals", "state")
+    __slots__ = ("finals", "name", "state", "tags")
 
     def __init__(self, over: Destination, job: Entity, evaluator: Evaluator) -> None:
         self.state = RuleState.start(combine(over, job, evaluator.dialect))
         self.finals: dict[int, _Final] = {}
+        # Rules have no say about these two: they are the destination's own.
+        self.name: Code | None = evaluator.text(over.name_override) if over.name_override else None
+        self.tags = _texts_of(over, "handler_tags", evaluator)
 
     def final(self, state: RuleState, evaluator: Evaluator) -> _Final:
         """What a state of the rules comes to."""
@@ -123,9 +172,11 @@ class Chooser:
             if fits(each.offer, settled.amounts, request, facts)
         ]
         ranked = self._ranked(settled, namespace, fitting, notices, watcher)
-        job, waits = settled.plan.for_destinations, ""
+        job = settled.plan.for_destinations
+        waits = ""
+        first: tuple[str, Origin | None] = ("", None)  # why the first that was tried refused
         if self._may_change_job:
-            job = namespace["entity"] = job.private()
+            job = namespace["entity"] = namespace["self"] = job.private()
         for offer in ranked:
             shared = not self._may_change_job and request.what_if is None
             laid = settled.plan.destinations.get(offer.entity.id) if shared else None
@@ -137,26 +188,30 @@ class Chooser:
                 placement = self._try(offer, laid, settled, namespace, watcher)
             except TryNextError as error:
                 why, wait = error.message or "a rule of it says: try the next", error.wait
+                origin: Origin | None = error.origin
             except StopMapping as stop:
                 if self.evaluator.dialect.fail_ends_all:
                     raise
-                why, wait = stop.message, stop.outcome is Outcome.WAITS
+                why, wait, origin = stop.message, stop.outcome is Outcome.WAITS, stop.origin
             except IncompatibleTagsError as error:
-                why, wait = error.message, False
+                why, wait, origin = error.message, False, offer.entity.origin
             else:
                 if watcher is not None:
                     watcher.tried(offer.entity.id, "")
                 return placement._replace(notices=tuple(notices)) if notices else placement
             if watcher is not None:
                 watcher.tried(offer.entity.id, why)
+            reason = f"{visible(offer.entity.id)}: {why}"
+            first = first if first[0] else (reason, origin)
             if wait:
-                waits = waits or f"{visible(offer.entity.id)}: {why}"
+                waits = waits or reason
         if waits:
             raise StopMapping(Outcome.WAITS, waits, None, "JobNotReadyException")
         raise StopMapping(
             Outcome.NOWHERE,
-            f"no destination takes {visible(request.tool_id)}",
-            None,
+            f"no destination takes {visible(request.tool_id)}"
+            + (f" ({first[0]})" if first[0] else ""),
+            first[1],
             "JobMappingException",
         )
 
@@ -233,10 +288,10 @@ class Chooser:
         env = self._filled(final, "env", namespace)
         params = self._filled(final, "params", namespace)
         resubmit = self._filled(final, "resubmit", namespace)
-        name = offer.entity.id
-        if final.name is not None:
-            name = str(evaluator.value(final.name, namespace, entity.whence("name_override")))
-        tags = self._filled(final, "handler_tags", namespace)
+        over, name = offer.entity, offer.entity.id
+        if laid.name is not None:
+            name = str(evaluator.value(laid.name, namespace, over.whence("name_override")))
+        tags = laid.tags.filled(namespace, evaluator)
         return Placement(
             Outcome.CHOSEN,
             destination=offer.entity.id,
@@ -250,26 +305,7 @@ class Chooser:
         )
 
     def _filled(self, final: _Final, field: str, namespace: Namespace) -> Any:
-        value = getattr(final.entity, field, ())
-        if not value:
-            return value
-        if not final.fixed[field]:
-            value = self._filled_each(final.entity, field, value, namespace)
-        namespace[field] = value
+        value = final.texts[field].filled(namespace, self.evaluator)
+        if value:
+            namespace[field] = value
         return value
-
-    def _filled_each(self, entity: Entity, field: str, value: Any, namespace: Namespace) -> Any:
-        evaluator = self.evaluator
-        if isinstance(value, dict):
-            return {
-                name: evaluator.filled(each, namespace, entity.whence(f"{field}.{name}"))
-                for name, each in value.items()
-            }
-        return [
-            evaluator.filled(
-                each,
-                namespace,
-                entity.whence(f"{field}.{each.get('name')}" if isinstance(each, dict) else field),
-            )
-            for each in value
-        ]

@@ -90,7 +90,8 @@ class Contribution(NamedTuple):
 class Check(NamedTuple):
     """One constraint of one destination: what was asked, what is offered.
 
-    `constraint`: `max_accepted_cores`, `tag highmem`, `maximum_walltime`, ...
+    `constraint`: `max_accepted_cores`, `tag highmem`, `maximum_walltime`, ...; `tag`: the tag as it
+    is written, where it is about one.
     """
 
     constraint: str
@@ -99,6 +100,7 @@ class Check(NamedTuple):
     passed: bool
     hint: str = ""
     origin: Origin | None = None
+    tag: str = ""
 
 
 class Change(NamedTuple):

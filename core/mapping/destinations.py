@@ -246,7 +246,8 @@ def _tag_checks(destination: Destination, entity: Entity) -> list[Check]:
             f"the destination {_verb(its)} it",
             tag not in clashes,
         )
-        found.append(check._replace(origin=entity.whence(f"tags.{tag}") if mine else None))
+        origin = entity.whence(f"tags.{tag}") if mine else None
+        found.append(check._replace(origin=origin, tag=tag))
     return found
 
 

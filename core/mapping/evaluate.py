@@ -17,6 +17,7 @@ from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Entity
 from rowtui.core.mapping.expressions import (
     Code,
     ExpressionError,
+    Form,
     compile_block,
     compile_text,
     evaluate,
@@ -79,7 +80,9 @@ class Evaluator:
             return code.value
         if code.own_namespace and self.dialect.input_size_by_text:
             namespace = self._as_tpv(code, namespace)
-        if code in self._too_slow:
+        if code.changes_things and code.form is not Form.EXECUTE:
+            namespace = _with_own_entity(namespace)
+        if self._too_slow and code in self._too_slow:
             message = "it took too long before, and is not run again until its file changes"
             raise StopMapping(Outcome.ERROR, message, origin, "TimeLimitError")
         try:
@@ -117,15 +120,14 @@ class Evaluator:
         """The code of a text with expressions in braces."""
         return compile_text(text, as_tpv=self.dialect.text_as_tpv)
 
-    def filled(self, value: Any, namespace: Namespace, origin: Origin) -> Any:
-        """Texts evaluated in data of any nesting; everything else as it is."""
-        if isinstance(value, str):
-            return self.value(self.text(value), namespace, origin)
-        if isinstance(value, dict):
-            return {key: self.filled(each, namespace, origin) for key, each in value.items()}
-        if isinstance(value, list):
-            return [self.filled(each, namespace, origin) for each in value]
-        return value
+
+def _with_own_entity(namespace: Namespace) -> Namespace:
+    """The names for code that may change `entity` though only `execute` is there for that."""
+    entity = namespace.get("entity")
+    if not isinstance(entity, Entity):
+        return namespace
+    own = entity.private()
+    return {**namespace, "entity": own, "self": own if namespace.get("self") is entity else entity}
 
 
 class Step(NamedTuple):

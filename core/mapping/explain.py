@@ -218,8 +218,8 @@ def _remedies(offer: Offer, check: Check, amounts: Amounts) -> Iterator[tuple[st
     _, _, rest = check.constraint.partition("_accepted_")
     if rest in AMOUNTS:
         yield _amount(rest, amounts, getattr(offer.entity, check.constraint))
-    elif check.constraint.startswith("tag "):
-        yield from _tag_remedy(offer, check)
+    elif check.tag:
+        yield from _tag_remedy(check)
     elif offer.partition is not None:
         partition = offer.partition
         if check.constraint == "maximum_cpus_per_job":
@@ -246,16 +246,14 @@ def _amount(what: str, amounts: Amounts, limit: Any) -> tuple[str, WhatIf]:
     return words, WhatIf(amounts=Amounts()._replace(**{what: limit}))
 
 
-def _tag_remedy(offer: Offer, check: Check) -> Iterator[tuple[str, WhatIf]]:
-    shown = check.constraint.removeprefix("tag ")
-    offered = offer.entity.tpv_dest_tags.strengths()
-    tag = next((each for each in offered if visible(each) == shown), shown)
+def _tag_remedy(check: Check) -> Iterator[tuple[str, WhatIf]]:
+    shown = visible(check.tag)
     if "does not have" in check.asked:
-        yield f"accept tag {shown}", WhatIf(add_tags=((tag, "accept"),))
+        yield f"accept tag {shown}", WhatIf(add_tags=((check.tag, "accept"),))
         return
     strength = check.asked.split()[2].removesuffix("s")
     words = {"require": "required", "prefer": "preferred", "accept": "accepted"}
-    yield f"drop {words.get(strength, 'rejected')} tag {shown}", WhatIf(drop_tags=(tag,))
+    yield f"drop {words.get(strength, 'rejected')} tag {shown}", WhatIf(drop_tags=(check.tag,))
 
 
 def _together(changes: Sequence[WhatIf]) -> WhatIf:

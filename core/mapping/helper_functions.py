@@ -30,7 +30,7 @@ PURE_HELPERS: frozenset[str] = frozenset(
     }
 )  # fmt: skip
 HELPERS: frozenset[str] = PURE_HELPERS | {
-    "concurrent_job_count_for_tool", "expected_wait", "free_cores", "weighted_choice",
+    "concurrent_job_count_for_tool", "expected_wait", "free_cores", "soonest", "weighted_choice",
     "weighted_random_sampling",
 }  # fmt: skip
 
@@ -213,6 +213,20 @@ class Helpers:
         from rowtui.core.mapping.stand_ins import TryNextDestinationOrWait
 
         raise TryNextDestinationOrWait(reason)
+
+    def soonest(self, destinations: Sequence[T], entity: Any = None) -> list[T]:
+        """Destinations by the wait that is expected, shortest first; those not known last.
+
+        With `entity`, by score first, so that the wait only decides among equals. As a rank:
+        `helpers.soonest(candidate_destinations, entity)`.
+        """
+
+        def order(destination: Any) -> tuple[float, bool, float]:
+            wait = self.expected_wait(destination)
+            points = 0 if entity is None else destination.score(entity)
+            return -points, wait is None, wait or 0.0
+
+        return sorted(destinations, key=order)
 
     def expected_wait(self, destination: Any) -> float | None:
         """Seconds until a small job would probably start there; None: not known."""

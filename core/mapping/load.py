@@ -58,7 +58,8 @@ class _Merging:
         self.entities: dict[str, dict[str, Entity]] = {kind: {} for kind in KIND_NAMES}
         self.broken: dict[tuple[str, str], Problem] = {}
         self.sealed_globals = ""
-        self.unusable = ""
+        errors = [each for each in problems if each.severity == "error"]
+        self.unusable = one_line(errors[0]) if errors else ""
 
     def _dialect(self) -> Dialect:
         said = [file for file in self.files if file.dialect in DIALECTS]
@@ -82,7 +83,7 @@ class _Merging:
         """Lay one file over those before it (A4.4)."""
         self.problems += file.problems
         for key, problem in file.broken.items():
-            if key == ("", ""):
+            if not key[1]:  # a whole section, or the whole file
                 self.unusable = self.unusable or one_line(problem)
             else:
                 self.broken[key] = problem

@@ -201,7 +201,7 @@ class _Id:
         plain = plain_id(key)
         self.part = max(plain.split("."), key=len) if plain else ""
         self.at = plain.find(self.part) if plain else 0
-        self._pattern: re.Pattern[str] | None | str = key
+        self._pattern: re.Pattern[str] | str | None = key
 
     def matches(self, name: str) -> bool:
         """Whether a name begins with what the pattern says."""

@@ -26,8 +26,8 @@ from rowtui.core.mapping.helper_functions import Helpers
 from rowtui.core.mapping.jobs import JobWatcher, Lanes, Settled
 from rowtui.core.mapping.lookup import Found, Lookup
 from rowtui.core.mapping.namespace import INPUTS, Getter, Names, deciders
-from rowtui.core.mapping.pools import refuse_over_budget
-from rowtui.core.mapping.request import NOTHING_KNOWN, Facts, MappingRequest
+from rowtui.core.mapping.pools import pools_of, refuse_over_budget
+from rowtui.core.mapping.request import NOTHING_KNOWN, Amounts, Facts, MappingRequest
 from rowtui.core.mapping.stand_ins import expression_builtins, log, tpv_names
 from rowtui.core.mapping.time_limit import TimeLimit
 
@@ -186,6 +186,19 @@ class Mapper:
         watcher.matched(plan.matched)
         placement = self._place(plan, request, facts, watcher)
         return self._within_budget(placement, plan, request, facts)
+
+    def pools_of(self, request: MappingRequest) -> tuple[Amounts, tuple[str, ...]]:
+        """What a job asks for, and the pools that it counts in. Nothing for one that cannot be."""
+        plan = self._plan(request)
+        if plan.lanes is None:
+            return Amounts(), ()
+        try:
+            namespace = self._names.build(request, NOTHING_KNOWN, plan.lanes.context)
+            settled = plan.lanes.settle(namespace, request.what_if, None)
+        except (StopMapping, TryNextError):
+            return Amounts(), ()
+        pools = pools_of(self.configuration, settled.plan.entity)
+        return settled.amounts, tuple(pool.id for pool in pools)
 
     def remembers(self, request: MappingRequest) -> bool:
         """Whether such a job gets the same answer whenever it is asked for."""

@@ -72,10 +72,11 @@ class RuleState:
 class CompiledRule:
     """A rule with its code."""
 
-    __slots__ = ("condition", "execute", "rule")
+    __slots__ = ("condition", "execute", "origin", "rule")
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
+        self.origin = rule.whence("if_condition")
         condition = rule.if_condition
         text = condition if isinstance(condition, str) else str(condition)
         self.condition: Code = compile_block(text)
@@ -128,9 +129,7 @@ def _holds(compiled: CompiledRule, namespace: Namespace, evaluator: Evaluator) -
     code = compiled.condition
     if code.constant:
         return bool(code.value)
-    origin = compiled.rule.whence("if_condition")
-    if code.changes_things and "entity" in namespace:
-        namespace = {**namespace, "entity": namespace["entity"].private()}
+    origin = compiled.origin
     value = evaluator.value(code, namespace, origin)
     try:
         return bool(value)

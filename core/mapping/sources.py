@@ -95,17 +95,24 @@ ReadIncludes = Callable[[bytes, str], tuple[tuple[Include, ...], tuple[Problem, 
 
 def user_places(environ: Mapping[str, str]) -> Places:
     """Where this user's configuration, trust and copies are, by the XDG rules."""
-    import platformdirs
     from rowtui.core.clusters.load import own_config_folder
 
     own = own_config_folder(environ)
     home = environ.get("HOME")
     return Places(
         None if own is None else own / "mapping",
-        platformdirs.user_data_path("rowtui") / "trust",
-        platformdirs.user_cache_path("rowtui") / "mapping",
+        _xdg(environ, "XDG_DATA_HOME", ".local/share") / "rowtui/trust",
+        _xdg(environ, "XDG_CACHE_HOME", ".cache") / "rowtui/mapping",
         Path(home) if home else None,
     )
+
+
+def _xdg(environ: Mapping[str, str], name: str, usual: str) -> Path:
+    """A folder by the XDG rules, which ignore relative ones."""
+    folder = environ.get(name, "")
+    if folder.startswith("/"):
+        return Path(folder)
+    return Path(environ.get("HOME") or Path.home()) / usual
 
 
 def read_includes(data: bytes, file: str) -> tuple[tuple[Include, ...], tuple[Problem, ...]]:

@@ -9,6 +9,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Group
 from rowtui.core.grouping.request import job_requests
 from rowtui.core.mapping.request import Person, WhatIf
+from rowtui.core.project.persons import person_named
 from rowtui.core.project.views import Explanation, WhatIfAsked
 from rowtui.core.workflow.model import Action
 
@@ -63,7 +64,7 @@ def explain_group(
 def _person(usual: Person, asked: WhatIfAsked) -> Person:
     person = usual
     if asked.user is not None and asked.user != usual.name:
-        person = Person(asked.user, ())
+        person = person_named(asked.user)
     return person if asked.roles is None else person._replace(roles=asked.roles)
 
 

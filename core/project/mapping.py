@@ -141,6 +141,23 @@ class ProjectMapping:
     def _facts(self) -> Facts:
         return self.facts._replace(reachable=frozenset({self.project.cluster.name}))
 
+    def count_in_use(self) -> None:
+        """Find out what this user's submitted jobs hold in each pool."""
+        if self.mapper.configuration.of_kind("pools"):
+            from rowtui.core.project.budgets import in_use
+
+            self.facts = self.facts._replace(in_use=in_use(self))
+
+    def hold(self, job: JobRequest) -> None:
+        """Count a job that is about to be submitted in its pools."""
+        if not self.mapper.configuration.of_kind("pools"):
+            return
+        asked, pools = self.mapper.pools_of(self.request(job))
+        held = {**self.facts.in_use}
+        for pool in pools:
+            held[pool] = added(held.get(pool, Amounts()), asked)
+        self.facts = self.facts._replace(in_use=held)
+
     # Requests
 
     def request(
@@ -185,12 +202,25 @@ class ProjectMapping:
         request = self.request(job, what_if=what_if, person=person)
         return self.mapper.place(request, self._facts())
 
+    def placed(self, job: JobRequest) -> tuple[Decision | None, Placement]:
+        """Where a job goes; with the decision where asking again might give another answer."""
+        request = self.request(job)
+        if self.mapper.remembers(request):
+            return None, self.mapper.place(request, self._facts())
+        decision = decide(self.mapper, request, self._facts(), changes=False)
+        return decision, decision.chosen
+
     def decide(
         self, job: JobRequest, *, what_if: WhatIf | None = None, person: Person | None = None
     ) -> Decision:
         """Where a job goes, and why."""
         request = self.request(job, what_if=what_if, person=person)
         return decide(self.mapper, request, self._facts())
+
+
+def added(one: Amounts, other: Amounts) -> Amounts:
+    """Two holdings together."""
+    return Amounts(*((a or 0) + (b or 0) for a, b in zip(one, other, strict=True)))
 
 
 def declared(resources: Resources, job: JobRequest) -> Amounts:

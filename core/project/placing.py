@@ -33,13 +33,14 @@ def place_requests(project: Project, requests: Sequence[JobRequest]) -> Mapped:
     mapping = project.mapping
     cluster = project.cluster
     mapping.ask_loads_if_read()
+    mapping.count_in_use()
     why: dict[tuple[int, int], tuple[str, ...]] = {}
     kept: list[Placement] = []  # so that no other placement gets the identity of a known one
     chosen: list[JobRequest] = []
     places: list[Placed] = []
     left_out: dict[tuple[str, str], list[JobRequest]] = {}
     for request in requests:
-        placement = mapping.place(request)
+        decision, placement = mapping.placed(request)
         if not placement.chosen:
             hint = what_to_do(placement)
             reason = outcome_sentence(placement) + (f"; {hint}" if hint else "")
@@ -50,10 +51,11 @@ def place_requests(project: Project, requests: Sequence[JobRequest]) -> Mapped:
         except RowtuiError as error:
             left_out.setdefault((request.action.name, error.message), []).append(request)
             continue
+        mapping.hold(request)
         key = (request.action.index, id(placement))
         if key not in why:
             kept.append(placement)
-            why[key] = reasons(mapping.decide(request))
+            why[key] = reasons(decision or mapping.decide(request))
         chosen.append(request)
         places.append(
             place._replace(reasons=why[key], warnings=(*place.warnings, *placement.notices))

@@ -44,7 +44,7 @@ _OPTIONS: Mapping[str, str] = {
 }
 _FLAGS: Mapping[str, str] = {"exclusive": "--exclusive", "requeue": "--requeue"}
 _NATIVE = ("nativeSpecification", "native_specification", "submit_native_specification")
-_ELSEWHERE = frozenset({"partition", "account", *_NATIVE})
+_ELSEWHERE = frozenset({"partition", "account", "weight", *_NATIVE})
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -126,13 +126,18 @@ def _options(
     unknown = []
     slurm = cluster.scheduler == "slurm"
     for name, value in placement.params.items():
-        if value is None or name in _ELSEWHERE or (not slurm and name in {*_OPTIONS, *_FLAGS}):
+        if (
+            value is None
+            or value == ""
+            or name in _ELSEWHERE
+            or (not slurm and name in {*_OPTIONS, *_FLAGS})
+        ):
             continue
         if name in _OPTIONS:
             custom.append(f"{_OPTIONS[name]}={_one_line(name, value)}")
         elif name in _FLAGS:
             custom += [_FLAGS[name]] if value else []
-        else:
+        elif not name.isupper():  # those are a site's own, for its own expressions
             unknown.append(name)
     if slurm:
         for name in _NATIVE:

@@ -1,0 +1,36 @@
+"""What a user's submitted jobs hold in the pools of the mapping files.
+
+Counts the jobs of this project that are submitted now, by mapping each again: its pools follow from
+its tags. Jobs of other projects are not known here. Source: reference tpv.md A18.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rowtui.core.grouping.model import Group
+from rowtui.core.grouping.request import job_requests
+from rowtui.core.mapping.request import Amounts
+
+if TYPE_CHECKING:
+    from rowtui.core.project.mapping import ProjectMapping
+
+
+def in_use(mapping: ProjectMapping) -> Mapping[str, Amounts]:
+    """Pool -> what is held there."""
+    from rowtui.core.project.mapping import added
+
+    project = mapping.project
+    held: dict[str, Amounts] = {}
+    for action in project.workflow.actions:
+        jobs: dict[tuple[str, int, str], list[int]] = {}
+        for position, job in sorted(project.state.submitted.get(action.name, {}).items()):
+            jobs.setdefault((job.cluster, job.job_id, job.token), []).append(position)
+        if any(other.name == action.name for other in project.workflow.actions[: action.index]):
+            continue  # several elements of one name share their jobs
+        for request in job_requests(Group(action, tuple(each)) for each in jobs.values()):
+            asked, pools = mapping.mapper.pools_of(mapping.request(request))
+            for pool in pools:
+                held[pool] = added(held.get(pool, Amounts()), asked)
+    return held
