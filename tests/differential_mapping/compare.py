@@ -51,24 +51,38 @@ class Known:
     """A difference that is meant. `applies` takes the files, the request and the difference."""
 
     reason: str
-    applies: Callable[[Mapping[str, str], Json, Difference], bool]
+    applies: Callable[[Json, Mapping[str, str], Difference], bool]  # TPV's answer, the files
 
 
-def _no_number(_files: Mapping[str, str], _request: Json, difference: Difference) -> bool:
-    told = str(difference.tpv)
+def _told(tpv: Json) -> str:
+    """TPV's word for what went wrong, "" if nothing did."""
+    return str((tpv.get("error") or {}).get("message", ""))
+
+
+def _no_number(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bool:
+    told = _told(tpv)
     return "could not convert string to float" in told or "not supported between" in told
 
 
-def _null_rules(_files: Mapping[str, str], _request: Json, difference: Difference) -> bool:
-    return difference.kind == "mapped or not" and ".rules\n  Input should be a valid" in str(
-        difference.tpv
-    )
+def _null_rules(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bool:
+    return ".rules\n  Input should be a valid" in _told(tpv)
+
+
+def _id_key(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bool:
+    return ".id\n  Input should be a valid string" in _told(tpv)
+
+
+def _rules_by_name(tpv: Json, files: Mapping[str, str], difference: Difference) -> bool:
+    by_name = any("    rules:\n      rule_" in text for text in files.values())
+    return by_name and "tpv_rule_N" in str(difference.tpv)
 
 
 # Each with the sentence that docs/mapping.md has on it ("Differences from TPV").
 KNOWN: tuple[Known, ...] = (
     Known("an amount that is no number fails only where it is compared", _no_number),
     Known("`rules:` without anything is an empty list", _null_rules),
+    Known("an `id` key inside an entity is ignored, whatever it is", _id_key),
+    Known("rules given as a map have its keys as ids", _rules_by_name),
 )
 
 
@@ -131,17 +145,15 @@ def normalised(answer: Json) -> Json:
     return plain
 
 
-def differences(
-    tpv: Json, own: Json, files: Mapping[str, str] | None = None, request: Json | None = None
-) -> list[Difference]:
+def differences(tpv: Json, own: Json, files: Mapping[str, str] | None = None) -> list[Difference]:
     """Everything in which two answers differ; nothing if they agree."""
     found = list(_differences(normalised(tpv), normalised(own)))
-    return [_explained(each, files or {}, request or {}) for each in found]
+    return [_explained(tpv, files or {}, each) for each in found]
 
 
-def _explained(difference: Difference, files: Mapping[str, str], request: Json) -> Difference:
+def _explained(tpv: Json, files: Mapping[str, str], difference: Difference) -> Difference:
     for known in KNOWN:
-        if known.applies(files, request, difference):
+        if known.applies(tpv, files, difference):
             return Difference(difference.kind, difference.tpv, difference.ours, known.reason)
     return difference
 
