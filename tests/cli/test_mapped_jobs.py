@@ -154,6 +154,30 @@ def test_a_job_that_a_rule_fails_is_left_out_and_the_others_go_on(empty_folder: 
     assert "site.yml:18" in left_out
 
 
+def test_jobs_over_the_budget_of_a_pool_wait_for_those_before_them(empty_folder: Shell) -> None:
+    project(empty_folder, "local", ("", ""))
+    own = Path(empty_folder.environment["HOME"]) / ".config/rowtui/mapping"
+    (own / "pool.yml").write_text("pools: {all: {max_concurrent_cores: 2}}\n")
+    workflow = empty_folder.folder / "workflow.toml"
+    slow = WORKFLOW.replace("echo $ACTION", "sleep 60; echo $ACTION").replace(
+        '\n\n[[action]]\nname = "fit"', '\ngroup.maximum_size = 1\n\n[[action]]\nname = "fit"'
+    )
+    workflow.write_text(slow)
+
+    found = plan(empty_folder, "local")
+    assert [job["directories"] for job in found["jobs"]] == [["d0"], ["d1"]]
+    (left_out,) = found["skipped"]
+    assert "prepare: 1 job left out, from d2 on: waits: pool all has no room for it now" in left_out
+
+    # When one of them is submitted, then it counts.
+    done = empty_folder("submit", "--yes", "--detach", "-n", "1", cluster="local")
+    assert done.returncode == 0, done.stderr
+    found = plan(empty_folder, "local")
+    assert [job["directories"] for job in found["jobs"]] == [["d1"]]
+    assert "from d2 on: waits" in found["skipped"][0]
+    empty_folder.succeed("cancel", "--all", "--yes", cluster="local")
+
+
 def test_a_mapping_file_that_nobody_trusts_is_never_evaluated(empty_folder: Shell) -> None:
     project(empty_folder, "local", ("", ""))
     (empty_folder.folder / "mapping.yml").write_text(
