@@ -231,7 +231,10 @@ def _with_capacity(destination: Destination) -> Destination:
     for name in AMOUNTS:
         value = getattr(destination, name)
         if isinstance(value, str):
-            value = float(value)  # checked when it was loaded
+            try:
+                value = float(value)
+            except ValueError:
+                continue  # the destination is broken, which was told when it was loaded
         accepted = getattr(destination, f"max_accepted_{name}")
         if value is not None and (accepted is None or value < accepted):
             setattr(destination, f"max_accepted_{name}", value)

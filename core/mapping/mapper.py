@@ -167,7 +167,8 @@ class Mapper:
         key = (
             facts.generation,
             request.totals,
-            request.partition and (request.partition, request.cluster),
+            request.partition,
+            None if request.partition is None else request.cluster,
             *[decide(request) for decide in plan.deciders],
         )
         placement = memory.get(key)
