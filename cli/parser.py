@@ -182,7 +182,7 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
     no options. None: all that there is.
     """
     # argparse would look for translations of its own few words: 4 ms, for half-translated help.
-    argparse._ = str  # type: ignore[attr-defined]
+    argparse._ = lambda text: text  # type: ignore[attr-defined]
     common = _common()
     parser = Parser(
         prog="rowtui",

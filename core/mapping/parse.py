@@ -206,6 +206,8 @@ class _Parsing:
             is_empty = isinstance(body, Scalar) and body.value is None
             found = "has no properties" if is_empty else f"must be a map, not {kind_of_node(body)}"
             hint = f"write {visible(key.text)}: {{}} for an entity without properties"
+            if not is_empty:
+                hint = f"write `{visible(key.text)}:` and indented below it lines like `cores: 4`"
             subject.wrong(key.place, f"{subject.words} {found}", hint)
         else:
             self._properties(subject, kind, body)

@@ -142,7 +142,9 @@ def _amount(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
         message = f"{quoted(key.text)} of {subject.words} is {'no number' if value else 'empty'}"
         subject.wrong(node.place, message, "write a number or an expression")
     else:
-        subject.mismatch(key, node, "a number or an expression")
+        bare = _in_bare_braces(node)
+        hint = f"an expression stands here without braces: {bare}" if bare else ""
+        subject.mismatch(key, node, "a number or an expression", hint)
 
 
 def _number(subject: Subject, field: Field, key: Scalar, node: Node) -> None:
@@ -253,7 +255,25 @@ def _params(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
     entity = subject.entity
     for name, (inner, value_node) in table.entries.items():
         entity.params[name] = value = plain(value_node)
+        if hint := _quotes_missing(value_node):
+            message = f"{quoted(inner.text)} of {subject.words} is a map, not an expression"
+            subject.doubt(inner.place, message, hint)
         subject.say(f"params.{name}", value, value_place(inner, value_node))
+
+
+def _in_bare_braces(node: Node) -> str:
+    """What `{cores}` without quotes, which YAML reads as a map, was meant to say; else empty."""
+    if not isinstance(node, Table) or len(node.entries) != 1:
+        return ""
+    [(key, value)] = node.entries.values()
+    if not isinstance(value, Scalar) or value.value is not None:
+        return ""
+    return visible(key.text)
+
+
+def _quotes_missing(node: Node) -> str:
+    bare = _in_bare_braces(node)
+    return f'put it in quotes if it is an expression: "{{{bare}}}"' if bare else ""
 
 
 def _env(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
@@ -262,7 +282,7 @@ def _env(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
             if isinstance(value, Scalar):
                 _add_env(subject, inner, {"name": name, "value": str(value.value)}, value)
             else:
-                subject.mismatch(inner, value, "text or a number")
+                subject.mismatch(inner, value, "text or a number", _quotes_missing(value))
     elif isinstance(node, Items):
         for item in node.items:
             if isinstance(item, Table):

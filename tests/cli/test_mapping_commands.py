@@ -413,6 +413,13 @@ def test_the_schema_is_json_that_knows_the_sections(here: Here) -> None:
     assert "yaml-language-server: $schema=" in here("mapping", "schema", "--help").out
 
 
+@pytest.mark.parametrize("words", [("--help",), ("mapping", "--help"), ("show", "--help")])
+def test_help_lists_commands_and_no_none(here: Here, words: tuple[str, ...]) -> None:
+    text = here(*words).out
+    assert "Commands:\n" in text
+    assert "None" not in text
+
+
 @pytest.mark.parametrize("verb", ["lint", "format", "test", "show", "trust", "schema"])
 def test_every_command_has_examples_in_its_help(here: Here, verb: str) -> None:
     done = here("mapping", verb, "--help")

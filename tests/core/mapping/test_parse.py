@@ -598,3 +598,26 @@ def test_whatever_a_person_writes_is_read_or_explained(
     assert all(problem.line > 0 and problem.column > 0 for problem in errors)
     assert set(file.broken.values()) <= set(errors)
     assert bool(file.broken) == bool(errors)
+
+
+def test_text_in_the_place_of_properties_is_told_how_they_are_written() -> None:
+    [problem] = parsed("tools:\n  t:\n    cores = 4\n").problems
+    assert problem.message == "tool `t` must be a map, not text"
+    assert problem.hint == "write `t:` and indented below it lines like `cores: 4`"
+
+
+@pytest.mark.parametrize(
+    ("body", "severity", "hint"),
+    [
+        ("env: {A: {cores}}", "error", 'put it in quotes if it is an expression: "{cores}"'),
+        ("params: {a: {cores}}", "warning", 'put it in quotes if it is an expression: "{cores}"'),
+        ("mem: {cores * 4}", "error", "an expression stands here without braces: cores * 4"),
+    ],
+)
+def test_braces_without_quotes_are_told_what_they_lack(body: str, severity: str, hint: str) -> None:
+    [problem] = parsed(f"tools: {{t: {{{body}}}}}").problems
+    assert (problem.severity, problem.hint) == (severity, hint)
+
+
+def test_a_map_that_is_meant_as_one_is_no_doubt() -> None:
+    assert not parsed("tools: {t: {params: {a: {b: 1}, c: {d: , e: }}}}").problems
