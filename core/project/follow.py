@@ -1,8 +1,9 @@
 """What changes on disk while a dashboard is open, in words.
 
-Two watchers: one on the few paths that tell of everything that jobs report, whatever the size of
-the workspace; and, up to a thousand directories, one on the directories themselves, so that a
-product that somebody makes or deletes by hand is seen as well. Larger workspaces find those by
+Three watchers: one on the few paths that tell of everything that jobs report, whatever the size of
+the workspace; one on the mapping files and on what is trusted; and, up to a thousand directories,
+one on the directories themselves, so that a product that somebody makes or deletes by hand is seen
+as well. Larger workspaces find those by
 `scan`, as always in Row. Source: tui study §4 (no recursive watch, polling is the truth).
 """
 
@@ -12,9 +13,11 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
+from rowtui.core.project.mapping_files import mapping_paths
 from rowtui.core.workspace.watch import Watcher
 
 if TYPE_CHECKING:
@@ -33,12 +36,15 @@ class Changes:
         self._renew = asyncio.Event()
         self._watched: tuple[str, ...] = ()
         self._touched: set[str] = set()
+        self._renew_mapping = asyncio.Event()
+        self._mapping_places: tuple[str, ...] = ()
 
     async def words(self) -> AsyncIterator[str]:
         """A word for each change, until `close`; bursts of the same word are one."""
         tasks = [
             asyncio.create_task(self._follow_reports()),
             asyncio.create_task(self._follow_directories()),
+            asyncio.create_task(self._follow_mapping()),
         ]
         try:
             while (word := await self._words.get()) is not None:
@@ -55,9 +61,11 @@ class Changes:
         return taken
 
     def directories_may_have_changed(self) -> None:
-        """The workspace was listed again: watch what is there now."""
+        """The project was read again: watch what is there now."""
         if self._names() != self._watched:
             self._renew.set()
+        if self._project.known_mapping_places() != self._mapping_places:
+            self._renew_mapping.set()
 
     def close(self) -> None:
         """End `words`."""
@@ -81,6 +89,34 @@ class Changes:
             async for changed in watcher:
                 for word in dict.fromkeys(words[path] for path in changed):
                     self._say(word)
+
+    async def _follow_mapping(self) -> None:
+        """Watch the mapping files; others once these were read, or one of them has changed."""
+        project = self._project
+        while True:
+            self._renew_mapping.clear()
+            paths = await asyncio.to_thread(mapping_paths, project)
+            watching = asyncio.create_task(self._watch_mapping(paths))
+            renew = asyncio.create_task(self._renew_mapping.wait())
+            try:
+                await asyncio.wait((watching, renew), return_when=asyncio.FIRST_COMPLETED)
+                if watching.done():
+                    watching.result()
+            finally:
+                for task in (watching, renew):
+                    task.cancel()
+                await asyncio.gather(watching, renew, return_exceptions=True)
+
+    async def _watch_mapping(self, paths: tuple[Path, ...]) -> None:
+        """Until other paths are to be watched."""
+        self._mapping_places = self._project.known_mapping_places()
+        async with Watcher(paths) as watcher:
+            if await asyncio.to_thread(mapping_paths, self._project) != paths:
+                return
+            async for _ in watcher:
+                self._say("mapping")
+                if await asyncio.to_thread(mapping_paths, self._project) != paths:
+                    return
 
     async def _follow_directories(self) -> None:
         """Watch the directories, and begin anew whenever there are others."""

@@ -62,6 +62,11 @@ class ProjectMapping:
         assert self._found is not None
         return self._found
 
+    def known_places(self) -> tuple[str, ...]:
+        """The absolute paths of the files that were read last; reads nothing."""
+        sources = () if self._found is None else self._found.sources
+        return tuple(source.place for source in sources if source.place.startswith("/"))
+
     def read(self) -> None:
         """Read the mapping files again; what has not changed is not loaded again."""
         environment = self.project.environment

@@ -1,17 +1,48 @@
-"""Whether a project has any mapping file, without loading what reads them."""
+"""Whether a project has any mapping file, and which paths tell of a change in them.
+
+Without loading what reads them, as long as there are none.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.load import own_config_folder
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+
+_NAMES = ("mapping.yml", "mapping.yaml")
 
 
 def has_mapping_files(root: Path, environment: Mapping[str, str]) -> bool:
     """Whether `find_sources` would find anything at all, be it unreadable."""
-    if any(os.path.lexists(root / name) for name in ("mapping.yml", "mapping.yaml")):
+    if any(os.path.lexists(root / name) for name in _NAMES):
         return True
     own = own_config_folder(environment)
     return own is not None and os.path.lexists(own / "mapping")
+
+
+def mapping_paths(project: Project) -> tuple[Path, ...]:
+    """What to watch for mapping files that are made, edited, deleted or trusted.
+
+    What they include is among these once the files were read.
+    """
+    root, environment = project.root, project.environment
+    paths = [root / name for name in _NAMES]
+    own = own_config_folder(environment)
+    if own is not None:
+        paths.append(own / "mapping")
+    if has_mapping_files(root, environment):
+        from rowtui.core.mapping.sources import user_places
+
+        paths.append(user_places(environment).trust)
+        if own is not None:
+            with contextlib.suppress(OSError):
+                paths += sorted(path for path in (own / "mapping").iterdir() if path.is_file())
+        paths += map(Path, project.known_mapping_places())
+    return tuple(dict.fromkeys(paths))

@@ -110,6 +110,11 @@ class Project:
         """The records if they were read already; reads nothing."""
         return self._state
 
+    def known_mapping_places(self) -> tuple[str, ...]:
+        """The mapping files on disk, as far as they were read already; reads nothing."""
+        mapping = self.__dict__.get("mapping")
+        return () if mapping is None else mapping.known_places()
+
     def notice(self, text: str) -> None:
         """Something that people should know once."""
         if text not in self._notices:

@@ -101,3 +101,19 @@ async def test_a_mapping_file_counts_once_it_is_trusted_and_what_if_asks_it(root
         await hand.sees("WHAT IF", "cores 4 → 2", "2 candidates")
         await hand.press("u", "e", "6")
         await hand.sees("✗ nowhere to go", "2 refused", "mem 24, at most 20")
+
+
+async def test_edits_of_the_mapping_file_and_trust_are_seen_without_a_key(root: Path) -> None:
+    (root / "mapping.yml").write_text(MAPPING)
+    async with opened(root) as (hand, environment):
+        await hand.sees("5 eligible")
+        await hand.press("3")
+        await hand.sees("mapping.yml is not trusted yet")
+        trust(root, environment)
+        await hand.sees("✓ goes to here on local", "16 GB")
+        (root / "mapping.yml").write_text(MAPPING.replace("    mem:", "\tmem:"))
+        await hand.sees("a tab is used for indentation")
+        (root / "mapping.yml").write_text(MAPPING)
+        await hand.sees("✓ goes to here on local", "16 GB")
+        (root / "mapping.yml").unlink()
+        await hand.sees("none: the cluster's partitions alone count")
