@@ -60,7 +60,7 @@ class ExpressionError(RowtuiError):
     """Code of a mapping file failed. `line`: where in `text`, from 1; 0 if that is not known."""
 
     def __init__(self, message: str, cause: BaseException | None, line: int, text: str) -> None:
-        super().__init__(message, getattr(cause, "hint", "") or "")
+        super().__init__(message, cause.hint if isinstance(cause, RowtuiError) else "")
         self.cause, self.line, self.text = cause, line, text
 
 
@@ -180,10 +180,7 @@ def _explained(code: Code, error: BaseException) -> ExpressionError:
     if isinstance(error, RowtuiError):
         message = error.message
     else:
-        try:
-            words = str(error)
-        except Exception:  # the expression's own class
-            words = ""
+        words = _words_of(error)
         name = type(error).__name__
         message = f"{name}: {words}" if words else name
     line = 0
@@ -193,6 +190,20 @@ def _explained(code: Code, error: BaseException) -> ExpressionError:
             line = step.tb_lineno
         step = step.tb_next
     return ExpressionError(visible(message[:_LONGEST_MESSAGE]), error, line, code.text)
+
+
+def _words_of(error: BaseException) -> str:
+    """What an exception says. One of the code's own class may raise anything here, or never end."""
+    if type(error).__str__ in _KNOWN_WORDS:
+        return str(error)
+    try:
+        return str(_FOR_WORDS.run(functools.partial(str, error)))
+    except (Exception, SystemExit, GeneratorExit):
+        return ""
+
+
+_KNOWN_WORDS = frozenset({BaseException.__str__, OSError.__str__, SyntaxError.__str__})
+_FOR_WORDS = TimeLimit(0.5)
 
 
 # Constants, which are most of a mapping file, without Python's parser

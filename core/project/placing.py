@@ -49,7 +49,8 @@ def place_requests(project: Project, requests: Sequence[JobRequest]) -> Mapped:
         try:
             place = placed(request, placement, cluster)
         except RowtuiError as error:
-            left_out.setdefault((request.action.name, error.message), []).append(request)
+            reason = error.message + (f"; {error.hint}" if error.hint else "")
+            left_out.setdefault((request.action.name, reason), []).append(request)
             continue
         mapping.hold(request)
         key = (request.action.index, id(placement))

@@ -3,11 +3,13 @@
 Takes a request and its placement; gives the request that is written into a script. The mapper may
 give a job more or fewer threads, GPUs and memory, never another number of processes, which the
 command was written for. Parameters of a destination become options of the scheduler; those that
-mean nothing here are told in a warning. Source: issue "mapper", destinations; docs/mapping.md.
+mean nothing here are told in a warning. `env` becomes shell that runs before the job's setup.
+Source: docs/mapping.md, "Destinations" and "Parameters".
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -20,6 +22,7 @@ from rowtui.core.mapping.decision import Placement
 from rowtui.core.mapping.destinations import whole
 from rowtui.core.submission.header import options_for
 from rowtui.core.submission.quote import quote
+from rowtui.core.submission.sbatch_options import native_options, one_line, option, switch
 from rowtui.core.text import visible
 from rowtui.core.workflow.model import Resources, SubmitOptions
 
@@ -42,10 +45,22 @@ _OPTIONS: Mapping[str, str] = {
     "begin": "--begin",
     "deadline": "--deadline",
 }
-_FLAGS: Mapping[str, str] = {"exclusive": "--exclusive", "requeue": "--requeue"}
+# A parameter -> the option that it turns on, and what it may say instead of yes or no.
+_SWITCHES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "exclusive": ("--exclusive", ("user", "mcs")),
+    "requeue": ("--requeue", ()),
+}
 _NATIVE = ("nativeSpecification", "native_specification", "submit_native_specification")
 _ELSEWHERE = frozenset({"partition", "account", "weight", *_NATIVE})
+_LARGEST = 2.0**31  # cores, GPUs or GB; more than any scheduler counts
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# What scripts go by themselves, and what bash lets nobody set.
+_TAKEN = re.compile(r"rowtui_.*|directories|BASHOPTS|BASH_VERSINFO|EUID|PPID|SHELLOPTS|UID")
+# A line of shell that is complete on its own, whatever follows it.
+_COMPLETE = re.compile(
+    r"(?!\s*(?:case|coproc|do|done|elif|else|esac|fi|for|function|if|select|then|until|while)\b)"
+    r"[A-Za-z0-9_ +,./:@%=~$-]+",
+)
 
 
 class Placed(NamedTuple):
@@ -81,20 +96,41 @@ def _resources(request: JobRequest, placement: Placement, warnings: list[str]) -
     resources = request.action.resources
     gpus, cores, mem = placement.amounts
     processes = max(1, request.processes)
-    if cores is not None and whole(cores) != request.cpus:
-        threads = max(1, whole(whole(cores) / processes))
+    if cores is not None and _count("cores", cores) != request.cpus:
+        threads = max(1, _shared_out("cores", cores, processes, warnings))
         resources = resources._replace(threads_per_process=threads)
-        if threads * processes != whole(cores):
-            warnings.append(
-                f"the mapping gives {whole(cores)} cores to {processes} processes: "
-                f"each gets {threads}"
-            )
-    if gpus is not None and whole(gpus) != request.gpus:
-        each = whole(whole(gpus) / processes)
+    if gpus is not None and _count("gpus", gpus) != request.gpus:
+        each = _shared_out("gpus", gpus, processes, warnings)
         resources = resources._replace(gpus_per_process=each or None)
     if mem is not None:
-        resources = _with_memory(resources, request, whole(float(mem) * 1024))
+        resources = _with_memory(resources, request, whole(_number("mem", mem) * 1024))
     return resources
+
+
+def _number(what: str, amount: Any) -> float:
+    """An amount as a number: dialect tpv3 lets anything pass. Raises: RowtuiError."""
+    try:
+        number = float(amount)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0 <= number < _LARGEST:
+        raise RowtuiError(f"{what} is {visible(repr(amount)[:60])}, which is not an amount")
+    return number
+
+
+def _count(what: str, amount: Any) -> int:
+    return whole(_number(what, amount))
+
+
+def _shared_out(what: str, amount: Any, processes: int, warnings: list[str]) -> int:
+    """What each process gets, rounded up, with a warning where that is more than was given."""
+    count = _count(what, amount)
+    each = -(-count // processes)
+    if each * processes != count:
+        warnings.append(
+            f"the mapping gives {count} {what} to {processes} processes: each gets {each}"
+        )
+    return each
 
 
 def _with_memory(resources: Resources, request: JobRequest, megabytes: int) -> Resources:
@@ -107,16 +143,18 @@ def _with_memory(resources: Resources, request: JobRequest, megabytes: int) -> R
 
 
 def _partition(placement: Placement, cluster: Cluster) -> Partition | None:
+    """The partition that the checks were made with (`destinations.partition_name`)."""
     if cluster.scheduler != "slurm":
         return None
     known = {partition.name: partition for partition in cluster.partitions}
     name = placement.params.get("partition")
-    if isinstance(name, str) and name:
-        return known.get(name) or Partition(name)
-    for candidate in (placement.name.removeprefix(f"{cluster.name}/"), placement.destination):
-        if candidate in known:
-            return known[candidate]
-    return None
+    if not isinstance(name, str) or not name:
+        below = f"{cluster.name}/"
+        name = placement.destination.removeprefix(below)
+        if name == placement.destination and name not in known:
+            name = placement.name.removeprefix(below)
+            return known.get(name)
+    return known.get(name) or Partition(one_line("partition", name))
 
 
 def _options(
@@ -130,20 +168,21 @@ def _options(
             value is None
             or value == ""
             or name in _ELSEWHERE
-            or (not slurm and name in {*_OPTIONS, *_FLAGS})
+            or (not slurm and name in {*_OPTIONS, *_SWITCHES})
         ):
             continue
         if name in _OPTIONS:
-            custom.append(f"{_OPTIONS[name]}={_one_line(name, value)}")
-        elif name in _FLAGS:
-            custom += [_FLAGS[name]] if value else []
+            custom.append(option(_OPTIONS[name], name, value))
+        elif name in _SWITCHES:
+            flag, kinds = _SWITCHES[name]
+            custom += switch(flag, name, value, kinds)
         elif not name.isupper():  # those are a site's own, for its own expressions
             unknown.append(name)
     if slurm:
         for name in _NATIVE:
             text = placement.params.get(name)
             if text:
-                custom += _native(name, text)
+                custom += native_options(name, text)
     if unknown:
         shown = ", ".join(map(visible, unknown))
         warnings.append(
@@ -151,48 +190,29 @@ def _options(
         )
     account = placement.params.get("account")
     if account:
-        options = options._replace(account=_one_line("account", account))
+        options = options._replace(account=one_line("account", account))
     lines = [*_environment(placement.env), *([options.setup] if options.setup else [])]
     return options._replace(custom=tuple(custom), setup="\n".join(lines) or None)
 
 
-def _one_line(name: str, value: Any) -> str:
-    text = str(value)
-    if any(ord(char) < 32 or ord(char) == 127 for char in text):
-        raise RowtuiError(f"the parameter {visible(name)} has control characters: {visible(text)}")
-    return text
-
-
-def _native(name: str, text: Any) -> list[str]:
-    """The words of a native specification, an option each."""
-    import shlex
-
-    try:
-        words = shlex.split(_one_line(name, text))
-    except ValueError as error:
-        raise RowtuiError(
-            f"{name} cannot be read as options: {error}", visible(str(text))
-        ) from None
-    options: list[str] = []
-    for word in words:
-        if word.startswith("-") or not options:
-            options.append(word)
-        else:  # an option's value as a word of its own
-            options[-1] += f" {quote(word)}" if not word.isalnum() else f" {word}"
-    return options
-
-
 def _environment(env: tuple[Mapping[str, Any], ...]) -> list[str]:
-    """Lines of shell for the entries of env, in their order."""
+    """Lines of shell for the entries of env, in their order. Values stand for themselves."""
     lines = []
     for entry in env:
         if "name" in entry:
             name = str(entry["name"])
             if not _VARIABLE.fullmatch(name):
                 raise RowtuiError(f"env has a variable that no shell takes: {visible(name)}")
+            if _TAKEN.fullmatch(name):
+                raise RowtuiError(f"env may not set {name}: job scripts or bash need it themselves")
             lines.append(f"export {name}={quote(str(entry.get('value', '')))}")
         elif "file" in entry:
-            lines.append(f". {quote(str(entry['file']))}")
+            lines.append(f". -- {quote(str(entry['file']))}")
         elif "execute" in entry:
-            lines.append(str(entry["execute"]))
+            lines.append(_executed(str(entry["execute"])))
     return lines
+
+
+def _executed(command: str) -> str:
+    """A command that cannot take what follows it for a part of itself, be it incomplete."""
+    return command if _COMPLETE.fullmatch(command) else f"eval {quote(command)}"

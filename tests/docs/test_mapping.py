@@ -122,9 +122,12 @@ def test_the_parameters_are_those_that_become_options() -> None:
     listed = {names_in(row[0])[0]: row[1] for row in table("### Parameters")}
 
     options = {f"`{option}`" for option in placed._OPTIONS.values()}
-    flags = {f"`{option}`, if true" for option in placed._FLAGS.values()}
+    flags = {
+        f"`{flag}`, if true" + (f"; `{flag}={kinds[0]}` and `={kinds[1]}`" if kinds else "")
+        for flag, kinds in placed._SWITCHES.values()
+    }
     assert {*listed} == {
-        *placed._OPTIONS, *placed._FLAGS, "partition", "account", "nativeSpecification",
+        *placed._OPTIONS, *placed._SWITCHES, "partition", "account", "nativeSpecification",
     }  # fmt: skip
     assert options | flags <= {*listed.values()}
     assert all(f"`{name}`" in PAGE for name in placed._NATIVE)

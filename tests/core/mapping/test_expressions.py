@@ -444,3 +444,22 @@ def test_a_text_is_compiled_once() -> None:
     assert compile_block("cores * 77") is compile_block("cores * 77")
     assert compile_text("{cores * 77}", as_tpv=True) is compile_text("{cores * 77}", as_tpv=True)
     assert compile_text("{cores * 77}", as_tpv=True) is not compile_block("cores * 77")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def __str__(self): raise SystemExit(3)",
+        "def __str__(self): raise KeyError",
+        "def __str__(self): return 5",
+        "def __str__(self):\n    while True: pass",
+        "hint = property(lambda self: 1 / 0)",
+        "hint = 5",
+    ],
+)
+def test_an_exception_of_the_codes_own_kind_is_named_whatever_its_class_does(body: str) -> None:
+    code = compile_block(f"class Odd(Exception):\n  {body}\nraise Odd()\n1")
+
+    found = failure(code)
+
+    assert (found.message, found.hint) == ("Odd", "")

@@ -11,6 +11,7 @@ from rowtui.core.clusters.schedulers.base import Accepted, JobSpec
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 from rowtui.core.submission.model import JournalEntry, Step
 from rowtui.core.submission.plan_json import save_plan
+from rowtui.core.submission.sbatch_options import native_options
 from rowtui.core.workflow.model import SubmitOptions
 
 from tests.core.submission.conftest import HOSTILE, RealProject
@@ -147,3 +148,20 @@ async def test_a_requeued_job_runs_again_and_another_with_its_token_does_not(
     assert real.state.submitted["one"][0].job_id == job_id
     slurm.run(f"scancel {job_id}")
     await real.wait()
+
+
+async def test_sbatch_reads_a_native_specification_as_it_was_split(
+    real: RealProject, slurm: SlurmCluster
+) -> None:
+    native = '--nice=7 "--export=ALL,ODD=it\'s a # \\b" -N 1'
+    options = SubmitOptions(custom=tuple(native_options("nativeSpecification", native)))
+    real.action = real.action._replace(submit_options={"alpha": options})
+    real.with_command('scontrol show job $SLURM_JOB_ID > seen; echo "$ODD" >> seen # {directory}')
+
+    progress = await real.submit(real.plan("n", size=len(HOSTILE)))
+    assert [step.error for step in progress if step.error] == []
+    await real.wait()
+
+    seen = (real.root / "seen").read_text()
+    assert "Nice=7" in seen
+    assert seen.splitlines()[-1] == "it's a # \\b"
