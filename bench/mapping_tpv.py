@@ -30,8 +30,9 @@ def main() -> None:
     from tpv.rules import gateway  # type: ignore[import-not-found]
 
     told: Json = {"imports": time.process_time() - before}
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-    from tests.differential_mapping.tpv_process import (
+    # Not as tests.differential_mapping: that environment may have a package `tests` of its own.
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "differential_mapping"))
+    from tpv_process import (  # type: ignore[import-not-found]
         Holder,
         make_job,
         make_tool,

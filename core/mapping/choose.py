@@ -151,6 +151,7 @@ class Chooser:
 
     def __init__(self, offers: Mapping[str, Offer], evaluator: Evaluator) -> None:
         self.offers = offers
+        self._order = {name: at for at, name in enumerate(offers)}
         self.evaluator = evaluator
         self._may_change_job = evaluator.dialect.changes_in_place and any(
             rule.execute for offer in offers.values() for rule in offer.entity.rules.values()
@@ -244,8 +245,7 @@ class Chooser:
         self, code: Code, fitting: Sequence[Offer], namespace: Namespace, origin: Origin
     ) -> Sequence[Offer]:
         # Candidates come in the order of the files, as TPV gives them; `sorted` is stable.
-        order = {name: at for at, name in enumerate(self.offers)}
-        candidates = sorted((offer.entity for offer in fitting), key=lambda d: order[d.id])
+        candidates = sorted((offer.entity for offer in fitting), key=lambda d: self._order[d.id])
         namespace["candidate_destinations"] = candidates
         value = self.evaluator.value(code, namespace, origin)
         if not value:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from rowtui.core.clusters.model import Cluster, Identify, JobTotals, Partition, PartitionLoad
 from rowtui.core.mapping.decision import Placement
 from rowtui.core.mapping.destinations import checks, fits, offers_of, suited
@@ -30,6 +29,7 @@ from rowtui.core.mapping.request import (
 )
 from rowtui.core.mapping.tags import STRENGTHS, score
 from rowtui.core.workflow.model import Resources
+
 from tests.core.mapping.answers import load, request_of
 from tests.differential_mapping.generate import case
 
