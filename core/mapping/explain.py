@@ -149,7 +149,7 @@ def _destinations(
             found = (Check("trust", "trusted code", sealed.message, False), *found)
         failed = tuple(check for check in found if not check.passed)
         where = (name, offer.entity.runner or "", offer.partition_name)
-        if failed:
+        if failed and name not in notes.order:  # a rank function may name what does not fit
             refusals.append(Refusal(*where, failed, found, offer.entity.origin))
             continue
         by_tag = score(offer.entity.tpv_dest_tags, entity.tpv_tags, mapper.dialect)

@@ -170,13 +170,14 @@ def _executed(
     # TPV: the code changes what the namespace calls `entity`, which before any rule has applied is
     # not yet the copy that rules work on; the result is then laid over that copy.
     seen: Entity = namespace["entity"]
+    under = state.entity.private()  # it may share containers with what the code changes
     changed = seen if dialect.changes_in_place and seen is not state.entity else seen.private()
     namespace["entity"] = changed
     evaluator.value(compiled.execute, namespace, origin)
     _note_changes(changed, seen, origin)
     new = changed
     if seen is not state.entity or not state.applied:
-        new = inherit(changed, state.entity, dialect)
+        new = inherit(changed, under, dialect)
         new.rules = state.entity.rules
     new.id = f"{changed.id}, Rule: {changed.id}"
     return new

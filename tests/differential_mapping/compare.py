@@ -61,7 +61,8 @@ def _told(tpv: Json) -> str:
 
 def _no_number(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bool:
     told = _told(tpv)
-    return "could not convert string to float" in told or "not supported between" in told
+    words = ("could not convert string to float", "not supported between", "invalid literal for")
+    return any(each in told for each in words)
 
 
 def _null_rules(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bool:
@@ -72,9 +73,21 @@ def _id_key(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bo
     return ".id\n  Input should be a valid string" in _told(tpv)
 
 
-def _rules_by_name(tpv: Json, files: Mapping[str, str], difference: Difference) -> bool:
-    by_name = any("    rules:\n      rule_" in text for text in files.values())
-    return by_name and "tpv_rule_N" in str(difference.tpv)
+def _rules_by_name(tpv: Json, files: Mapping[str, str], _difference: Difference) -> bool:
+    by_name = any(re.search(r" rules:\n +rule_\w+:\n", text) for text in files.values())
+    return by_name and "tpv_rule_N" in json.dumps(tpv)
+
+
+def _truth(_tpv: Json, files: Mapping[str, str], _difference: Difference) -> bool:
+    return any(re.search(r"(_accepted_|: )(cores|mem|gpus): true", each) for each in files.values())
+
+
+def _bad_id(_tpv: Json, files: Mapping[str, str], _difference: Difference) -> bool:
+    return any(" is not a regular expression" in str(each) for each in load(files).problems)
+
+
+def _null_tags(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bool:
+    return ".tags\n  Input should be a valid list" in _told(tpv)
 
 
 # Each with the sentence that docs/mapping.md has on it ("Differences from TPV").
@@ -83,6 +96,9 @@ KNOWN: tuple[Known, ...] = (
     Known("`rules:` without anything is an empty list", _null_rules),
     Known("an `id` key inside an entity is ignored, whatever it is", _id_key),
     Known("rules given as a map have its keys as ids", _rules_by_name),
+    Known("`true` is no amount", _truth),
+    Known("an id that is no regular expression is a problem when the files are read", _bad_id),
+    Known("`tags:` without anything says nothing", _null_tags),
 )
 
 
@@ -107,8 +123,11 @@ def answer_with_rowtui(files: dict[str, str], request: Json) -> Json:
         ]
     if not answer["ok"]:
         answer["error"]["message"] = _as_tpv_says(placement, decision)
+    if placement.outcome is Outcome.ERROR and not answer["ranked"]:
+        del answer["ranked"]  # it was the rank function that failed
     if not decision.entity_id or placement.cause in {"ValueError", "TypeError"}:
-        del answer["entity"], answer["ranked"]
+        answer.pop("ranked", None)
+        del answer["entity"]
     return answer
 
 
