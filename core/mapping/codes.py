@@ -5,7 +5,7 @@ What is code and what is text: reference tpv.md A3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Destination, Entity, env_key
@@ -69,8 +69,3 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for each in value:
             yield from _strings(each)
-
-
-def names_read(found: Iterable[Piece]) -> frozenset[str]:
-    """The names that any of these codes reads."""
-    return frozenset().union(*(piece.code.names for piece in found))
