@@ -69,11 +69,13 @@ need_test_packages() {
     [ -x /usr/sbin/slurmd ] || missing="$missing slurmd"
     command -v sbatch >/dev/null || missing="$missing slurm-client"
     command -v munge >/dev/null || missing="$missing munge"
+    [ -x /usr/sbin/sshd ] || missing="$missing openssh-server"
+    command -v ssh >/dev/null || missing="$missing openssh-client"
     command -v ps >/dev/null || missing="$missing procps"
     [ -z "$missing" ] && return
     # shellcheck disable=SC2086
     install_packages $missing ||
-        die "the tests, which start a real Slurm, need: apt-get install$missing"
+        die "the tests, which start a real Slurm and sshd, need: apt-get install$missing"
 }
 
 # The checkout in place of a copy: site-packages/rowtui/* are links to core, cli, tui, themes.

@@ -1,4 +1,4 @@
-"""Bring a Slurm cluster up and leave it up until Ctrl-C: `python -m tests.rig`."""
+"""Bring two clusters and their login nodes up until Ctrl-C: `python -m tests.rig`."""
 
 from __future__ import annotations
 
@@ -6,25 +6,38 @@ import signal
 import sys
 import time
 
+from tests.rig.login import LoginNode
 from tests.rig.processes import RigError
-from tests.rig.slurm import start_slurm
+from tests.rig.slurm import start_beta, start_slurm
 
 
 def main() -> int:
-    """Print how to use the cluster and wait for a signal."""
+    """Print how to use the clusters and wait for a signal."""
     started = time.monotonic()
     try:
         rig = start_slurm()
     except RigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    took = time.monotonic() - started
-    print(f"# Slurm cluster {rig.cluster.name} is up after {took:.2f} s. Ctrl-C ends it.")
-    print(f"export SLURM_CONF={rig.cluster.conf}", flush=True)
-    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    signal.sigwait(signals)
-    rig.close()
+    try:
+        clusters = (rig.cluster, start_beta(rig))
+        logins = [LoginNode(rig.keeper, cluster) for cluster in clusters]
+        took = time.monotonic() - started
+        # Only now: what is started with blocked signals keeps them blocked.
+        signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+        print(f"# Slurm clusters alpha and beta: up after {took:.2f} s. Ctrl-C ends them.")
+        print(f"export SLURM_CONF={clusters[0].conf}")
+        print(f"# export SLURM_CONF={clusters[1].conf}")
+        for login in logins:
+            print(f"# ssh -F {login.ssh_config} {login.name}")
+        sys.stdout.flush()
+        signal.sigwait(signals)
+    except RigError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    finally:
+        rig.close()
     return 0
 
 

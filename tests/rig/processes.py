@@ -28,6 +28,9 @@ DEBIAN_PACKAGES = {
     "sbatch": "slurm-client",
     "squeue": "slurm-client",
     "scontrol": "slurm-client",
+    "sshd": "openssh-server",
+    "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
 }
 
 

@@ -10,6 +10,7 @@ import os
 import pwd
 import re
 import secrets
+import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -45,6 +46,16 @@ PARTITIONS = (
     "PartitionName=shared Nodes=n[1-2],g1 OverSubscribe=YES:4 MaxTime=01:00:00 DefaultTime=5"
     " MaxCPUsPerNode=8",
     "PartitionName=closed Nodes=n1 MaxTime=01:00:00 State=INACTIVE",
+)
+
+BETA_NODES = (
+    Node("b1", 8, 32000),
+    Node("b2", 8, 32000),
+    Node("v1", 16, 128000, gpus=2),
+)
+BETA_PARTITIONS = (
+    "PartitionName=batch Nodes=b[1-2] Default=YES MaxTime=2-00:00:00 DefaultTime=10",
+    "PartitionName=accel Nodes=v1 MaxTime=06:00:00 DefaultTime=10",
 )
 
 
@@ -338,4 +349,20 @@ def start_slurm(attempts: int = 3, **of_cluster: object) -> SlurmRig:
             if attempt == attempts or "missing" in str(error):
                 raise
             time.sleep(0.1)
+    raise AssertionError("unreachable")
+
+
+def start_beta(rig: SlurmRig, attempts: int = 3) -> SlurmCluster:
+    """A second cluster of other nodes and partitions, under the munged and keeper of the first."""
+    for attempt in range(1, attempts + 1):
+        try:
+            return SlurmCluster(
+                rig.keeper, rig.munge, name="beta", nodes=BETA_NODES, partitions=BETA_PARTITIONS
+            )
+        except RigError:
+            if attempt == attempts:
+                raise
+            time.sleep(0.1)
+            # Daemons of the failed attempt may still run; they end with the keeper.
+            shutil.rmtree(rig.keeper.folder / "beta", ignore_errors=True)
     raise AssertionError("unreachable")

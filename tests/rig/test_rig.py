@@ -49,11 +49,16 @@ def test_by_hand_it_prints_what_to_export_and_an_interrupt_ends_it() -> None:
         [sys.executable, "-m", "tests.rig"], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as rig:
         assert rig.stdout is not None
-        assert "is up after" in rig.stdout.readline()
+        assert "up after" in rig.stdout.readline()
         match = re.fullmatch(r"export SLURM_CONF=(/\S+)\n", rig.stdout.readline())
         assert match is not None
         env = {**os.environ, "SLURM_CONF": match.group(1)}
         assert b"is UP" in subprocess.check_output(["scontrol", "ping"], env=env)
+        assert rig.stdout.readline().endswith("/beta/slurm.conf\n")
+        for name in ("alpha", "beta"):
+            line = rig.stdout.readline().removeprefix("# ").strip()
+            done = subprocess.check_output(f"{line} 'echo $SLURM_CONF'", shell=True, text=True)
+            assert done.endswith(f"/{name}/slurm.conf\n")
         rig.send_signal(signal.SIGINT)
         assert rig.wait(20) == 0
     assert not Path(match.group(1)).exists()
