@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Iterable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -110,16 +111,31 @@ def test_every_entry_point_leads_somewhere() -> None:
 
 def test_whatever_is_imported_is_a_dependency() -> None:
     packages = {"pyyaml": "yaml"}
-    names = [re.split(r"[<>=\[ ]", line)[0].lower() for line in PROJECT["project"]["dependencies"]]
-    declared = {packages.get(name, name) for name in names}
+
+    def named_in(lines: list[str]) -> set[str]:
+        names = [re.split(r"[<>=\[ ]", line)[0].lower() for line in lines]
+        return {packages.get(name, name) for name in names}
+
+    declared = named_in(PROJECT["project"]["dependencies"])
+    extras = PROJECT["project"]["optional-dependencies"]
+    optional = {name for extra in extras if extra != "test" for name in named_in(extras[extra])}
     used = set()
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_bytes())):
-                if isinstance(node, ast.Import):
-                    used.update(alias.name.split(".")[0] for alias in node.names)
-                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                    used.add(node.module.split(".")[0])
+            module = ast.parse(path.read_bytes())
+            assert not imported_by(module.body) & optional, f"{path} needs an extra to be imported"
+            used |= imported_by(ast.walk(module))
     # rich is a part of Textual's interface and comes with it.
-    assert used - set(sys.stdlib_module_names) - {"rowtui", "rich"} <= declared
-    assert "textual" in used
+    assert used - set(sys.stdlib_module_names) - {"rowtui", "rich"} <= declared | optional
+    assert {"textual", "keyring"} <= used
+
+
+def imported_by(nodes: Iterable[ast.AST]) -> set[str]:
+    """The packages that these statements import."""
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found.update(alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found

@@ -1,0 +1,1 @@
+"""Passwords from wherever this user keeps them, and never anywhere else."""

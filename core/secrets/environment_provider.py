@@ -1,0 +1,59 @@
+"""Secrets from variables `ROWTUI_SECRET_<MACHINE>_<USER>`, for where nobody can be asked.
+
+The variables are taken out of the environment when the provider is made, so that programs started
+later do not inherit them (sbatch would hand them on to the job). What the kernel keeps of the
+environment at the start of the process stays readable for the same user in /proc.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import MutableMapping
+
+from rowtui.core.secrets.model import NotSupportedByProvider, Secret, SecretName
+
+PREFIX = "ROWTUI_SECRET_"
+HINT = f"the environment of rowtui is set by whoever starts it: {PREFIX}<MACHINE>_<USER>"
+
+
+def variable_name(machine: str, user: str) -> str:
+    """In capitals, and `_` for whatever is neither a letter of ASCII nor a digit.
+
+    Different machines and users may share one: `a-b` and `a.b`.
+    """
+    return PREFIX + re.sub(r"[^A-Z0-9]", "_", f"{_capitals(machine)}_{_capitals(user)}")
+
+
+def _capitals(text: str) -> str:
+    """Those of ASCII alone: some others would become two letters (ß), or ASCII ones (ſ)."""
+    return "".join(char.upper() if char.isascii() else "_" for char in text)
+
+
+class EnvironmentProvider:
+    """The variables of one environment."""
+
+    name = "environment"
+
+    def __init__(self, environment: MutableMapping[str, str]) -> None:
+        self._secrets: dict[str, Secret] = {}
+        for variable in [*environment]:
+            if variable.startswith(PREFIX) and variable != PREFIX:
+                secret = Secret.of(environment.pop(variable))
+                if secret is not None:
+                    self._secrets[variable] = secret
+
+    async def find_password_for_user(self, machine: str, user: str) -> Secret | None:
+        """From the variable, if it was set to something."""
+        return self._secrets.get(variable_name(machine, user))
+
+    async def set_password_for_user(self, machine: str, user: str, secret: Secret) -> None:
+        """Raises: NotSupportedByProvider."""
+        raise NotSupportedByProvider(machine, user, self.name, "it is only read", HINT)
+
+    async def del_password_for_user(self, machine: str, user: str) -> None:
+        """Raises: NotSupportedByProvider."""
+        raise NotSupportedByProvider(machine, user, self.name, "it is only read", HINT)
+
+    async def names(self) -> tuple[SecretName, ...]:
+        """The variables; which machine and user they mean cannot be told from them."""
+        return tuple(SecretName("", "", variable) for variable in sorted(self._secrets))

@@ -1,0 +1,133 @@
+"""Secrets from ~/.netrc (or the file that NETRC names): only read, and only if nobody else can.
+
+The password of an entry is given for the machine that it names and no other: `default` is not used.
+A machine with a port is looked for as it is, then without the port, which most files leave out.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.secrets.model import (
+    CouldNotListCredentials,
+    CouldNotRetrieveCredentials,
+    NotSupportedByProvider,
+    Secret,
+    SecretName,
+)
+from rowtui.core.secrets.netrc_file import Entry, NetrcFault, entries_of
+from rowtui.core.secrets.waiting import TOO_LATE, answer_within
+from rowtui.core.text import visible
+
+LARGEST_FILE = 1 << 20  # bytes; a thousand entries take 100 kB
+ANSWER_SECONDS = 10.0  # a home on a file server that does not answer must not hold everything up
+
+
+class _Content(NamedTuple):
+    """The entries, or why there are none, and what to do about it."""
+
+    entries: tuple[Entry, ...] = ()
+    fault: str = ""
+    hint: str = ""
+
+
+def netrc_path(environment: Mapping[str, str]) -> Path:
+    """`NETRC`, else `.netrc` in the home."""
+    named = environment.get("NETRC")
+    return Path(named) if named else Path(environment.get("HOME") or Path.home()) / ".netrc"
+
+
+class NetrcProvider:
+    """One file, read anew for each question: it is small, and seldom asked for."""
+
+    name = "netrc"
+
+    def __init__(self, path: Path, *, seconds: float = ANSWER_SECONDS) -> None:
+        self._path = path
+        self._seconds = seconds
+
+    async def find_password_for_user(self, machine: str, user: str) -> Secret | None:
+        """The entry for this login, else one that names no login."""
+        content = await self._content()
+        if content.fault:
+            raise CouldNotRetrieveCredentials(machine, user, self.name, content.fault, content.hint)
+        for name in _names_of(machine):
+            for login in (user, None):
+                for entry in content.entries:
+                    if (entry.machine, entry.user) == (name, login) and entry.secret is not None:
+                        return entry.secret
+        return None
+
+    async def set_password_for_user(self, machine: str, user: str, secret: Secret) -> None:
+        """Raises: NotSupportedByProvider."""
+        raise NotSupportedByProvider(machine, user, self.name, "it is only read", self._edit())
+
+    async def del_password_for_user(self, machine: str, user: str) -> None:
+        """Raises: NotSupportedByProvider."""
+        raise NotSupportedByProvider(machine, user, self.name, "it is only read", self._edit())
+
+    async def names(self) -> tuple[SecretName, ...]:
+        """Those of entries with a password. Raises: CouldNotListCredentials."""
+        content = await self._content()
+        if content.fault:
+            raise CouldNotListCredentials("", "", self.name, content.fault, content.hint)
+        return tuple(
+            SecretName(entry.machine, entry.user or "")
+            for entry in content.entries
+            if entry.machine is not None and entry.secret is not None
+        )
+
+    def _edit(self) -> str:
+        return f"edit {visible(str(self._path))} yourself"
+
+    async def _content(self) -> _Content:
+        answer = await answer_within(self._seconds, lambda: _read(self._path))
+        if answer.value is not None:
+            return answer.value
+        shown = visible(str(self._path))
+        why = answer.failure if answer.failure == TOO_LATE else f"it failed with {answer.failure}"
+        return _Content(fault=f"{shown} could not be read, {why}")
+
+
+def _names_of(machine: str) -> tuple[str, ...]:
+    host, colon, port = machine.rpartition(":")
+    return (machine, host) if colon and port.isdecimal() and host else (machine,)
+
+
+def _read(path: Path) -> _Content:
+    """The file, judged and read through one descriptor, so that it is the same file."""
+    shown = visible(str(path))
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return _Content()
+    except OSError as error:
+        return _Content(fault=f"{shown} could not be opened: {error.strerror}")
+    with os.fdopen(fd, "rb") as file:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            return _Content(fault=f"{shown} is not a regular file")
+        if status.st_uid != os.geteuid():
+            return _Content(fault=f"{shown} belongs to somebody else", hint="make one of your own")
+        if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            mode = f"{stat.S_IMODE(status.st_mode):04o}"
+            return _Content(
+                fault=f"{shown} is open to others (mode {mode}), so nothing is taken from it",
+                hint=f"chmod 600 {shown}, and change the passwords that others could read",
+            )
+        if status.st_size > LARGEST_FILE:
+            return _Content(fault=f"{shown} has more than {LARGEST_FILE:,} bytes")
+        return _parsed(shown, file.read(LARGEST_FILE))
+
+
+def _parsed(shown: str, data: bytes) -> _Content:
+    try:
+        return _Content(tuple(entries_of(data.decode("utf-8", "surrogateescape"))))
+    except NetrcFault as fault:
+        return _Content(
+            fault=f"{shown}, {fault}", hint="nothing is taken from it until that is mended"
+        )

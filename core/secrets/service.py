@@ -1,0 +1,243 @@
+"""Who is asked for a secret, in which order, and what is told of those that could not answer.
+
+The first provider that has the secret wins; storing and deleting go to the first that supports it.
+A provider that fails never keeps the next one from being asked. Source: fastr's SecretService.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
+from typing import NamedTuple, TypeVar
+
+from rowtui.core.secrets.environment_provider import EnvironmentProvider
+from rowtui.core.secrets.keyring_provider import open_keyring
+from rowtui.core.secrets.model import (
+    CouldNotDeleteCredentials,
+    CouldNotListCredentials,
+    CouldNotRetrieveCredentials,
+    CouldNotSetCredentials,
+    Notice,
+    NotSupportedByProvider,
+    ProviderUnavailable,
+    Secret,
+    SecretError,
+    SecretName,
+    SecretProvider,
+)
+from rowtui.core.secrets.netrc_provider import NetrcProvider, netrc_path
+from rowtui.core.secrets.prompt_provider import Ask, PromptProvider
+
+PLUG_INS = "rowtui.secret_providers"
+OUR_NAMES = frozenset({"environment", "keyring", "netrc", "prompt"})
+
+T = TypeVar("T")
+
+
+class Found(NamedTuple):
+    """A secret and who had it."""
+
+    secret: Secret
+    provider: str
+
+
+class Lookup(NamedTuple):
+    """What came of asking: the secret if anyone had it, and who could not answer before that."""
+
+    found: Found | None
+    failures: tuple[SecretError, ...]
+
+
+class Listed(NamedTuple):
+    """The name of a secret and who has it."""
+
+    provider: str
+    name: SecretName
+
+
+class Listing(NamedTuple):
+    """The names of all secrets, and who could not list theirs."""
+
+    names: tuple[Listed, ...]
+    failures: tuple[SecretError, ...]
+
+
+async def open_service(
+    environment: MutableMapping[str, str], ask: Ask | None = None
+) -> SecretService:
+    """Environment, key ring, netrc, plug-ins, and at last a person if there is one to `ask`.
+
+    Takes the variables with secrets out of `environment`. Whoever cannot work here is left out,
+    with a notice.
+    """
+    providers: list[SecretProvider] = [EnvironmentProvider(environment)]
+    notices = []
+    try:
+        providers.append(await open_keyring())
+    except ProviderUnavailable as unavailable:
+        notices.append(Notice("keyring", unavailable.message, unavailable.hint))
+    providers.append(NetrcProvider(netrc_path(environment)))
+    for point in sorted(entry_points(group=PLUG_INS), key=lambda point: point.name):
+        made = _plug_in(point)
+        if isinstance(made, Notice):
+            notices.append(made)
+        else:
+            providers.append(made)
+    if ask is not None:
+        providers.append(PromptProvider(ask))
+    return SecretService(providers, notices)
+
+
+def _plug_in(point: EntryPoint) -> SecretProvider | Notice:
+    """What the entry point makes, or why it is of no use. Its own words are not repeated."""
+    try:
+        made = point.load()()
+        if isinstance(made, SecretProvider) and isinstance(made.name, str):
+            if made.name in OUR_NAMES:
+                return Notice(point.name, f"the plug-in calls itself '{made.name}', which is ours")
+            return made
+    except ProviderUnavailable as unavailable:
+        return Notice(point.name, unavailable.message, unavailable.hint)
+    except (Exception, SystemExit) as error:  # whatever it does, we go on
+        return Notice(point.name, f"its plug-in failed with {type(error).__name__}", _hint(point))
+    return Notice(point.name, "its plug-in makes no secret provider", _hint(point))
+
+
+def _hint(point: EntryPoint) -> str:
+    return f"it comes from {point.value}; mend it or uninstall it"
+
+
+class SecretService:
+    """The providers in their order. `notices`: who was left out, and why."""
+
+    def __init__(self, providers: Sequence[SecretProvider], notices: Sequence[Notice] = ()) -> None:
+        self.providers = tuple(providers)
+        self.notices = tuple(notices)
+
+    async def look_up(self, machine: str, user: str) -> Lookup:
+        """Ask one after the other until one has it."""
+        failures: list[SecretError] = []
+        for provider in self.providers:
+            of = (machine, user, provider.name)
+            answer = await _settled(
+                partial(provider.find_password_for_user, machine, user),
+                CouldNotRetrieveCredentials,
+                of,
+            )
+            if isinstance(answer, Secret):
+                return Lookup(Found(answer, provider.name), tuple(failures))
+            if answer is None or isinstance(answer, NotSupportedByProvider):
+                continue
+            if not isinstance(answer, SecretError):  # a plug-in is not type-checked
+                answer = CouldNotRetrieveCredentials(  # type: ignore[unreachable]
+                    *of, "what it gave is no Secret"
+                )
+            failures.append(answer)
+        return Lookup(None, tuple(failures))
+
+    async def find_password_for_user(self, machine: str, user: str) -> Secret:
+        """The secret. Raises: CouldNotRetrieveCredentials, with what each provider said."""
+        lookup = await self.look_up(machine, user)
+        if lookup.found is None:
+            raise self.not_found(machine, user, lookup.failures)
+        return lookup.found.secret
+
+    def not_found(
+        self, machine: str, user: str, failures: Sequence[SecretError]
+    ) -> CouldNotRetrieveCredentials:
+        """The error for a secret that nobody has."""
+        return CouldNotRetrieveCredentials(
+            machine,
+            user,
+            "",
+            self._together("none of {} has it", failures),
+            "\n    ".join(failure.hint for failure in failures if failure.hint),
+        )
+
+    async def set_password_for_user(self, machine: str, user: str, secret: Secret) -> str:
+        """Store it with the first provider that can. Gives the provider's name.
+
+        Raises: CouldNotSetCredentials.
+        """
+        for provider in self.providers:
+            of = (machine, user, provider.name)
+            answer = await _settled(
+                partial(provider.set_password_for_user, machine, user, secret),
+                CouldNotSetCredentials,
+                of,
+            )
+            if not isinstance(answer, SecretError):
+                return provider.name
+            if not isinstance(answer, NotSupportedByProvider):
+                raise answer
+        reason = self._together("none of {} can store anything", ())
+        raise CouldNotSetCredentials(machine, user, "", reason, self._notice_hints())
+
+    async def del_password_for_user(self, machine: str, user: str) -> str:
+        """Delete it with the first provider that can. Gives the provider's name.
+
+        Raises: CouldNotDeleteCredentials.
+        """
+        for provider in self.providers:
+            of = (machine, user, provider.name)
+            answer = await _settled(
+                partial(provider.del_password_for_user, machine, user),
+                CouldNotDeleteCredentials,
+                of,
+            )
+            if not isinstance(answer, SecretError):
+                return provider.name
+            if not isinstance(answer, NotSupportedByProvider):
+                raise answer
+        reason = self._together("none of {} can delete anything", ())
+        raise CouldNotDeleteCredentials(machine, user, "", reason, self._notice_hints())
+
+    async def names(self) -> Listing:
+        """The names that every provider can tell."""
+        names: list[Listed] = []
+        failures: list[SecretError] = []
+        for provider in self.providers:
+            answer = await _settled(
+                partial(_names_of, provider), CouldNotListCredentials, ("", "", provider.name)
+            )
+            if not isinstance(answer, SecretError):
+                names += answer
+            elif not isinstance(answer, NotSupportedByProvider):
+                failures.append(answer)
+        return Listing(tuple(names), tuple(failures))
+
+    def _together(self, sentence: str, failures: Sequence[SecretError]) -> str:
+        """The sentence with the providers' names, and why some of them did not answer."""
+        names = ", ".join(provider.name for provider in self.providers) or "the providers"
+        reasons = [sentence.format(names)]
+        reasons += (f"{failure.provider}: {failure.reason}" for failure in failures)
+        reasons += (f"{notice.provider} is left out: {notice.message}" for notice in self.notices)
+        return "; ".join(reasons)
+
+    def _notice_hints(self) -> str:
+        return "\n    ".join(notice.hint for notice in self.notices if notice.hint)
+
+
+async def _names_of(provider: SecretProvider) -> tuple[Listed, ...]:
+    """Taken apart and put together: a plug-in's names may be anything."""
+    names = await provider.names()
+    return tuple(Listed(provider.name, SecretName(*map(str, name))) for name in names)
+
+
+async def _settled(
+    call: Callable[[], Awaitable[T]], otherwise: type[SecretError], of: tuple[str, str, str]
+) -> T | SecretError:
+    """The answer or the error as a value, cut off from the frames and errors that it came from.
+
+    They hold what the provider was doing with the secret in plain text.
+    """
+    try:
+        return await call()
+    except NotSupportedByProvider as error:
+        otherwise, reason, hint = NotSupportedByProvider, error.reason, error.hint
+    except SecretError as error:
+        reason, hint = error.reason, error.hint
+    except Exception as error:
+        reason, hint = f"it failed with {type(error).__name__}", ""
+    return otherwise(*of, reason, hint)
