@@ -214,7 +214,7 @@ class LoginNode:
         subprocess.run(argv, check=True, stdin=subprocess.DEVNULL)
 
     def _understands(self, settings: Mapping[str, object]) -> bool:
-        conf = self._write_configuration(self._settings | settings)
+        conf = self._write_configuration({**self._settings, **settings})
         argv = [self._programs["sshd"], "-t", "-f", str(conf)]
         return subprocess.run(argv, capture_output=True).returncode == 0
 

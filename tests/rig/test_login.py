@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import asyncssh
 import pytest
@@ -40,7 +41,7 @@ def ssh(login: LoginNode, command: str, **options: object) -> subprocess.Complet
     return subprocess.run(argv, text=True, capture_output=True, timeout=60, **options)  # type: ignore[call-overload,no-any-return]
 
 
-def connect(login: LoginNode, **options: object) -> asyncssh.connection._ACMWrapper:
+def connect(login: LoginNode, **options: object) -> Any:
     """Log in by asyncssh, which reads the same ssh_config."""
     return asyncssh.connect(login.name, config=[login.ssh_config], **options)
 
