@@ -1,0 +1,255 @@
+"""One login with asyncssh: host keys verified, a person asked only where it must be.
+
+Takes an `SshTarget` and an `Asker`; gives an open connection, through its jump hosts, or a
+`LoginError` that says why not. Order: agent, keys without pass phrase, locked keys (the pass
+phrase is asked only once the server wants that key), keyboard-interactive, password. Answers
+are kept nowhere; a key that was unlocked stays unlocked in the `KeyRing`, as in an agent.
+Imports asyncssh: load it only where a connection is opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import asyncssh
+from asyncssh.public_key import get_default_certificate_algs, get_default_public_key_algs
+from rowtui.core.clusters.transports.asyncssh_client import Client
+from rowtui.core.clusters.transports.identities import Asking, KeyRing, load_keys
+from rowtui.core.clusters.transports.known_hosts import KnownKeys, believe, look_up
+from rowtui.core.clusters.transports.login import (
+    Asker,
+    LoginError,
+    LoginTrouble,
+    SshTarget,
+    UnknownHostKey,
+)
+from rowtui.core.clusters.transports.ssh_config import SshSettings, read_settings
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+_MOST_JUMPS = 8  # a jump host that names itself as jump host ends here
+
+
+class Timing(NamedTuple):
+    """Seconds. `connect`: for the network and, each, for every step of a login that nobody is
+    asked for; a person has until the server closes, at most `login`.
+    """
+
+    connect: float = 20.0
+    login: float = 900.0
+    alive_interval: float = 15.0
+    alive_count: int = 3
+
+
+class LoggedIn(NamedTuple):
+    """An open connection and those it goes through, the nearest first."""
+
+    connection: asyncssh.SSHClientConnection
+    jumps: tuple[asyncssh.SSHClientConnection, ...]
+
+    def close(self) -> None:
+        """End it and its jump hosts."""
+        for connection in (self.connection, *reversed(self.jumps)):
+            connection.close()
+
+    async def wait_closed(self) -> None:
+        """Wait until all are gone."""
+        for connection in (self.connection, *reversed(self.jumps)):
+            await connection.wait_closed()
+
+    def abort(self) -> None:
+        """End it without a word."""
+        for connection in (self.connection, *reversed(self.jumps)):
+            connection.abort()
+
+
+async def log_in(target: SshTarget, asker: Asker, ring: KeyRing, timing: Timing) -> LoggedIn:
+    """Open a connection. Raises: LoginError."""
+    return await _Login(asker, ring, timing).through_jumps(target, 0)
+
+
+class _Login:
+    """What all machines on the way to a cluster have in common."""
+
+    def __init__(self, asker: Asker, ring: KeyRing, timing: Timing) -> None:
+        self._asker = asker
+        self._ring = ring
+        self._timing = timing
+
+    async def through_jumps(self, target: SshTarget, depth: int) -> LoggedIn:
+        settings = await self._settings(target)
+        if settings.jumps and depth >= _MOST_JUMPS:
+            raise LoginError(
+                LoginTrouble.CONFIG, f"{target} is reached through too many jump hosts"
+            )
+        jumps: list[asyncssh.SSHClientConnection] = []
+        try:
+            for number, hop in enumerate(settings.jumps):
+                if number == 0:  # the nearest may have a jump host of its own
+                    first = await self.through_jumps(hop, depth + 1)
+                    jumps += [*first.jumps, first.connection]
+                else:
+                    jumps.append(await self._enter(hop, await self._settings(hop), jumps[-1]))
+            over = jumps[-1] if jumps else None
+            return LoggedIn(await self._enter(target, settings, over), tuple(jumps))
+        except BaseException:
+            for jump in reversed(jumps):
+                jump.abort()
+            raise
+
+    async def _settings(self, target: SshTarget) -> SshSettings:
+        return await asyncio.to_thread(read_settings, target, connect_timeout=self._timing.connect)
+
+    async def _enter(
+        self,
+        target: SshTarget,
+        settings: SshSettings,
+        over: asyncssh.SSHClientConnection | None,
+    ) -> asyncssh.SSHClientConnection:
+        """Log in to one machine; ask about its key first where it is unknown."""
+        while True:
+            known = await asyncio.to_thread(_known_keys, settings)
+            try:
+                return await self._attempt(target, settings, known, over)
+            except LoginError as error:
+                key = error.unknown
+                if error.trouble is not LoginTrouble.HOST_KEY_UNKNOWN or key is None:
+                    raise
+                if not await self._asker.host_key(key):
+                    raise
+            self._ring.accepted.add(key.line)
+            if settings.user_known_hosts:
+                await asyncio.to_thread(_believe, settings.user_known_hosts[0], key)
+
+    async def _attempt(
+        self,
+        target: SshTarget,
+        settings: SshSettings,
+        known: KnownKeys,
+        over: asyncssh.SSHClientConnection | None,
+    ) -> asyncssh.SSHClientConnection:
+        asking = Asking(self._asker)
+        keys = await asyncio.to_thread(load_keys, settings.identities, self._ring, asking)
+        client = Client(target, settings, known, self._ring, asking)
+        agent: dict[str, Any] = {"agent_path": settings.agent or None}
+        if settings.identities_only:
+            public = [key.public_data for key in keys]
+            agent = {**agent, "agent_identities": public} if public else {"agent_path": None}
+        opening = asyncssh.connect(
+            target.host,
+            target.port or (),
+            username=target.user or (),
+            config=list(settings.files),
+            tunnel=over,
+            client_factory=lambda: client,
+            known_hosts=([], list(known.authorities), [key for key, _ in known.revoked]),
+            server_host_key_algs=_host_key_algorithms(settings, known),
+            client_keys=keys,
+            connect_timeout=None,  # a person may take longer; `_watch` bounds the rest
+            login_timeout=self._timing.login,
+            keepalive_interval=settings.alive_interval or self._timing.alive_interval,
+            keepalive_count_max=self._timing.alive_count,
+            agent_forwarding=False,
+            **agent,
+        )
+        try:
+            return await _watch(opening, asking, settings.connect_timeout)
+        except asyncssh.Error as error:
+            raise client.explain(error) from error
+        except (OSError, TimeoutError, ValueError) as error:
+            raise _network_error(target, settings, error) from error
+
+
+async def _watch(
+    work: Awaitable[asyncssh.SSHClientConnection], asking: Asking, seconds: float
+) -> asyncssh.SSHClientConnection:
+    """Wait for a login as long as it moves on or a person is being asked.
+
+    Raises: TimeoutError, and what the login raises.
+    """
+    opening = asyncio.ensure_future(work)
+    try:
+        while True:
+            moves = asking.moves
+            if (await asyncio.wait({opening}, timeout=seconds))[0]:
+                return opening.result()
+            if asking.moves == moves and not asking.open:
+                raise TimeoutError
+    except BaseException:
+        opening.cancel()
+        await asyncio.wait({opening})
+        if not opening.cancelled() and opening.exception() is None:
+            opening.result().abort()  # it was opened in that very moment
+        raise
+
+
+def _known_keys(settings: SshSettings) -> KnownKeys:
+    files = (*settings.user_known_hosts, *settings.global_known_hosts)
+    try:
+        return look_up(files, settings.key_name, settings.key_port)
+    except (OSError, RowtuiError) as error:
+        raise LoginError(
+            LoginTrouble.CONFIG, f"known hosts could not be read: {visible(str(error))}"
+        ) from error
+
+
+def _believe(file: Path, key: UnknownHostKey) -> None:
+    try:
+        believe(file, key)
+    except OSError as error:
+        raise LoginError(
+            LoginTrouble.CONFIG,
+            f"the key of {visible(key.host)} could not be written to {visible(str(file))}: "
+            f"{error.strerror}",
+            unknown=key,
+        ) from error
+
+
+def _host_key_algorithms(settings: SshSettings, known: KnownKeys) -> Any:
+    """Kinds of keys to ask the server for: those on file first, so that it shows what we know."""
+    if settings.host_key_algorithms and not known.keys:
+        return ()
+    names: list[bytes] = list(get_default_certificate_algs()) if known.authorities else []
+    for key, _ in (*known.keys, *known.elsewhere):
+        names += key.sig_algorithms
+    names += get_default_public_key_algs()
+    return [name.decode() for name in dict.fromkeys(names)]
+
+
+def _network_error(target: SshTarget, settings: SshSettings, error: Exception) -> LoginError:
+    host = visible(f"{settings.host}:{settings.port}")
+    where = f"{target} ({host})" if visible(settings.host) not in str(target) else str(target)
+    if isinstance(error, socket.gaierror):
+        return LoginError(
+            LoginTrouble.NAME_NOT_FOUND,
+            f"no address is known for {visible(settings.host)}",
+            "check the name, and whether this machine is on the network (or VPN) that it needs",
+        )
+    if isinstance(error, TimeoutError) or _number(error) == errno.ETIMEDOUT:
+        return LoginError(
+            LoginTrouble.TIMED_OUT,
+            f"{where} did not answer within {settings.connect_timeout:.0f} s",
+        )
+    if isinstance(error, ConnectionRefusedError) or _number(error) == errno.ECONNREFUSED:
+        return LoginError(LoginTrouble.REFUSED, f"{where} refused the connection")
+    if isinstance(error, OSError):
+        said = error.strerror or str(error)
+        return LoginError(LoginTrouble.BROKEN, f"{where} cannot be reached: {visible(said)}")
+    return LoginError(
+        LoginTrouble.CONFIG, f"no login to {where} with this configuration: {visible(str(error))}"
+    )
+
+
+def _number(error: Exception) -> int | None:
+    """The system's number; asyncio puts several failed addresses into one sentence."""
+    if not isinstance(error, OSError):
+        return None
+    if error.errno is None and "[Errno " in str(error):
+        numbers = {part.split("]")[0] for part in str(error).split("[Errno ")[1:]}
+        return int(numbers.pop()) if len(numbers) == 1 else None
+    return error.errno

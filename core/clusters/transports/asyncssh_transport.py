@@ -1,0 +1,250 @@
+"""One kept connection to a cluster, over which all its commands run.
+
+Takes an `SshTarget` and an `Asker`; is a `Transport`. The connection is opened by the first
+command that needs it, and again when it was lost; whoever needs it meanwhile waits for that one
+login. What needs a person (a wrong password, a changed host key) is not tried again until
+`reconnect` says so; what may pass by itself is, after a pause that doubles.
+Source: sshd has 10 sessions for each connection and drops logins that come at once; commands
+over an open connection take milliseconds. asyncssh is loaded when a connection is opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.core.clusters.commands import OUTPUT_LIMIT, CommandResult, Trouble
+from rowtui.core.clusters.transports.login import (
+    PASSING,
+    Asker,
+    LoginError,
+    LoginTrouble,
+    SshTarget,
+)
+from rowtui.core.clusters.transports.remote_line import Line, remote_line
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    import asyncssh
+    from rowtui.core.clusters.transports.asyncssh_login import LoggedIn, Timing
+    from rowtui.core.clusters.transports.identities import KeyRing
+
+MOST_CHANNELS = 4  # of the 10 that sshd allows: it frees one only a moment after its reply
+_OPEN_TRIES = 6  # for a channel that is refused though none of ours is open
+_OPEN_PAUSE = 0.05  # seconds before the second try; doubles
+_FREE_PAUSE = 0.25  # seconds to wait for one of our own channels to end, before a look
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 120.0  # seconds between logins that fail
+
+
+class AsyncsshTransport:
+    """Runs commands on a cluster's login node."""
+
+    def __init__(
+        self,
+        target: SshTarget,
+        ask: Asker,
+        *,
+        timing: Timing | None = None,
+        env: Mapping[str, str | None] | None = None,
+        limit: int = OUTPUT_LIMIT,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.target = target
+        self.error: LoginError | None = None  # why there is no connection, if that is known
+        self._ask = ask
+        self._timing = timing
+        self._env = dict(env or {})
+        self._limit = limit
+        self._clock = clock
+        self._ring: KeyRing | None = None
+        self._open: LoggedIn | None = None
+        self._login: asyncio.Task[LoggedIn] | None = None
+        self._failures = 0
+        self._not_before = 0.0
+        self._channels = asyncio.Semaphore(MOST_CHANNELS)
+        self._running = 0
+        self._freed = asyncio.Event()
+        self._closed = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        return self._open is not None and not self._open.connection.is_closed()
+
+    async def connection(self) -> asyncssh.SSHClientConnection:
+        """The open connection, for whoever needs more than commands of it (files).
+
+        Raises: LoginError; also the last one again, while it is too early for another login.
+        """
+        if self._open is not None and self.alive:
+            return self._open.connection
+        if self._login is None:
+            self._refuse_if_too_early()
+            self._drop()
+            self._login = asyncio.create_task(self._log_in())
+            self._login.add_done_callback(self._logged_in)
+        login = self._login
+        try:
+            # One that gives up waiting must not end the login that others wait for.
+            return (await asyncio.shield(login)).connection
+        except asyncio.CancelledError:
+            if self._closed and login.cancelled():
+                raise self._was_closed() from None
+            raise
+
+    async def reconnect(self) -> None:
+        """Log in now, whatever failed before: a person asked for it. Raises: LoginError."""
+        self.error = None
+        self._not_before = 0.0
+        await self.connection()
+
+    async def close(self) -> None:
+        """End the connection; nothing is opened again. What was unlocked is forgotten."""
+        self._closed = True
+        if self._login is not None:
+            self._login.cancel()
+            await asyncio.wait({self._login})
+        opened, self._open, self._ring = self._open, None, None
+        if opened is not None:
+            opened.close()
+            await opened.wait_closed()
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        timeout: float,  # noqa: ASYNC109
+        cwd: Path | None = None,
+        env: Mapping[str, str | None] | None = None,
+    ) -> CommandResult:
+        """Run one command there. See `Transport`.
+
+        The time-out counts from when there is a connection: a login may wait for a person.
+        After it the command is left running. Without a login the result is NOT_STARTED, and
+        `error` says why.
+        """
+        try:
+            line = remote_line(argv, cwd=cwd, env={**self._env, **(env or {})})
+            result = await self._once(argv, line, stdin, timeout)
+            if result is None:  # a connection that nobody had noticed to be dead
+                result = await self._once(argv, line, stdin, timeout)
+        except ValueError as error:
+            return _not_started(argv, str(error))
+        except LoginError as error:
+            return _not_started(argv, error.message)
+        return result or _not_started(argv, f"the connection to {self.target} broke before it")
+
+    async def _once(
+        self, argv: Sequence[str], line: Line, stdin: bytes, seconds: float
+    ) -> CommandResult | None:
+        """None if the connection broke before the command was sent. Raises: LoginError."""
+        connection = await self.connection()
+        deadline = asyncio.get_running_loop().time() + seconds
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._channels.acquire()
+        except TimeoutError:
+            return _not_started(argv, f"no channel was free within {seconds:.0f} s", seconds)
+        try:
+            return await self._in_channel(connection, argv, line, stdin, deadline)
+        finally:
+            self._channels.release()
+
+    async def _in_channel(
+        self,
+        connection: asyncssh.SSHClientConnection,
+        argv: Sequence[str],
+        line: Line,
+        stdin: bytes,
+        deadline: float,
+    ) -> CommandResult | None:
+        """Run in a channel; one that is refused did nothing, so it is asked for again."""
+        import asyncssh
+        from rowtui.core.clusters.transports.asyncssh_session import run_in_channel
+
+        loop = asyncio.get_running_loop()
+        pause = _OPEN_PAUSE
+        tries = _OPEN_TRIES
+        while True:
+            if connection.is_closed():
+                return None
+            self._running += 1
+            try:
+                return await run_in_channel(
+                    connection, argv, line, stdin=stdin, deadline=deadline, limit=self._limit
+                )
+            except asyncssh.ChannelOpenError as error:
+                said = visible(error.reason)
+            finally:
+                self._running -= 1
+                self._freed.set()
+            tries -= not self._running
+            if connection.is_closed():
+                continue
+            if not tries or loop.time() >= deadline:
+                return _not_started(argv, f"{self.target} opens no channel: {said}")
+            if self._running:
+                # The server allows fewer than we thought: wait for one of ours to end.
+                self._freed.clear()
+                await _wait(self._freed, min(_FREE_PAUSE, deadline - loop.time()))
+            await asyncio.sleep(max(0.0, min(pause, deadline - loop.time())))
+            pause = min(pause * 2, _FREE_PAUSE) if self._running else pause * 2
+
+    async def _log_in(self) -> LoggedIn:
+        from rowtui.core.clusters.transports.asyncssh_login import Timing, log_in
+        from rowtui.core.clusters.transports.identities import KeyRing
+
+        if self._ring is None:
+            self._ring = KeyRing()
+        return await log_in(self.target, self._ask, self._ring, self._timing or Timing())
+
+    def _logged_in(self, login: asyncio.Task[LoggedIn]) -> None:
+        self._login = None
+        if login.cancelled():
+            return
+        error = login.exception()
+        if error is None:
+            self._open = login.result()
+            self.error = None
+            self._failures = 0
+        elif isinstance(error, LoginError):
+            self.error = error
+            pause = min(_FIRST_PAUSE * 2**self._failures, _LONGEST_PAUSE)
+            self._not_before = self._clock() + pause
+            self._failures += 1
+
+    def _refuse_if_too_early(self) -> None:
+        if self._closed:
+            raise self._was_closed()
+        error = self.error
+        if error is None:
+            return
+        if error.trouble not in PASSING or self._clock() < self._not_before:
+            raise error
+
+    def _was_closed(self) -> LoginError:
+        return LoginError(LoginTrouble.CLOSED, f"the connection to {self.target} was closed")
+
+    def _drop(self) -> None:
+        """Let go of a connection that broke, and of the jump hosts it went through."""
+        if self._open is not None:
+            self._open.abort()
+            self._open = None
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        pass
+
+
+def _not_started(argv: Sequence[str], detail: str, seconds: float = 0.0) -> CommandResult:
+    return CommandResult(
+        tuple(argv), None, seconds=seconds, trouble=Trouble.NOT_STARTED, detail=detail
+    )

@@ -1,0 +1,150 @@
+"""The keys a login may use, locked ones included, and the pass phrases that unlock them.
+
+Takes identity files; gives key pairs in the order in which they are tried. A locked key is
+offered by its public half; its pass phrase is asked only once the server wants that key.
+Imports asyncssh: load it only where a connection is opened.
+Source: what ssh(1) does; the format of OpenSSH leaves the public half readable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import asyncssh
+from rowtui.core.clusters.transports.login import Asker, Prompt
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import read_bounded
+from rowtui.core.text import visible
+
+_PHRASE_TRIES = 3  # as ssh(1)
+_KEY_LIMIT = 1 << 20  # bytes of an identity file
+
+
+class KeyRing:
+    """Keys that were unlocked, and host keys that were accepted, while a transport lives."""
+
+    def __init__(self) -> None:
+        self.unlocked: dict[Path, asyncssh.SSHKey] = {}
+        self.accepted: set[str] = set()  # lines of known_hosts
+
+
+class Asking:
+    """Every question of one attempt goes through here.
+
+    `open`: questions that wait for an answer now; `moves` counts what happened.
+    """
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+        self.open = 0
+        self.moves = 0
+        self.cancelled = False
+
+    async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
+        """The person's answers; once they gave up, nothing more is asked."""
+        if self.cancelled:
+            return None
+        self.open += 1
+        try:
+            answers = await self._asker.ask(prompts)
+        finally:
+            self.open -= 1
+            self.moves += 1
+        if answers is None:
+            self.cancelled = True
+        return answers
+
+
+class _LockedKey(asyncssh.SSHKeyPair):
+    """A key whose public half is known; its pass phrase is asked when the server wants it."""
+
+    _key_type = "local"
+
+    def __init__(
+        self,
+        path: Path,
+        data: bytes,
+        public: asyncssh.SSHKey,
+        *,
+        certificate: asyncssh.SSHCertificate | None,
+        ring: KeyRing,
+        asking: Asking,
+    ) -> None:
+        super().__init__(
+            public.algorithm, public.algorithm, public.sig_algorithms, public.sig_algorithms,
+            public.public_data, None, certificate,
+        )  # fmt: skip
+        self._path = path
+        self._data = data
+        self._ring = ring
+        self._asking = asking
+
+    async def sign_async(self, data: bytes) -> bytes:
+        """Sign with the unlocked key. Raises: ValueError: asyncssh then tries the next way."""
+        key = self._ring.unlocked.get(self._path)
+        if key is None:
+            key = self._ring.unlocked[self._path] = await self._unlock()
+        algorithm = self.sig_algorithm
+        return await asyncio.to_thread(key.sign, data, algorithm)
+
+    async def _unlock(self) -> asyncssh.SSHKey:
+        again = ""
+        for _ in range(_PHRASE_TRIES):
+            text = f"{again}Pass phrase of {visible(str(self._path))}: "
+            answers = await self._asking.ask([Prompt(text)])
+            if not answers:
+                break
+            try:
+                return await asyncio.to_thread(asyncssh.import_private_key, self._data, answers[0])
+            except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError):
+                again = "That was not it. "
+        raise ValueError("the key stays locked")
+
+
+def load_keys(paths: Sequence[Path], ring: KeyRing, asking: Asking) -> list[asyncssh.SSHKeyPair]:
+    """The identity files that can be used; the others are left out, as ssh(1) does."""
+    plain: list[asyncssh.SSHKeyPair] = []
+    locked: list[asyncssh.SSHKeyPair] = []
+    for path in paths:
+        try:
+            data = read_bounded(path, _KEY_LIMIT)
+        except (OSError, RowtuiError):
+            continue
+        if path.suffix == ".pub":
+            continue  # it names a key of the agent
+        try:
+            asyncssh.import_private_key(data)
+        except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError):
+            public = _public_half(path, data)
+            if public is not None:
+                locked += [
+                    _LockedKey(path, data, public, certificate=found, ring=ring, asking=asking)
+                    for found in dict.fromkeys((_certificate(path), None))
+                ]
+            continue
+        try:
+            plain += asyncssh.load_keypairs([path])
+        except (OSError, ValueError):
+            continue
+    return plain + locked
+
+
+def _public_half(path: Path, data: bytes) -> asyncssh.SSHKey | None:
+    """From the key itself (OpenSSH leaves it readable), else from the file beside it."""
+    try:
+        return asyncssh.import_public_key(data)
+    except ValueError:
+        pass
+    try:
+        return asyncssh.import_public_key(read_bounded(Path(f"{path}.pub"), _KEY_LIMIT))
+    except (OSError, ValueError, RowtuiError):
+        return None
+
+
+def _certificate(path: Path) -> asyncssh.SSHCertificate | None:
+    try:
+        return asyncssh.read_certificate(f"{path}-cert.pub")
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,150 @@
+"""Which keys a machine is known by, in which line of which file, and believing a new one.
+
+Takes the lines of known_hosts files (plain, hashed, with patterns and markers); gives the
+entries that are about one machine. A bad line is passed over, as OpenSSH does, and never hides
+the others. Imports asyncssh: load it only where a connection is opened.
+Source: sshd(8), SSH_KNOWN_HOSTS FILE FORMAT; a machine on another port than 22 is written
+`[host]:port`, and an entry without port vouches for it too, but does not speak against it.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import hmac
+import os
+from collections.abc import Iterator, Sequence
+from hashlib import sha1
+from pathlib import Path
+from typing import NamedTuple
+
+import asyncssh
+from rowtui.core.clusters.transports.login import KnownKey, UnknownHostKey
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import read_bounded, sync_folder, write_all
+
+_LIMIT = 16 << 20  # bytes of a known_hosts file
+_SSH_PORT = 22
+
+
+class KnownKeys(NamedTuple):
+    """What the files say of one machine.
+
+    `keys`: its own. `elsewhere`: those of the same name on port 22, which only vouch.
+    `authorities` may sign its key; `revoked` is never to be believed.
+    """
+
+    keys: tuple[tuple[asyncssh.SSHKey, KnownKey], ...] = ()
+    elsewhere: tuple[tuple[asyncssh.SSHKey, KnownKey], ...] = ()
+    authorities: tuple[asyncssh.SSHKey, ...] = ()
+    revoked: tuple[tuple[asyncssh.SSHKey, KnownKey], ...] = ()
+
+    def vouches(self, key: asyncssh.SSHKey) -> bool:
+        """Whether the key is on file for the machine."""
+        return any(known == key for known, _ in (*self.keys, *self.elsewhere))
+
+    def denies(self, key: asyncssh.SSHKey) -> tuple[KnownKey, ...]:
+        """The entry that revokes this key, or else the keys that it should have been."""
+        revoked = tuple(place for known, place in self.revoked if known == key)
+        if revoked:
+            return revoked
+        return () if self.vouches(key) else tuple(place for _, place in self.keys)
+
+
+def known_name(host: str, port: int) -> str:
+    """The machine as known_hosts names it."""
+    return host if port in (0, _SSH_PORT) else f"[{host}]:{port}"
+
+
+def look_up(files: Sequence[Path], host: str, port: int) -> KnownKeys:
+    """What the files say of a machine. A file that is not there says nothing.
+
+    Raises: OSError, RowtuiError for a file that is there and cannot be read: keys on file that
+    go unseen would let a changed one pass as unknown.
+    """
+    name = known_name(host, port)
+    keys: list[tuple[asyncssh.SSHKey, KnownKey]] = []
+    elsewhere: list[tuple[asyncssh.SSHKey, KnownKey]] = []
+    authorities: list[asyncssh.SSHKey] = []
+    revoked: list[tuple[asyncssh.SSHKey, KnownKey]] = []
+    for file, number, line in _lines(files):
+        try:
+            entry = asyncssh.import_known_hosts(line)
+            own = entry.match(name, "", None)
+            same_name = entry.match(host, "", None) if name != host else own
+        except ValueError:
+            continue  # a line that makes no sense
+        for found, place in ((own, keys), (same_name, elsewhere)):
+            place += [(key, _place(file, number, key)) for key in found[0]]
+            authorities += found[1]
+            revoked += [(key, _place(file, number, key)) for key in found[2]]
+    return KnownKeys(tuple(keys), tuple(elsewhere), tuple(authorities), tuple(revoked))
+
+
+def _lines(files: Sequence[Path]) -> Iterator[tuple[Path, int, str]]:
+    for file in files:
+        try:
+            data = read_bounded(file, _LIMIT)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except RowtuiError:
+            if file == Path("/dev/null"):
+                continue
+            raise
+        for number, line in enumerate(data.decode(errors="replace").split("\n"), 1):
+            if line.strip():
+                yield file, number, line
+
+
+def _place(file: Path, number: int, key: asyncssh.SSHKey) -> KnownKey:
+    return KnownKey(str(file), number, key.get_algorithm(), key.get_fingerprint())
+
+
+def question(host: str, port: int, key: asyncssh.SSHKey) -> UnknownHostKey:
+    """What to ask a person about a key that is not on file."""
+    name = known_name(host, port)
+    words = key.export_public_key("openssh").decode().split()[:2]
+    return UnknownHostKey(
+        name, key.get_algorithm(), key.get_fingerprint(), " ".join([name, *words])
+    )
+
+
+def believe(file: Path, accepted: UnknownHostKey) -> None:
+    """Append the key to a known_hosts file, once, whoever else writes to it now.
+
+    The name is hashed where the file's others are. Raises: OSError.
+    """
+    created = not file.parent.is_dir()
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fd = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        there = _read_all(fd)
+        lines = there.split(b"\n")
+        if accepted.line.encode() in lines:
+            return
+        hashed = any(line.startswith(b"|1|") for line in lines)
+        text = _hashed(accepted.line) if hashed else accepted.line
+        # A last line without its newline would run into ours.
+        gap = b"\n" if there and not there.endswith(b"\n") else b""
+        write_all(fd, gap + text.encode() + b"\n")
+        os.fsync(fd)
+    finally:
+        os.close(fd)  # and with it the lock
+    sync_folder(file.parent)
+    if created:
+        sync_folder(file.parent.parent)
+
+
+def _read_all(fd: int) -> bytes:
+    chunks = []
+    while chunk := os.read(fd, 1 << 20):
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _hashed(line: str) -> str:
+    name, rest = line.split(" ", 1)
+    salt = os.urandom(sha1(usedforsecurity=False).digest_size)
+    digest = hmac.digest(salt, name.encode(), "sha1")
+    return f"|1|{base64.b64encode(salt).decode()}|{base64.b64encode(digest).decode()} {rest}"

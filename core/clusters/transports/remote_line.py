@@ -1,0 +1,169 @@
+r"""One command as a line that every login shell understands, and its answer without the noise.
+
+Takes words, a folder and changes of the environment; gives ASCII text without any character
+that bash, dash, csh or fish would read differently inside single quotes (`'`, `!`, newline,
+`\\`), so that /bin/sh gets it as it was written. Words beyond plain ones are spelled in octal.
+The line prints a marker on both streams just before the command starts: what came earlier is
+the noise of a start-up file, and without a marker the command certainly did nothing.
+Source: sshd runs `$SHELL -c LINE`; POSIX printf knows `\ooo`; bash reads ~/.bashrc for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.clusters.commands import _CLIENT_OPTIONS, _KEPT
+from rowtui.core.text import visible
+
+_BARE = re.compile(rb"[A-Za-z0-9_+,./:@-]+")
+_DOUBLE_QUOTED = re.compile(rb"[A-Za-z0-9_+,./:@=%^~()\[\]{}*?&|;<># -]+")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Line(NamedTuple):
+    """What is sent (`text`), and the markers by which the answer is read.
+
+    `end` is "" unless the line reports the exit status at the end of stderr.
+    """
+
+    text: str
+    start: bytes
+    end: bytes = b""
+
+
+def remote_line(
+    argv: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str | None] | None = None,
+    report_status: bool = False,
+) -> Line:
+    """The line for one command. Slurm's options in the remote environment are removed first.
+
+    With `report_status` the shell stays until the command has ended and prints its status:
+    for clients whose own exit status means two things.
+    Raises: ValueError for what cannot be a command: no word, NUL, a bad name of a variable.
+    """
+    if not argv or not argv[0]:
+        raise ValueError("the command is empty")
+    words = _Words()
+    steps = [_CLEAN]
+    for name, value in (env or {}).items():
+        if not _VARIABLE.fullmatch(name):
+            raise ValueError(f"{visible(name)} is not the name of a variable")
+        steps.append(
+            f"unset {name}" if value is None else f"{name}={words.add(value)}; export {name}"
+        )
+    command = " ".join(words.add(word) for word in argv)
+    program = words.add(argv[0])
+    if cwd is not None:
+        place = os.fspath(cwd)
+        # A relative name would be looked for in CDPATH, and `-` means the folder before.
+        steps.append(f"cd {words.add(place if place.startswith('/') else './' + place)} || exit 1")
+    steps.append(
+        f"command -v {program} >/dev/null || "
+        f'{{ printf "%s: not found\\012" {program} >&2; exit 127; }}'
+    )
+    start, end = secrets.token_hex(16), secrets.token_hex(16)
+    # In two halves: a start-up file with `set -x` prints the line itself.
+    mark = f'printf "%s%s\\012" {start[:16]} {start[16:]}'
+    steps.append(f"{mark}; {mark} >&2")
+    if report_status:
+        steps.append(f"(exec {command}); s=$?")
+        steps.append(f'printf "%s%s %d\\012" {end[:16]} {end[16:]} $s >&2; exit $s')
+    else:
+        steps.append(f"exec {command}")
+    script = "; ".join([*words.assignments, *steps])
+    text = f"exec /bin/sh -c '{script}'"
+    return Line(text, f"{start}\n".encode(), end.encode() if report_status else b"")
+
+
+class _Words:
+    """Words of a script; those that need octal go through variables.
+
+    A command substitution loses newlines at its end, hence the `x` that is cut off again.
+    """
+
+    def __init__(self) -> None:
+        self.assignments: list[str] = []
+        self._named: dict[bytes, str] = {}
+
+    def add(self, text: str) -> str:
+        try:
+            data = os.fsencode(text)
+        except UnicodeEncodeError as error:
+            raise ValueError(f"{visible(text)} holds half a character (a surrogate)") from error
+        if b"\0" in data:
+            raise ValueError(f"{visible(text)} holds a NUL character")
+        if _BARE.fullmatch(data):
+            return data.decode()
+        if not data or _DOUBLE_QUOTED.fullmatch(data):
+            return f'"{data.decode()}"'
+        if data not in self._named:
+            name = self._named[data] = f"rowtui_{len(self._named)}"
+            octal = "".join(f"\\{byte:03o}" for byte in data)
+            self.assignments += [f'{name}=$(printf "{octal}x")', f"{name}=${{{name}%x}}"]
+        return f'"${self._named[data]}"'
+
+
+def _clean() -> str:
+    """Remove what silently changes Slurm's commands, as `client_environment` does here.
+
+    Words of `export -p` are looked at one by one: a word inside a value may look like a
+    variable, and then at worst a variable of these families goes that had to go anyway.
+    `command` keeps the shell alive where the rest of the word is no name.
+    """
+    kept = "|".join(f"{name}=*" for name in sorted(_KEPT))
+    families = "|".join(f"{family}*=*" for family in _CLIENT_OPTIONS)
+    return (
+        f"set -f; for w in $(export -p); do case $w in {kept}) ;; "
+        f'{families}) command unset "${{w%%=*}}" 2>/dev/null;; esac; done; set +f; unset w'
+    )
+
+
+_CLEAN = _clean()
+
+
+class Answer:
+    """One stream of a line's output: what follows the marker, at most `limit` bytes of it."""
+
+    __slots__ = ("_before", "_marker", "data", "limit", "spilled", "started")
+
+    def __init__(self, marker: bytes, limit: int) -> None:
+        self._marker = marker
+        self._before = bytearray()
+        self.data = bytearray()
+        self.limit = limit
+        self.started = False
+        self.spilled = False
+
+    def add(self, chunk: bytes) -> None:
+        """Take what arrived."""
+        if not self.started:
+            self._before += chunk
+            found = self._before.find(self._marker)
+            if found < 0:
+                # Noise without end is forgotten, save what the marker may have begun in and
+                # what a person would want to read of it.
+                del self._before[:-_NOISE_KEPT]
+                return
+            self.started = True
+            chunk = bytes(self._before[found + len(self._marker) :])
+            self._before.clear()
+        room = self.limit - len(self.data)
+        self.data += chunk[:room]
+        self.spilled = self.spilled or len(chunk) > room
+
+    @property
+    def noise(self) -> str:
+        """The last line that came instead of the marker, safe to show."""
+        lines = self._before.decode(errors="replace").strip().splitlines()
+        return visible(lines[-1].strip()) if lines else ""
+
+
+_NOISE_KEPT = 1 << 12
