@@ -270,9 +270,10 @@ def _user_path() -> str:
 def _is_sshd(pid: int) -> bool:
     """Also sshd-session and sshd-auth, into which sshd was split in OpenSSH 9.8 and 10."""
     try:
-        return Path(f"/proc/{pid}/comm").read_text().startswith("sshd")
+        name = Path(f"/proc/{pid}/comm").read_text()
     except OSError:
         return False
+    return name.startswith("sshd") and process_state(pid) not in ("", "Z")
 
 
 def _send(pid: int, number: int) -> None:
