@@ -80,9 +80,25 @@ def _destinations(**_: Any) -> list[str]:
     return named or [f"{each.name}/{it.name}" for each in clusters for it in each.partitions]
 
 
+def _machines(**_: Any) -> list[str]:
+    """Those of netrc alone: a key ring might ask for its password while one types."""
+    import asyncio
+    import os
+
+    from rowtui.core.errors import RowtuiError
+    from rowtui.core.secrets.netrc_provider import NetrcProvider, netrc_path
+
+    try:
+        names = asyncio.run(NetrcProvider(netrc_path(os.environ)).names())
+    except (RowtuiError, OSError):
+        return []
+    return sorted({name.machine for name in names})
+
+
 _COMPLETERS = {
     "action": _actions,
     "directories": _directories,
     "cluster": _clusters,
     "why_not": _destinations,
+    "machine": _machines,
 }

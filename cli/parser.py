@@ -223,6 +223,7 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
     _add_project_commands(commands, add)
     _add_job_commands(commands, add)
     _add_mapping_commands(commands, add, words)
+    _add_secrets_commands(commands, add, words)
     return parser
 
 
@@ -475,3 +476,13 @@ def _add_mapping_commands(commands: Any, add: Any, words: Collection[str] | None
 
     add_explain(commands, add, explain)
     add_mapping(commands, add, mapping, _sub_parser)
+
+
+def _add_secrets_commands(commands: Any, add: Any, words: Collection[str] | None) -> None:
+    text = "store passwords of clusters, and say which are known"
+    if words is not None and "secrets" not in words:
+        add(commands, "secrets", "", text)
+        return
+    from rowtui.cli.secrets_parser import add_secrets
+
+    add_secrets(commands, add, text, _sub_parser)

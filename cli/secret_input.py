@@ -1,0 +1,102 @@
+"""Secrets as they come in: typed on the terminal, which shows nothing, or as standard input.
+
+Nothing here raises with a secret in it, nor with one among the variables of its frames.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import termios
+from collections.abc import Iterator
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.secrets.model import Secret
+from rowtui.core.text import visible
+
+LARGEST = 1 << 16  # bytes on standard input
+LINE = 1 << 12  # a terminal gives no longer lines
+
+
+async def ask_on_terminal(prompt: str, echo: bool) -> Secret | None:
+    """Ask the person at the terminal, whatever the standard streams are. None: they gave nothing.
+
+    The event loop goes on meanwhile. Raises: RowtuiError without a terminal.
+    """
+    with _terminal() as fd, _quiet(fd, echo=echo):
+        os.write(fd, visible(prompt).encode("utf-8", "replace"))
+        await _readable(fd)
+        return _secret_in(os.read(fd, LINE), "what was typed")
+
+
+def secret_from_stdin() -> Secret | None:
+    """The one line on standard input, without its newline. None: it is empty.
+
+    Raises: RowtuiError if it has several, or is no text.
+    """
+    return _secret_in(sys.stdin.buffer.read(LARGEST + 1), "standard input")
+
+
+def _secret_in(data: bytes, what: str) -> Secret | None:
+    fault = ""
+    if len(data) > LARGEST:
+        fault = f"has more than {LARGEST:,} bytes"
+    line = data.removesuffix(b"\n").removesuffix(b"\r")
+    if b"\n" in line:
+        fault = fault or "has more than one line"
+    if b"\0" in line:
+        fault = fault or "has a NUL byte"
+    if not fault:
+        try:
+            return Secret.of(line.decode())
+        except UnicodeDecodeError:
+            fault = "is not UTF-8"
+    del data, line  # a traceback that shows local variables must not show them
+    raise RowtuiError(f"{what} {fault}; a password is one line of text")
+
+
+@contextlib.contextmanager
+def _terminal() -> Iterator[int]:
+    """The terminal that this process belongs to, or standard input if that is one."""
+    fd = None
+    try:
+        fd = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        pass
+    if fd is None and not (sys.stdin is not None and sys.stdin.isatty()):
+        raise RowtuiError("there is no terminal to ask on", "use --stdin")
+    try:
+        yield sys.stdin.fileno() if fd is None else fd
+    finally:
+        if fd is not None:
+            os.close(fd)
+
+
+@contextlib.contextmanager
+def _quiet(fd: int, *, echo: bool) -> Iterator[None]:
+    """Nothing that is typed is shown, also not what was typed ahead; then as it was."""
+    before = termios.tcgetattr(fd)
+    quiet = termios.tcgetattr(fd)
+    quiet[3] |= termios.ICANON | termios.ISIG
+    if not echo:
+        quiet[3] &= ~termios.ECHO
+    try:
+        termios.tcsetattr(fd, termios.TCSAFLUSH, quiet)
+        yield
+    finally:
+        termios.tcsetattr(fd, termios.TCSAFLUSH, before)
+        if not echo:
+            os.write(fd, b"\n")
+
+
+async def _readable(fd: int) -> None:
+    """Until a line is there. Cancelling it (Ctrl-C) leaves nothing behind."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(fd, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(fd)
