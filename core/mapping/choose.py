@@ -8,7 +8,7 @@ A13.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rowtui.core.mapping.decision import Outcome, Placement
@@ -146,6 +146,10 @@ class _Laid:
         return found
 
 
+def _are_numbers(amounts: Amounts) -> bool:
+    return all(each is None or type(each) is int or type(each) is float for each in amounts)
+
+
 class Chooser:
     """Ranks and chooses for one mapper. `offers`: all destinations by id."""
 
@@ -167,18 +171,20 @@ class Chooser:
     ) -> Placement:
         """The first destination in order that takes the job. Raises: StopMapping."""
         notices: list[str] = []
-        fitting = [
-            each.offer
-            for each in settled.plan.suited
-            if fits(each.offer, settled.amounts, request, facts)
-        ]
-        ranked = self._ranked(settled, namespace, fitting, notices, watcher)
+        amounts = settled.amounts
+        fitting: Iterable[Offer] = (
+            each.offer for each in settled.plan.suited if fits(each.offer, amounts, request, facts)
+        )
+        # By score, the first is nearly always taken: the others are not even looked at. Not so
+        # where everybody wants to see them, or where an amount is no number (dialect tpv3).
+        if settled.plan.rank is not None or watcher is not None or not _are_numbers(amounts):
+            fitting = self._ranked(settled, namespace, list(fitting), notices, watcher)
         job = settled.plan.for_destinations
         waits = ""
         first: tuple[str, Origin | None] = ("", None)  # why the first that was tried refused
         if self._may_change_job:
             job = namespace["entity"] = namespace["self"] = job.private()
-        for offer in ranked:
+        for offer in fitting:
             shared = not self._may_change_job and request.what_if is None
             laid = settled.plan.destinations.get(offer.entity.id) if shared else None
             try:

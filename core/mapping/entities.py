@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from rowtui.core.mapping.dialect import Dialect
@@ -56,6 +57,8 @@ class Entity:
     rank: str | None = None
     inherits: str | None = None
     abstract: bool = False
+    # Destination -> its score for this entity, as far as the engine has worked it out.
+    scores: Mapping[str, int] = MappingProxyType({})
 
     def __init__(self, id: str, origin: Origin | None = None) -> None:  # noqa: A002
         self.id = id
@@ -96,6 +99,7 @@ class Entity:
     def private(self) -> Self:
         """A copy whose containers may be changed too."""
         new = self.shallow()
+        new.__dict__.pop("scores", None)  # its tags may become others
         new.env = [dict(entry) for entry in self.env]
         new.params = copy.deepcopy(self.params)
         new.context = copy.deepcopy(self.context)
@@ -182,6 +186,9 @@ class Destination(Entity):
 
     def score(self, entity: Entity) -> int:
         """How well its tags suit an entity's."""
+        known = entity.scores.get(self.id)
+        if known is not None:
+            return known
         assert self.dialect is not None
         return sum(n for _, n in score(self.tpv_dest_tags, entity.tpv_tags, self.dialect))
 
@@ -241,6 +248,7 @@ def _lay_over(
 ) -> Entity:
     base = upper if under.order <= upper.order else under
     new = base.shallow()
+    new.__dict__.pop("scores", None)
     new.id, new.origin, new.abstract = upper.id, upper.origin, upper.abstract
     new.said = said = dict(under.said)
     # What an entity does not say is None in its class; most say two of these.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rowtui.core.mapping.decision import Outcome
 from rowtui.core.mapping.dialect import Dialect
@@ -35,6 +35,7 @@ from rowtui.core.mapping.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.text import visible
 
 Namespace = dict[str, Any]
+T = TypeVar("T")
 
 
 class StopMapping(Exception):
@@ -73,6 +74,23 @@ class Evaluator:
         self.limit = limit
         self._leaked: Namespace | None = None
         self._too_slow: set[Code] = set()
+        self._running: Code | None = None  # what may take long, and is being run
+
+    def job(self, call: Callable[[], T]) -> T:
+        """Map one job whose code may take long: under the limit as a whole.
+
+        One hand-over to a thread for a job costs less than one for each of its expressions. What
+        took too long is known afterwards and not run again: the job is asked for once more, so
+        that it ends as if that expression had failed.
+        """
+        while True:
+            try:
+                return self.limit.run(call)
+            except TimeLimitError:
+                slow, self._running = self._running, None
+                if slow is None or slow in self._too_slow:
+                    raise
+                self._too_slow.add(slow)
 
     def value(self, code: Code, namespace: Namespace, origin: Origin) -> Any:
         """The value of a code. Raises: StopMapping, TryNextError."""
@@ -82,9 +100,12 @@ class Evaluator:
             namespace = self._as_tpv(code, namespace)
         if code.changes_things and code.form is not Form.EXECUTE:
             namespace = _with_own_entity(namespace)
-        if self._too_slow and code in self._too_slow:
-            message = "it took too long before, and is not run again until its file changes"
-            raise StopMapping(Outcome.ERROR, message, origin, "TimeLimitError")
+        if code.may_run_long:
+            if code in self._too_slow:
+                seconds = self.limit.seconds
+                message = f"it takes more than {seconds:g} s, and is not run until its file changes"
+                raise StopMapping(Outcome.ERROR, message, origin, "TimeLimitError")
+            self._running = code
         try:
             return evaluate(code, namespace, self.limit)
         except ExpressionError as error:

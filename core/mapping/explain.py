@@ -46,6 +46,9 @@ class _Notes:
 
     def __init__(self) -> None:
         self.entities: tuple[Matched, ...] = ()
+        self.begin()
+
+    def begin(self) -> None:
         self.rules: list[RuleOutcome] = []
         self.lanes: list[tuple[Entity, dict[str, Any]]] = []
         self.job: Settled | None = None

@@ -65,6 +65,8 @@ class JobPlan:
             amounts_program(lane) for lane in (lanes if dialect.early else (entity,))
         )
         self.suited: tuple[Scored, ...] = suited(entity, offers, dialect)
+        # Rank functions ask for scores again and again.
+        entity.scores = {each.offer.entity.id: each.score for each in self.suited}
         self.rank: Code | None = compile_block(entity.rank) if entity.rank else None
         self.for_destinations = _as_evaluated(entity) if dialect.early else entity
         self.destinations: dict[str, Any] = {}

@@ -43,32 +43,41 @@ class Watcher(JobWatcher, ChoiceWatcher, Protocol):
         """Entities took part."""
         ...
 
+    def begin(self) -> None:
+        """The job is mapped, from its beginning."""
+        ...
+
     def settled(self, settled: Settled) -> None:
         """The job has its amounts."""
         ...
 
 
 class _CodeFacts(NamedTuple):
-    """Of several codes: the names that they read, and whether these decide all their values."""
+    """Of several codes: the names that they read, whether these decide all their values, and
+    whether any needs the time limit.
+    """
 
     names: frozenset[str]
     fixed: bool
+    may_run_long: bool
 
     @classmethod
     def of(cls, codes: Iterable[Code]) -> _CodeFacts:
         names = frozenset[str]().union(*(code.names for code in codes))
-        return cls(names, all(code.fixed for code in codes) and not names & _LOOKS_AT_ITSELF)
+        fixed = all(code.fixed for code in codes) and not names & _LOOKS_AT_ITSELF
+        return cls(names, fixed, any(code.may_run_long for code in codes))
 
 
 class _Plan:
     """What jobs of one action, user and roles share."""
 
-    __slots__ = ("deciders", "lanes", "matched", "memory", "stop")
+    __slots__ = ("deciders", "lanes", "matched", "may_run_long", "memory", "stop")
 
     def __init__(self) -> None:
         self.lanes: Lanes | None = None
         self.stop: StopMapping | None = None
         self.matched: tuple[Matched, ...] = ()
+        self.may_run_long = False
         self.memory: dict[Any, Placement] | None = None
         self.deciders: tuple[Getter, ...] = ()
 
@@ -224,14 +233,21 @@ class Mapper:
     ) -> Placement:
         if plan.stop is not None:
             return _stopped(plan.stop)
-        assert plan.lanes is not None
+        lanes = plan.lanes
+        assert lanes is not None
         self._show_loads(facts)
-        try:
-            namespace = self._names.build(request, facts, plan.lanes.context)
-            settled = plan.lanes.settle(namespace, request.what_if, watcher)
+
+        def chosen() -> Placement:
+            if watcher is not None:
+                watcher.begin()
+            namespace = self._names.build(request, facts, lanes.context)
+            settled = lanes.settle(namespace, request.what_if, watcher)
             if watcher is not None:
                 watcher.settled(settled)
             return self.chooser.choose(settled, namespace, request, facts, watcher)
+
+        try:
+            return self.evaluator.job(chosen) if plan.may_run_long else chosen()
         except StopMapping as stop:
             if stop.outcome is Outcome.NOWHERE and self.sealed:
                 stop = self._blame_sealed(stop)
@@ -287,6 +303,7 @@ class Mapper:
             plan.stop = stop
             return plan
         facts = self._facts_of(entities)
+        plan.may_run_long = facts.may_run_long
         if self._remember and facts.fixed:
             plan.memory = {}
             plan.deciders = deciders(facts.names)
@@ -328,7 +345,11 @@ class Mapper:
     def _facts_of(self, entities: Iterable[Entity]) -> _CodeFacts:
         """Of all code that a job of these entities may run."""
         own, shared = _CodeFacts.of(self._code_of(entities)), self._of_destinations
-        return _CodeFacts(own.names | shared.names, own.fixed and shared.fixed)
+        return _CodeFacts(
+            own.names | shared.names,
+            own.fixed and shared.fixed,
+            own.may_run_long or shared.may_run_long,
+        )
 
     def _show_loads(self, facts: Facts) -> None:
         """Let expressions read how busy a destination is, as `d.load`."""

@@ -47,7 +47,7 @@ def refuse_over_budget(
     """Raises: StopMapping if the job does not fit its pools, ever or now."""
     if request.user is None:
         return
-    asked = Amounts(*(float(value or 0) for value in settled.amounts))
+    asked = Amounts(*map(_asked, AMOUNTS, settled.amounts))
     for pool in pools_of(configuration, settled.plan.entity):
         budget = budget_of(pool, settled.plan.entity)
         over = _over(asked, budget)
@@ -64,6 +64,15 @@ def refuse_over_budget(
         if over:
             message = f"pool {name} has no room for it now: that would make {over}"
             raise StopMapping(Outcome.WAITS, message, pool.origin, "JobNotReadyException")
+
+
+def _asked(what: str, amount: Any) -> float:
+    """An amount to add up. Raises: StopMapping (dialect tpv3 lets anything pass so far)."""
+    try:
+        return float(amount or 0)
+    except (TypeError, ValueError, OverflowError) as error:
+        message = f"{what} is {visible(repr(amount)[:60])}, which is not a number"
+        raise StopMapping(Outcome.ERROR, message, None, type(error).__name__) from error
 
 
 def _over(asked: Amounts, budget: Amounts) -> str:

@@ -19,6 +19,7 @@ from rowtui.core.mapping.fields import ENV_FORMS, OVERSIZE, UNKNOWN_KEY, Field
 from rowtui.core.mapping.origin import Origin
 from rowtui.core.mapping.place import Place
 from rowtui.core.mapping.tags import STRENGTHS, SchedulingTags
+from rowtui.core.mapping.yaml_schema import MOST_DIGITS
 from rowtui.core.mapping.yaml_text import Items, Node, Scalar, Table, plain
 from rowtui.core.text import visible
 from rowtui.core.workflow.toml_file import did_you_mean
@@ -162,7 +163,7 @@ def as_number(node: Node) -> int | float | None:
         return None
     value = node.value
     for number in (int, float):
-        if isinstance(value, str) and len(value) < 400:
+        if isinstance(value, str) and len(value) < MOST_DIGITS:
             try:
                 value = number(value)
             except ValueError:

@@ -20,9 +20,12 @@ def number(value: Any) -> float | None:
     if isinstance(value, str):
         code = compile_block(value)
         value = code.value if code.constant else None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return value
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:  # a whole number beyond all floats
+        return None
 
 
 def constant_amount(entity: Entity, name: str) -> float | None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from math import inf, nan
 
-MOST_DIGITS = 4_300
-"""Digits of a decimal number: Python's own limit for reading one."""
+MOST_DIGITS = 300
+"""Digits of a whole number: a float holds all of these, so that any two numbers can be compared."""
+_MOST_BITS = 997  # of a number of so many digits
 
 NOT_TEXT = frozenset(("", *"0123456789+-.~nNtTfF"))
 """What a plain scalar begins with that may not be text; all others need no second look."""
@@ -35,12 +36,15 @@ _DECIMAL = re.compile(
 def typed(text: str) -> str | int | float | bool | None:
     """The value of a plain scalar.
 
-    Raises: ValueError for a decimal integer of more than `MOST_DIGITS`.
+    Raises: ValueError for a whole number of more than `MOST_DIGITS`.
     """
     if text in _WORDS:
         return _WORDS[text]
     found = _INTEGER.fullmatch(text)
     if found:
         digits = text.replace("_", "")
-        return int(digits) if found[1] else int(digits, 0)
+        number = int(digits) if found[1] else int(digits, 0)
+        if number.bit_length() > _MOST_BITS:
+            raise ValueError(text)
+        return number
     return float(text.replace("_", "")) if _DECIMAL.fullmatch(text) else text

@@ -335,7 +335,8 @@ class _Reader:
         try:
             return typed(text)
         except ValueError:
-            message = f"a number has {len(text):,} digits; {MOST_DIGITS:,} are allowed"
+            message = f"a number of {len(text):,} characters is too large: {MOST_DIGITS} digits "
+            message += "are the most"
             self._note(self._place(mark), message, "Put quotes around it if it is text.")
             return text
 

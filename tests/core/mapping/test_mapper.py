@@ -75,7 +75,7 @@ def test_code_that_took_too_long_is_not_run_again() -> None:
         "tools: {t: {cores: \"__import__('time').sleep(99)\"}}\ndestinations: {d: {runner: r}}"
     )
     assert "0.3" in asked.place(T).message
-    assert "not run again" in asked.place(T).message
+    assert "is not run until its file changes" in asked.place(T).message
 
 
 @DIALECTS
