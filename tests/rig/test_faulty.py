@@ -116,8 +116,8 @@ async def test_a_drop_before_the_command_leaves_no_trace_of_it(
     node.inject("touch", DropBefore())
     async with connect(node) as client:
         done = await client.run(f"touch {tmp_path}/trace")
+        assert done.exit_status is None
         await client.wait_closed()
-    assert done.exit_status is None
     assert not (tmp_path / "trace").exists()
     assert [asked.fault for asked in node.asked] == [DropBefore()]
 
@@ -128,8 +128,8 @@ async def test_a_drop_after_the_command_loses_only_the_reply(
     node.inject("cat", DropAfter())
     async with connect(node) as client:
         done = await client.run(f"cat > {tmp_path}/trace; echo 17", input="whole script")
+        assert (done.stdout, done.exit_status) == ("", None)
         await client.wait_closed()
-    assert (done.stdout, done.exit_status) == ("", None)
     assert (tmp_path / "trace").read_text() == "whole script"
     assert node.asked[0].status == 0
     assert bytes(node.asked[0].stdout) == b"17\n"
