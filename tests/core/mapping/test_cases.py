@@ -260,3 +260,14 @@ def test_one_bad_case_does_not_stop_the_others() -> None:
 def test_bytes_that_are_no_yaml_are_problems() -> None:
     assert read_cases(b"\xff\xfe", "c.yml").problems
     assert read_cases(b"- [", "c.yml").problems
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "'" + "9" * 390 + "'", ".nan", ".inf", "-1"])
+@pytest.mark.parametrize("field", ["input_size", "attempt", "cores"])
+def test_a_number_that_is_none_is_said_and_the_other_cases_run(field: str, number: str) -> None:
+    text = f"""
+        - {{name: odd, tool: bwa, {field}: {number}, expect: {{destination: slurm}}}}
+        - {{name: good, tool: bwa, expect: {{destination: slurm}}}}
+        """
+    found = read_cases(textwrap.dedent(text).encode(), "cases.yml")
+    assert [problem.line for problem in found.problems] == [2]

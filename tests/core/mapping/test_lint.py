@@ -635,3 +635,8 @@ def test_whatever_is_written_is_linted_without_an_exception(
     found = lint(merge_files([file]), clusters={})
     assert {each.code for each in found} <= set(CODES)
     assert len(set(found)) == len(found)
+
+
+def test_a_constant_beyond_all_floats_is_checked_without_a_fault() -> None:
+    found = findings(f"tools: {{t: {{cores: '{'9' * 400}'}}}}\ndestinations: {{d: {{runner: r}}}}")
+    assert all(finding.severity != "error" for finding in found)

@@ -123,10 +123,19 @@ def test_what_a_destination_accepts_is_never_an_expression(value: str) -> None:
     assert message.startswith("`max_accepted_cores` of destination `d` must be a number")
 
 
-def test_a_number_of_more_digits_than_a_float_holds_is_still_a_number() -> None:
-    digits = "9" * 400
-    found = clean(f"users: {{u: {{max_concurrent_mem: {digits}}}}}").entities["users"]["u"]
-    assert found.max_concurrent_mem == int(digits)
+@pytest.mark.parametrize(
+    "number", ["9" * 400, "-" + "9" * 400, "0x" + "f" * 290, "'" + "9" * 320 + "'"]
+)
+def test_a_whole_number_that_no_float_holds_is_refused_with_its_place(number: str) -> None:
+    [(line, column, severity, _), *_] = complaints(
+        f"users: {{u: {{max_concurrent_mem: {number}}}}}"
+    )
+    assert (line, column, severity) == (1, 33, "error")
+
+
+def test_a_whole_number_of_300_digits_can_be_compared_with_any_other() -> None:
+    found = clean(f"users: {{u: {{max_concurrent_mem: {'9' * 300}}}}}").entities["users"]["u"]
+    assert float(found.max_concurrent_mem) == 1e300
 
 
 def test_env_as_a_map_becomes_text_as_python_writes_it() -> None:

@@ -287,7 +287,7 @@ def test_a_merge_key_given_twice_is_a_duplicate() -> None:
         ("  a: 1\nb: 2", 2, 1, "after the end of the document", "indented"),
         ("%YAML 1.1\n---\na: yes", 1, 1, "YAML 1.2", "`yes`"),
         ("%YAML 3.0\n---\na: 1", 1, 1, "`%`", "Remove"),
-        ("a: " + "9" * 5000, 1, 4, "5,000 digits", "quotes"),
+        ("a: " + "9" * 5000, 1, 4, "5,000 characters is too large", "quotes"),
         ("a: !!bool yes", 1, 4, "`yes` is not what its tag", "Remove"),
     ],
 )
