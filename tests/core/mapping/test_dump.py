@@ -170,13 +170,26 @@ tags = st.dictionaries(
         for strength in dict.fromkeys(found.values())
     }
 )
+
+
+def without_braces(value: Any) -> Any:
+    """The same with texts that are no expressions."""
+    if isinstance(value, str):
+        return value.translate({ord(each): "_" for each in "{}\\"})
+    if isinstance(value, list):
+        return [without_braces(each) for each in value]
+    if isinstance(value, dict):
+        return {key: without_braces(each) for key, each in value.items()}
+    return value
+
+
 texts = names.filter(lambda text: not set(text) & set("{}\\"))
 properties = {
     "abstract": st.booleans(),
     "cores": amounts,
     "mem": amounts,
     "max_gpus": amounts,
-    "params": st.dictionaries(texts, values, max_size=2).filter(lambda p: "{" not in repr(p)),
+    "params": st.dictionaries(texts, values, max_size=2).map(without_braces),
     "env": st.dictionaries(st.sampled_from("AB"), texts, max_size=2),
     "scheduling": tags,
     "rank": st.just("x = 1\ncandidate_destinations"),
