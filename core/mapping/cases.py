@@ -2,7 +2,7 @@
 
 Takes a YAML file with a list of cases; gives each as a `MappingRequest` with what is expected, and
 all that is wrong with the file; then runs them through a mapper and says, in words, what came out
-differently. Source: issue "mapper", tools (cases for administrators' continuous integration).
+differently. Source: docs/mapping.md, "Commands".
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from rowtui.core.mapping.mapper import Mapper
 from rowtui.core.mapping.patterns import LONGEST_SUBJECT, PatternError, compile_pattern
 from rowtui.core.mapping.place import Place
 from rowtui.core.mapping.request import Amounts, MappingRequest, Person
-from rowtui.core.mapping.shapes import as_number, kind_of_node, quoted
+from rowtui.core.mapping.shapes import as_number
+from rowtui.core.mapping.subject import kind_of_node, quoted
 from rowtui.core.mapping.yaml_text import Items, Node, Scalar, Table, plain, read_yaml
 from rowtui.core.text import visible
 from rowtui.core.workflow.toml_file import did_you_mean

@@ -2,7 +2,7 @@
 
 Takes what `load` made of all files; gives one file: every entity with all that it inherits, so
 that `inherits` itself is only a comment. Values keep their types: what was text is text again.
-Source: issue "mapper", tools; reference tpv.md A22 (trap 19: TPV's dump cannot be loaded).
+Source: reference tpv.md A22 (trap 19: TPV's dump cannot be loaded).
 """
 
 from __future__ import annotations

@@ -9,17 +9,18 @@ Source: reference tpv.md A16 (code blocks, f-strings), A22 (traps 4 and 11).
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import re
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.mapping.stand_ins import FLOW_EXCEPTIONS
+from rowtui.core.mapping.flow import FLOW_EXCEPTIONS
 from rowtui.core.mapping.text_source import TextSource, text_source
 from rowtui.core.mapping.time_limit import TimeLimit, TimeLimitError
 from rowtui.core.text import visible
@@ -159,7 +160,7 @@ def evaluate(code: Code, namespace: dict[str, Any], limit: TimeLimit) -> Any:
     """The value of a code in a namespace; under the limit where it may run long.
 
     Raises: ExpressionError for whatever the code raises, TimeLimitError, and the exceptions by
-    which code says where a job goes (`stand_ins.FLOW_EXCEPTIONS`) as they are.
+    which code says where a job goes (`flow.FLOW_EXCEPTIONS`) as they are.
     """
     if code.constant:
         return code.value
@@ -235,6 +236,14 @@ def _constant(text: str, form: Form, value: Any) -> Code:
 _quiet = threading.Lock()
 
 
+@contextlib.contextmanager
+def without_warnings() -> Iterator[None]:
+    """While code is read: Python warns of odd code (`is` with a literal) on stderr."""
+    with _quiet, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def _compiled(text: str, form: Form, source: TextSource) -> Code:
     import ast
 
@@ -245,9 +254,7 @@ def _compiled(text: str, form: Form, source: TextSource) -> Code:
         message = f"the code is {len(text):,} characters long; {LONGEST_CODE:,} is the most"
         return _refused(text, form, SyntaxComplaint(message, 1, 1), SyntaxError(message))
     try:
-        # Python warns of odd code ("is" with a literal, "\d"), on stderr or as an exception.
-        with _quiet, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with without_warnings():
             tree = ast.parse(source.source)
             findings = analyse(tree)
             if form is Form.EXECUTE:

@@ -2,7 +2,7 @@
 
 Takes a cluster as clusters.toml describes it; gives destinations in the order of its partitions,
 so that equals are tried in Row's order. Their limits are checked as those of the partitions
-themselves (`destinations.py`). Source: issue "mapper", destinations; Row A7.2.
+themselves (`destinations.py`). Source: docs/mapping.md, "Destinations"; Row A7.2.
 """
 
 from __future__ import annotations

@@ -198,19 +198,19 @@ class Helpers:
 
     def wait(self, reason: str = "") -> NoReturn:
         """The job is not ready: map it again later."""
-        from rowtui.core.mapping.stand_ins import JobNotReadyException
+        from rowtui.core.mapping.flow import JobNotReadyException
 
         raise JobNotReadyException(reason)
 
     def try_next(self, reason: str = "") -> NoReturn:
         """In a rule of a destination: not here; fail if it is nowhere taken."""
-        from rowtui.core.mapping.stand_ins import TryNextDestinationOrFail
+        from rowtui.core.mapping.flow import TryNextDestinationOrFail
 
         raise TryNextDestinationOrFail(reason)
 
     def try_next_or_wait(self, reason: str = "") -> NoReturn:
         """In a rule of a destination: not here now; wait if it is nowhere taken."""
-        from rowtui.core.mapping.stand_ins import TryNextDestinationOrWait
+        from rowtui.core.mapping.flow import TryNextDestinationOrWait
 
         raise TryNextDestinationOrWait(reason)
 

@@ -15,7 +15,7 @@ from rowtui.core.mapping.codes import Piece, pieces
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.dialect import Dialect
 from rowtui.core.mapping.entities import AMOUNTS, BOUNDS
-from rowtui.core.mapping.expressions import Form
+from rowtui.core.mapping.expressions import Form, without_warnings
 from rowtui.core.mapping.lint_context import (
     Variables,
     hiding_findings,
@@ -27,7 +27,7 @@ from rowtui.core.mapping.namespace import KNOWN_NAMES
 from rowtui.core.mapping.place import Place
 from rowtui.core.mapping.stand_ins import tpv_names
 from rowtui.core.mapping.static_values import looks_at_its_names
-from rowtui.core.mapping.text_source import text_source
+from rowtui.core.mapping.text_source import TextSource, text_source
 from rowtui.core.workflow.toml_file import did_you_mean
 
 _BUILTINS = frozenset(dir(builtins))
@@ -172,8 +172,8 @@ def _read_names(piece: Piece, *, as_tpv: bool) -> tuple[dict[str, tuple[int, int
     """
     code = piece.code
     is_text = code.form is Form.TEXT
-    source = text_source(code.text, as_tpv=as_tpv) if is_text else None
-    tree = ast.parse(source.source if source is not None else code.text)
+    source = text_source(code.text, as_tpv=as_tpv) if is_text else TextSource(code.text)
+    tree = _tree(source.source)
     bound: set[str] = set()
     read: dict[str, tuple[int, int]] = {}
     caught: set[int] = set()
@@ -196,12 +196,13 @@ def _read_names(piece: Piece, *, as_tpv: bool) -> tuple[dict[str, tuple[int, int
             bound.add((node.asname or node.name).partition(".")[0])
         elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
             bound.add(node.name)
-    places = {
-        name: source.position(*at) if source is not None else at
-        for name, at in read.items()
-        if name not in bound
-    }
+    places = {name: source.position_of_node(*at) for name, at in read.items() if name not in bound}
     return places, frozenset(places.keys() - elsewhere)
+
+
+def _tree(source: str) -> ast.Module:
+    with without_warnings():
+        return ast.parse(source)
 
 
 def _place(piece: Piece, at: tuple[int, int]) -> Place:
@@ -236,7 +237,7 @@ def _imports(text: str, *, is_text: bool) -> tuple[set[str], bool]:
         return set(), False
     modules: set[str] = set()
     sleeps = False
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(_tree(text)):
         if isinstance(node, ast.Import):
             modules |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -1,6 +1,6 @@
 """Rules that never apply, always fail, or change nothing.
 
-Source: reference tpv.md A5, A10, part D; issue "mapper", tools.
+Source: reference tpv.md A5, A10, part D.
 """
 
 from __future__ import annotations

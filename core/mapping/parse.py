@@ -25,14 +25,8 @@ from rowtui.core.mapping.fields import (
 )
 from rowtui.core.mapping.origin import Origin
 from rowtui.core.mapping.place import Place
-from rowtui.core.mapping.shapes import (
-    READ,
-    Reader,
-    Subject,
-    kind_of_node,
-    quoted,
-    variables,
-)
+from rowtui.core.mapping.shapes import READ, Reader, variables
+from rowtui.core.mapping.subject import Subject, kind_of_node, quoted
 from rowtui.core.mapping.yaml_text import Items, Node, Scalar, Table, read_yaml
 from rowtui.core.text import visible
 from rowtui.core.workflow.toml_file import did_you_mean

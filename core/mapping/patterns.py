@@ -15,7 +15,8 @@ from importlib import import_module
 from itertools import pairwise
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.mapping.pattern_ways import LONGEST_SUBJECT, why_slow
+from rowtui.core.mapping.pattern_automaton import LONGEST_SUBJECT
+from rowtui.core.mapping.pattern_ways import why_slow
 from rowtui.core.text import visible
 
 LONGEST_PATTERN = 10_000

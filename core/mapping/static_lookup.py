@@ -1,7 +1,7 @@
 """Looking entities up without running anything, so that it does not matter who trusts their files.
 
 Files that nobody has trusted yet are checked and shown like all others; only running their code
-has to wait. Source: issue "mapper", trust.
+has to wait. Source: docs/mapping.md, "Files".
 """
 
 from __future__ import annotations

@@ -16,10 +16,9 @@ from rowtui.core.errors import InvalidFileError, Problem
 from rowtui.core.mapping.place import Place
 from rowtui.core.mapping.yaml_faults import explain_fault
 from rowtui.core.mapping.yaml_schema import MOST_DIGITS, NOT_TEXT, typed
+from rowtui.core.mapping.yaml_source import decoded, event_parser
 from rowtui.core.text import visible
 
-LONGEST_FILE = 10_000_000
-"""Bytes of one file. Galaxy's shared tool database has 100,000."""
 DEEPEST = 50
 """Levels of nesting, aliases expanded. Real mapping files stay below 10."""
 MOST_NODES = 200_000
@@ -66,7 +65,7 @@ def read_yaml(data: bytes, file: str) -> Node | None:
     Raises: InvalidFileError with all problems up to the first syntax error or limit.
     Source: YAML 1.2 core schema; tpv.md A2 for duplicates, anchors and merge keys.
     """
-    text = _decoded(data, file)
+    text = decoded(data, file)
     from yaml import YAMLError
 
     reader = _Reader(file, text)
@@ -96,41 +95,6 @@ def plain(node: Node | None) -> Any:
     if isinstance(node, Items):
         return [plain(item) for item in node.items]
     return {key: plain(value) for key, (_, value) in node.entries.items()}
-
-
-# Outside YAML's printable set: control characters but for tab and line breaks, and noncharacters.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
-
-
-def _decoded(data: bytes, file: str) -> str:
-    if len(data) > LONGEST_FILE:
-        message = f"the file has {len(data) / 1e6:,.1f} MB; a mapping file may have 10 MB"
-        raise _refused(file, 0, 0, message, "Is it really a mapping file? If so, split it.")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise _refused(file, 0, 0, "the file is UTF-16, not UTF-8", "Save it as UTF-8.")
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        line, column = _line_and_column(data[: error.start].decode())
-        message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
-        raise _refused(file, line, column, message, "Save the file as UTF-8.") from None
-    found = _UNPRINTABLE.search(text)
-    if found:
-        line, column = _line_and_column(text[: found.start()])
-        message = f"the control character U+{ord(found[0]):04X} is not allowed in YAML"
-        hint = 'Remove it, or write it as an escape in double quotes, such as "\\x1b".'
-        raise _refused(file, line, column, message, hint)
-    return text
-
-
-def _refused(file: str, line: int, column: int, message: str, hint: str) -> InvalidFileError:
-    return InvalidFileError((Problem(file, line, column, message, hint),))
-
-
-def _line_and_column(before: str) -> tuple[int, int]:
-    before = before.replace("\r\n", "\n").replace("\r", "\n")
-    return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
 def _shown(text: str) -> str:
@@ -193,7 +157,7 @@ class _Reader:
         scalar_event, alias_event = events.ScalarEvent, events.AliasEvent
         table_event, items_event = events.MappingStartEvent, events.SequenceStartEvent
         ends = (events.MappingEndEvent, events.SequenceEndEvent)
-        next_event = _parser(self._text).get_event
+        next_event = event_parser(self._text).get_event
         new = tuple.__new__  # half the time of a NamedTuple's own constructor
         file = self._file
         top = bottom = _Open(Items([], Place(file)), None, 0)
@@ -431,27 +395,3 @@ _PROPERTIES = re.compile(r"(?:\s++|#[^\n]*+|[!&]\S*+)*+")  # tags, anchors, comm
 
 def _short(tag: str) -> str:
     return _shown("!!" + tag.removeprefix(_STANDARD) if tag.startswith(_STANDARD) else tag)
-
-
-def _parser(text: str) -> Any:
-    """The parser of libyaml; PyYAML's own, thirty times slower, where libyaml is missing."""
-    try:
-        from yaml._yaml import CParser
-    except ImportError:
-        return _slow_parser(text)
-    return CParser(text)
-
-
-def _slow_parser(text: str) -> Any:
-    """PyYAML's own parser, for where it was built without libyaml. Gives the same events."""
-    from yaml.parser import Parser
-    from yaml.reader import Reader
-    from yaml.scanner import Scanner
-
-    class SlowParser(Reader, Scanner, Parser):
-        def __init__(self, text: str) -> None:
-            Reader.__init__(self, text)
-            Scanner.__init__(self)
-            Parser.__init__(self)
-
-    return SlowParser(text)

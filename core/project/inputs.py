@@ -2,7 +2,7 @@
 
 The inputs of an action in a directory are the products of its previous actions, and what the
 context variable `inputs` of its mapping entity names (patterns below the directory). A file counts
-once, one that is missing not at all. Source: issue "mapper", expressions.
+once, one that is missing not at all. Source: docs/mapping.md, "Names".
 """
 
 from __future__ import annotations

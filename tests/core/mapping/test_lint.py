@@ -640,3 +640,15 @@ def test_whatever_is_written_is_linted_without_an_exception(
 def test_a_constant_beyond_all_floats_is_checked_without_a_fault() -> None:
     found = findings(f"tools: {{t: {{cores: '{'9' * 400}'}}}}\ndestinations: {{d: {{runner: r}}}}")
     assert all(finding.severity != "error" for finding in found)
+
+
+def test_odd_code_is_checked_without_a_word_on_stderr(recwarn: pytest.WarningsRecorder) -> None:
+    code = "      x = '\\d' is 1\n      import socket\n      nope\n"
+    found = findings(f"tools:\n  t:\n    mem: |\n{code}destinations: {{d: {{runner: r}}}}\n")
+    assert {"M501", "M505"} <= {finding.code for finding in found}
+    assert list(recwarn) == []
+
+
+def test_the_place_of_a_name_counts_characters_not_bytes() -> None:
+    [found] = only("M501", "tools:\n  t:\n    mem: |\n      1\n      'ééé' + nope\n")
+    assert (found.place.line, found.place.column) == (5, 9)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from rowtui.core.errors import InvalidFileError, Problem
 from rowtui.core.mapping import yaml_text
 from rowtui.core.mapping.place import Place
+from rowtui.core.mapping.yaml_source import LONGEST_FILE, slow_parser
 from rowtui.core.mapping.yaml_text import (
     DEEPEST,
-    LONGEST_FILE,
     LONGEST_SCALAR,
     MOST_NODES,
     Items,
@@ -31,7 +31,7 @@ from rowtui.core.mapping.yaml_text import (
 def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both parsers read the same and complain at the same line."""
     if request.param == "pure Python":
-        monkeypatch.setattr(yaml_text, "_parser", yaml_text._slow_parser)
+        monkeypatch.setattr(yaml_text, "event_parser", slow_parser)
     return str(request.param)
 
 
