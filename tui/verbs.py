@@ -59,6 +59,8 @@ class Verbs:
             self._app.show_again("planning")
             return
         self._session.sending = Sending(plan)
+        for text in plan.skipped:
+            self._session.note("submit", text, "warning")
         self._session.note("submit", f"planned {plural(len(plan.jobs), 'job')}, up to {plan.cost}")
         self._app.go("submit")
         self._app.show_again("plan")

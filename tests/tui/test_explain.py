@@ -219,6 +219,10 @@ async def test_a_status_without_groups_says_so_and_another_has_some() -> None:
         await hand.sees("next group: there is no other group", "there is no group to explain")
         await hand.press("f")
         await hand.sees("initialize · all · group 1 of 6", "goes to")
+        await hand.press("f")
+        await hand.sees("initialize · failed · no group", "No directory is failed; f shows")
+        await hand.press("f", "f")
+        await hand.sees("initialize · waiting · no group", "No directory is waiting; f shows")
 
 
 async def test_groups_that_are_gone_leave_one_on_the_last() -> None:

@@ -59,12 +59,14 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @asynccontextmanager
-async def opened(root: Path) -> AsyncIterator[tuple[Hand[InProcessEngine], dict[str, str]]]:
+async def opened(
+    root: Path, size: tuple[int, int] = (120, 36)
+) -> AsyncIterator[tuple[Hand[InProcessEngine], dict[str, str]]]:
     environment = {"HOME": str(root.parent), "PATH": "/usr/bin:/bin"}
     engine = InProcessEngine(Project.open(root, cluster="local", environment=environment))
     app = RowtuiApp(engine)
     try:
-        async with app.run_test(size=(120, 36), notifications=True) as pilot:
+        async with app.run_test(size=size, notifications=True) as pilot:
             yield Hand(app, pilot, engine), environment
     finally:
         await engine.close()
@@ -101,6 +103,21 @@ async def test_a_mapping_file_counts_once_it_is_trusted_and_what_if_asks_it(root
         await hand.sees("WHAT IF", "cores 4 → 2", "2 candidates")
         await hand.press("u", "e", "6")
         await hand.sees("✗ nowhere to go", "2 refused", "mem 24, at most 20")
+
+
+async def test_the_plan_says_why_an_untrusted_file_leaves_it_empty(root: Path) -> None:
+    workflow = root / "workflow.toml"  # several processes would need a launcher
+    workflow.write_text(
+        WORKFLOW.replace("processes.per", "threads_per_process = 4\nprocesses.per").replace(
+            "= 4\nwall", "= 1\nwall"
+        )
+    )
+    (root / "mapping.yml").write_text(MAPPING)
+    async with opened(root, (80, 24)) as (hand, _):
+        await hand.sees("5 eligible")
+        await hand.press("2", "s")
+        await hand.sees("There is nothing to send", "relax: 1 job left out", "read it and trust it")
+        assert "left out: relax" not in hand.text()
 
 
 async def test_edits_of_the_mapping_file_and_trust_are_seen_without_a_key(root: Path) -> None:

@@ -103,12 +103,20 @@ def cost_and_checks(plan: Plan, job: PlannedJob | None) -> list[Line]:
         line(("to          ", "dim"), plan.cluster, *_by(plan)),
     ]
     lines += [line(("▲ ", "warning"), (text, "warning")) for text in plan.warnings]
-    lines += [line(("– ", "dim"), f"left out: {text}") for text in plan.skipped]
+    lines += left_out(plan)
     if job is not None:
         number = plan.jobs.index(job) + 1
         lines += [line(("▲ ", "warning"), f"job {number}: {text}") for text in job.warnings]
         lines += [line(("· ", "dim"), (text, "dim")) for text in job.reasons]
     return lines
+
+
+def left_out(plan: Plan) -> list[Line]:
+    """What the plan does not send, and why."""
+    return [
+        line(("– ", "dim"), text if "left out" in text else f"left out: {text}")
+        for text in plan.skipped
+    ]
 
 
 def _by(plan: Plan) -> list[tuple[str, str]]:
@@ -121,8 +129,8 @@ def checks_in_short(plan: Plan) -> Line:
     parts: list[str | tuple[str, str]] = ["up to ", (str(plan.cost), "title")]
     if warnings:
         parts.append((f"  ▲ {plural(warnings, 'warning')}", "warning"))
-    if plan.skipped:
-        parts.append((f"  – {plural(len(plan.skipped), 'group')} left out", "dim"))
+    if plan.skipped and plan.jobs:
+        parts.append(("  – some groups are left out, see @", "dim"))
     return line(*parts)
 
 

@@ -195,6 +195,8 @@ def what_if_parts(asked: WhatIfAsked, plain: Decision | None) -> list[str]:
         value = getattr(change.amounts, name)
         if value is not None:
             was = f"{amount_text(getattr(plain.job, name))} → " if plain else ""
+            if plain and getattr(plain.job, name) == value:
+                was = ""
             parts.append(f"{'GPUs' if name == 'gpus' else name} {was}{amount_text(value)}{unit}")
     if change.walltime_seconds is not None:
         totals = plain.request.totals if plain else None

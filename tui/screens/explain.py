@@ -10,7 +10,7 @@ from rowtui.core.mapping.decision import Decision
 from rowtui.core.text import plural
 from rowtui.tui.actions import CHANGE_KEYS, bindings_for
 from rowtui.tui.newest import NewestAnswer
-from rowtui.tui.render.cells import line
+from rowtui.tui.render.cells import line, wrapped
 from rowtui.tui.render.explain import (
     Row,
     changed_cells,
@@ -174,7 +174,7 @@ class ExplainView(View):
         rows = destination_rows(decision)
         changed = [] if begins else changed_cells(self._rows, rows)
         self._rows = rows
-        self.table.empty = line((self._why_empty(found), "dim"))
+        self.table.say_if_empty(line((self._why_empty(found), "dim")))
         self.table.show(
             ListRows(rows, lambda row: row.name, lambda _, row: destination_cells(row)),
             destination_columns(rows),
@@ -245,7 +245,8 @@ class ExplainView(View):
             return
         decision = found.decision
         if row is None or decision is None:
-            reasons.show_made(partial(job_lines, found))
+            why = line((self._why_empty(found), "dim"))  # in full: there is more room than beside
+            reasons.show_made(lambda width: [*job_lines(found, width), (), *wrapped(why, width)])
         else:
             reasons.show_made(partial(destination_lines, row, decision, CHANGE_KEYS))
         many = sum(1 for one in self._rows if one.rank)
@@ -261,10 +262,11 @@ class ExplainView(View):
             return ""
         found, refused = self.session.explanation, len(self._rows) - many
         text = plural(many, "candidate") + (f", {refused} refused" if refused else "")
-        if found is not None and found.loads_at:
-            old = age(max(0.0, self.session.clock() - found.loads_at))
-            text += " · queues seen now" if old == "now" else f" · queues seen {old} ago"
-        return text
+        if found is None or not found.loads_at:
+            return text
+        old = age(max(0.0, self.session.clock() - found.loads_at))
+        seen = " · queues seen now" if old == "now" else f" · queues seen {old} ago"
+        return text + seen if len(text + seen) + 4 <= self.table.size.width else text
 
     # Events
 

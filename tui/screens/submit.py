@@ -7,12 +7,13 @@ from typing import ClassVar
 from rowtui.core.submission.model import PlannedJob
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.cells import Line, line, wrapped
+from rowtui.tui.render.cells import Line, line, plain, wrapped
 from rowtui.tui.render.plan import (
     checks_in_short,
     confirm_word,
     confirms,
     cost_and_checks,
+    left_out,
     plan_cells,
     plan_columns,
     script_line,
@@ -95,9 +96,11 @@ class SubmitView(View):
             for one in cost_and_checks(sending.plan, job)
             for part in wrapped(one, checks.size.width, 2)
         )
-        if job is None:
-            script.show(())
-            set_titles(script, "Script")
+        if job is None:  # there is room for what the plan leaves out
+            width = script.scrollable_content_region.width - 2
+            why = [part for one in left_out(sending.plan) for part in wrapped(one, width, 2)]
+            script.show(tuple(f"# {plain(part)}" for part in why))
+            set_titles(script, "Left out" if why else "Script")
             return
         lines = tuple(job.script.splitlines())
         if lines != script.lines:

@@ -139,6 +139,13 @@ class VirtualTable(ScrollView, can_focus=True):
         self.source = source
         self.rows_changed()
 
+    def say_if_empty(self, text: Line) -> None:
+        """Another text in the place of rows; seen at once where it stands already."""
+        if text != self.empty:
+            self.empty = text
+            if not self.source.row_count:
+                self.refresh()
+
     def show_nothing(self) -> None:
         """No rows at all; `empty` says why."""
         self.start_over()

@@ -68,8 +68,10 @@ class WhatIfForm(Container):
         """Let the job's own values shine through the empty fields."""
         for name, text in _own(decision).items():
             field = self.field(name)
-            if field.placeholder != text:
-                field.placeholder = text
+            theirs = name == "roles" and self.field("user").value.strip()
+            shown = "their own; -: none" if theirs else text
+            if field.placeholder != shown:
+                field.placeholder = shown
 
     def enter(self) -> None:
         """Begin with the first field."""
