@@ -18,6 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
+from rowtui.core.secrets.variables import is_secret
+
 if TYPE_CHECKING:
     import asyncio
     import subprocess
@@ -120,7 +122,7 @@ def client_environment(changes: Mapping[str, str | None] | None = None) -> dict[
     env = {
         name: value
         for name, value in os.environ.items()
-        if name in _KEPT or not name.startswith(_CLIENT_OPTIONS)
+        if (name in _KEPT or not name.startswith(_CLIENT_OPTIONS)) and not is_secret(name)
     }
     for name, change in (changes or {}).items():
         if change is None:

@@ -11,8 +11,9 @@ import re
 from collections.abc import MutableMapping
 
 from rowtui.core.secrets.model import NotSupportedByProvider, Secret, SecretName
+from rowtui.core.secrets.variables import SECRET_PREFIX
 
-PREFIX = "ROWTUI_SECRET_"
+PREFIX = SECRET_PREFIX
 HINT = f"the environment of rowtui is set by whoever starts it: {PREFIX}<MACHINE>_<USER>"
 
 

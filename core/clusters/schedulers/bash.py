@@ -33,6 +33,7 @@ from rowtui.core.clusters.schedulers.local_processes import (
     signal_process,
 )
 from rowtui.core.files import write_all
+from rowtui.core.secrets.variables import is_secret
 
 
 class BashScheduler:
@@ -88,7 +89,7 @@ class BashScheduler:
             f"/dev/fd/{script}",
             stdin=asyncio.subprocess.DEVNULL,
             cwd=job.workdir,
-            env={**os.environ, "ROWTUI_TOKEN": job.token},
+            env={**_without_secrets(), "ROWTUI_TOKEN": job.token},
             pass_fds=(script,),
         )
         try:
@@ -188,3 +189,7 @@ def _how_it_ended(code: int, seen: Sequence[signal.Signals]) -> str:
     if code == 0:
         return f"interrupted by {seen[0].name}"
     return f"terminated by signal {-code}" if code < 0 else f"exited with code {code}"
+
+
+def _without_secrets() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not is_secret(name)}

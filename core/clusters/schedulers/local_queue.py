@@ -47,6 +47,7 @@ from rowtui.core.files import (
     sync_folder,
     write_synced,
 )
+from rowtui.core.secrets.variables import is_secret
 
 KEEP_ENDED_SECONDS = 7 * 86_400
 KEEP_TOKENS_SECONDS = 400 * 86_400  # so that a long absence never runs a job twice
@@ -91,7 +92,7 @@ class LocalQueue:
             environment = {
                 key: value
                 for key, value in os.environb.items()
-                if key.decode("latin-1") not in _OWN_VARIABLES
+                if key.decode("latin-1") not in _OWN_VARIABLES and not is_secret(key)
             }
             entries = [key + b"=" + value + b"\0" for key, value in environment.items()]
             write_synced(folder / "environ", b"".join(entries), 0o600)

@@ -15,6 +15,8 @@ import sys
 import time
 from pathlib import Path
 
+from rowtui.core.secrets.variables import is_secret
+
 _SETTLE_SECONDS = 2.0  # a supervisor that is about to leave has the lock for milliseconds
 _LOG_LIMIT = 1 << 20
 # None of these may be inherited: the supervisor would pass for a process of the job that is asking.
@@ -88,7 +90,9 @@ def _start(folder: Path, lock: int) -> None:
     log = _open_log(folder)
     try:
         environment = {
-            k: v for k, v in os.environb.items() if k.decode("latin-1") not in _JOB_VARIABLES
+            k: v
+            for k, v in os.environb.items()
+            if k.decode("latin-1") not in _JOB_VARIABLES and not is_secret(k)
         }
         command = (
             *(sys.executable, "-P", "-m", "rowtui.core.clusters.schedulers.local_supervisor"),
