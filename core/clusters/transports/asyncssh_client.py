@@ -56,7 +56,7 @@ class Client(asyncssh.SSHClient):
         """Whether the key is on file, or was accepted in this session."""
         asked = question(self._settings.key_name, self._settings.key_port, key)
         if denied := self._known.denies(key):
-            revoked = any(known == key for known, _ in self._known.revoked)
+            revoked = self._known.revokes(key)
             self._refused = changed_key_error(str(self._target), asked, denied, revoked=revoked)
             return False
         if self._known.vouches(key) or asked.line in self._ring.accepted:
@@ -121,6 +121,14 @@ class Client(asyncssh.SSHClient):
             return LoginError(
                 LoginTrouble.CANCELLED, f"the login to {where} was given up", tried=self._tries()
             )
+        if self._asking.interrupted:
+            # Not BROKEN: that would be tried again, and open a dialog again, for ever.
+            return LoginError(
+                LoginTrouble.CANCELLED,
+                f"{where} did not wait any longer for the answer",
+                "log in again",
+                tried=self._tries(),
+            )
         if isinstance(error, asyncssh.HostKeyNotVerifiable):
             key = known_name(self._settings.key_name, self._settings.key_port)
             return LoginError(
@@ -134,8 +142,10 @@ class Client(asyncssh.SSHClient):
                 f"the jump host could not reach {where}: {visible(error.reason)}",
             )
         answered = self._codes or self._passwords
-        if isinstance(error, asyncssh.PermissionDenied) or (
-            answered and not isinstance(error, asyncssh.ConnectionLost)
+        if (
+            isinstance(error, asyncssh.PermissionDenied)
+            or (answered and not isinstance(error, asyncssh.ConnectionLost))
+            or "authentication failures" in error.reason  # sshd's, after MaxAuthTries
         ):
             tried = self._tries()
             return LoginError(

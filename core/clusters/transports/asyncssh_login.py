@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import asyncssh
 from asyncssh.public_key import get_default_certificate_algs, get_default_public_key_algs
 from rowtui.core.clusters.transports.asyncssh_client import Client
-from rowtui.core.clusters.transports.identities import Asking, KeyRing, load_keys
+from rowtui.core.clusters.transports.identities import Asking, KeyRing, load_keys, public_halves
 from rowtui.core.clusters.transports.known_hosts import KnownKeys, believe, look_up
 from rowtui.core.clusters.transports.login import (
     Asker,
@@ -138,7 +138,7 @@ class _Login:
         client = Client(target, settings, known, self._ring, asking)
         agent: dict[str, Any] = {"agent_path": settings.agent or None}
         if settings.identities_only:
-            public = [key.public_data for key in keys]
+            public = await asyncio.to_thread(public_halves, settings.identities)
             agent = {**agent, "agent_identities": public} if public else {"agent_path": None}
         opening = asyncssh.connect(
             target.host,

@@ -33,7 +33,8 @@ class KeyRing:
 class Asking:
     """Every question of one attempt goes through here.
 
-    `open`: questions that wait for an answer now; `moves` counts what happened.
+    `open`: questions that wait for an answer now; `moves` counts what happened; `interrupted`:
+    the server did not wait for an answer.
     """
 
     def __init__(self, asker: Asker) -> None:
@@ -41,6 +42,7 @@ class Asking:
         self.open = 0
         self.moves = 0
         self.cancelled = False
+        self.interrupted = False
 
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
         """The person's answers; once they gave up, nothing more is asked."""
@@ -49,6 +51,9 @@ class Asking:
         self.open += 1
         try:
             answers = await self._asker.ask(prompts)
+        except asyncio.CancelledError:
+            self.interrupted = True
+            raise
         finally:
             self.open -= 1
             self.moves += 1
@@ -112,8 +117,8 @@ def load_keys(paths: Sequence[Path], ring: KeyRing, asking: Asking) -> list[asyn
             data = read_bounded(path, _KEY_LIMIT)
         except (OSError, RowtuiError):
             continue
-        if path.suffix == ".pub":
-            continue  # it names a key of the agent
+        if b"PRIVATE KEY" not in data:
+            continue  # a public half: it names a key of the agent
         try:
             asyncssh.import_private_key(data)
         except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError):
@@ -129,6 +134,19 @@ def load_keys(paths: Sequence[Path], ring: KeyRing, asking: Asking) -> list[asyn
         except (OSError, ValueError):
             continue
     return plain + locked
+
+
+def public_halves(paths: Sequence[Path]) -> list[bytes]:
+    """Which keys of the agent the identity files name, be it only by their `.pub`."""
+    found: list[bytes] = []
+    for path in paths:
+        try:
+            data = read_bounded(path, _KEY_LIMIT)
+        except (OSError, RowtuiError):
+            data = b""
+        halves = (_public_half(path, data), _certificate(path), _certificate(path.with_suffix("")))
+        found += [half.public_data for half in halves if half is not None]
+    return list(dict.fromkeys(found))
 
 
 def _public_half(path: Path, data: bytes) -> asyncssh.SSHKey | None:

@@ -41,14 +41,22 @@ class KnownKeys(NamedTuple):
 
     def vouches(self, key: asyncssh.SSHKey) -> bool:
         """Whether the key is on file for the machine."""
-        return any(known == key for known, _ in (*self.keys, *self.elsewhere))
+        return _has((*self.keys, *self.elsewhere), key)
+
+    def revokes(self, key: asyncssh.SSHKey) -> bool:
+        """Whether the key is not to be believed by anybody any more."""
+        return _has(self.revoked, key)
 
     def denies(self, key: asyncssh.SSHKey) -> tuple[KnownKey, ...]:
         """The entry that revokes this key, or else the keys that it should have been."""
-        revoked = tuple(place for known, place in self.revoked if known == key)
+        revoked = tuple(p for known, p in self.revoked if known.public_data == key.public_data)
         if revoked:
             return revoked
         return () if self.vouches(key) else tuple(place for _, place in self.keys)
+
+
+def _has(keys: Sequence[tuple[asyncssh.SSHKey, KnownKey]], key: asyncssh.SSHKey) -> bool:
+    return any(known.public_data == key.public_data for known, _ in keys)
 
 
 def known_name(host: str, port: int) -> str:
@@ -71,14 +79,16 @@ def look_up(files: Sequence[Path], host: str, port: int) -> KnownKeys:
         try:
             entry = asyncssh.import_known_hosts(line)
             own = entry.match(name, "", None)
-            same_name = entry.match(host, "", None) if name != host else own
+            same_name = entry.match(host, "", None)
         except ValueError:
             continue  # a line that makes no sense
-        for found, place in ((own, keys), (same_name, elsewhere)):
+        for found, place in ((own, keys), (same_name, elsewhere))[: 1 if name == host else 2]:
             place += [(key, _place(file, number, key)) for key in found[0]]
             authorities += found[1]
             revoked += [(key, _place(file, number, key)) for key in found[2]]
-    return KnownKeys(tuple(keys), tuple(elsewhere), tuple(authorities), tuple(revoked))
+    return KnownKeys(
+        tuple(keys), tuple(elsewhere), tuple(authorities), tuple(dict.fromkeys(revoked))
+    )
 
 
 def _lines(files: Sequence[Path]) -> Iterator[tuple[Path, int, str]]:

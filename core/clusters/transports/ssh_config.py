@@ -22,6 +22,7 @@ from rowtui.core.text import visible
 _SYSTEM_CONFIG = Path("/etc/ssh/ssh_config")
 _DEFAULT_KEYS = ("id_ed25519_sk", "id_ecdsa_sk", "id_ed25519", "id_ecdsa", "id_rsa")
 _DEFAULT_PORT = 22
+_AGENT = "SSH_AUTH_SOCK"
 
 
 class SshSettings(NamedTuple):
@@ -100,13 +101,15 @@ def read_settings(target: SshTarget, *, connect_timeout: float) -> SshSettings:
         host_key_algorithms=str(config.get("HostKeyAlgorithms") or ""),
         connect_timeout=float(cast("int", config.get("ConnectTimeout") or connect_timeout)),
         alive_interval=int(cast("int", config.get("ServerAliveInterval") or 0)),
-        agent=_agent(config.get("IdentityAgent"), home),
+        agent=_agent(config.get("IdentityAgent", _AGENT), home),
     )
 
 
 def _agent(configured: object, home: Path) -> str:
-    if configured in (None, "SSH_AUTH_SOCK"):
-        return os.environ.get("SSH_AUTH_SOCK", "")
+    if configured is None:
+        return ""  # `none`
+    if configured == _AGENT:
+        return os.environ.get(_AGENT, "")
     return str(home / Path(str(configured)).expanduser())
 
 

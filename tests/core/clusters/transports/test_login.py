@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import asyncssh
@@ -165,26 +167,56 @@ async def test_a_locked_key_that_the_server_does_not_want_is_never_asked_for(
 
 async def test_keys_of_the_agent_are_used(reach: Reach, tmp_path: Path) -> None:
     node = await reach.faulty()
-    socket = tmp_path / "a"
-    agent = await asyncio.create_subprocess_exec(
-        "ssh-agent", "-D", "-a", str(socket), stdout=asyncio.subprocess.PIPE
-    )
-    try:
-        assert agent.stdout is not None
-        await agent.stdout.readline()  # it listens
-        environment = {**os.environ, "SSH_AUTH_SOCK": str(socket)}
-        add = await asyncio.create_subprocess_exec(
-            "ssh-add", "-q", str(node.client_key), env=environment
-        )
-        assert await add.wait() == 0
+    async with agent_with(tmp_path / "a", node.client_key) as socket:
         lines = node.ssh_config.read_text().replace("IdentityAgent none", f"IdentityAgent {socket}")
         node.ssh_config.write_text(lines.replace("IdentitiesOnly yes", "IdentitiesOnly no"))
         node.client_key.unlink()
 
         await reach(node).reconnect()
-    finally:
-        agent.terminate()
-        await agent.wait()
+
+
+async def test_a_public_half_alone_picks_a_key_of_the_agent(reach: Reach, tmp_path: Path) -> None:
+    node = await reach.faulty()
+    public = tmp_path / "id.pub"
+    public.write_text(await asyncio.to_thread(keygen, "-y", "-f", node.client_key))
+    others = [tmp_path / f"other{number}" for number in range(3)]
+    for other in others:
+        other.touch(mode=0o600)
+        asyncssh.generate_private_key("ssh-ed25519").write_private_key(other)
+    async with agent_with(tmp_path / "a", *others, node.client_key) as socket:
+        lines = node.ssh_config.read_text().replace("IdentityAgent none", f"IdentityAgent {socket}")
+        node.ssh_config.write_text(lines.replace(str(node.client_key), str(public)))
+        node.client_key.unlink()
+
+        await reach(node).reconnect()
+
+    assert all(login.accepted for login in node.logins)  # no other key was offered
+
+
+async def test_a_server_that_does_not_wait_for_an_answer_is_not_asked_again_by_itself(
+    reach: Reach,
+) -> None:
+    node = await reach.faulty(keys=False, password="right")
+    asked = asyncio.Event()
+
+    class Away(Person):
+        async def ask(self, prompts: object) -> None:
+            asked.set()
+            await asyncio.Event().wait()
+
+    transport = reach(node, Away())
+    waiting = asyncio.create_task(transport.run(["true"], timeout=20))
+    await asked.wait()
+    asked.clear()
+
+    node.cut()
+    await waiting
+    again = await transport.run(["true"], timeout=20)
+
+    assert transport.error is not None
+    assert transport.error.trouble is LoginTrouble.CANCELLED
+    assert "did not wait" in again.detail
+    assert not asked.is_set()
 
 
 # Host keys
@@ -335,6 +367,25 @@ async def test_a_jump_host_that_is_its_own_jump_host_is_an_error_not_a_loop(reac
 
 async def test_nobody_answers_nothing_and_believes_nothing() -> None:
     assert await Nobody().ask([]) is None
+
+
+@asynccontextmanager
+async def agent_with(socket: Path, *keys: Path) -> AsyncIterator[Path]:
+    """An ssh-agent that holds these keys."""
+    agent = await asyncio.create_subprocess_exec(
+        "ssh-agent", "-D", "-a", str(socket), stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        assert agent.stdout is not None
+        await agent.stdout.readline()  # it listens
+        add = await asyncio.create_subprocess_exec(
+            "ssh-add", "-q", *map(str, keys), env={**os.environ, "SSH_AUTH_SOCK": str(socket)}
+        )
+        assert await add.wait() == 0
+        yield socket
+    finally:
+        agent.terminate()
+        await agent.wait()
 
 
 def lock(key: Path, phrase: str) -> None:
