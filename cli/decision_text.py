@@ -136,7 +136,8 @@ def _job(decision: Decision) -> str:
         parts.append(f"walltime {format_duration(request.totals.walltime_seconds)}")
     if request.user is not None:
         roles = ", ".join(map(visible, request.user.roles))
-        parts.append(f"user {visible(request.user.name)} ({roles or 'no roles'})")
+        named = f"{'role' if len(request.user.roles) == 1 else 'roles'} {roles}"
+        parts.append(f"user {visible(request.user.name)} ({named if roles else 'no roles'})")
     if request.attempt > 1:
         parts.append(f"attempt {request.attempt}")
     return ", ".join(parts)
@@ -228,9 +229,12 @@ def _changes(refusal: Refusal) -> Iterator[str]:
 
 
 def _value(value: Any) -> str:
-    return _short(str(value)) if not isinstance(value, str) else _short(repr(value))
+    """A value, code or text; text of several lines as one."""
+    if not isinstance(value, str):
+        return _short(str(value))
+    return _short(value) if "\n" in value.strip() else _short(repr(value.strip("\n")))
 
 
 def _short(text: str) -> str:
-    text = visible(" ".join(text.split("\n")))
+    text = visible(" ".join(line.strip() for line in text.strip("\n").split("\n")))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."

@@ -118,7 +118,8 @@ def source_lines(place: Place, texts: Mapping[str, bytes]) -> Sequence[str]:
 
 
 def _summary(counts: Mapping[str, int], files: int) -> str:
-    if not files:
+    if not files and not any(counts.values()):
         return "There are no mapping files."
     said = [plural(number, name) for name, number in counts.items() if number]
-    return f"{', '.join(said) or 'Nothing to say'} in {plural(files, 'file')}."
+    where = f" in {plural(files, 'file')}" if files else ""
+    return f"{', '.join(said) or 'Nothing to say'}{where}."

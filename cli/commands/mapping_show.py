@@ -167,7 +167,8 @@ def _entity_lines(entity: EffectiveEntity, out: Output) -> Iterator[str]:
     user = entity.user
     whom = ""
     if user is not None:
-        roles = ", ".join(map(visible, user.roles)) or "no roles"
+        roles = ", ".join(map(visible, user.roles))
+        roles = f"{'role' if len(user.roles) == 1 else 'roles'} {roles}" if roles else "no roles"
         whom = f" for {visible(user.name)} ({roles})"
     yield out.style(f"{visible(entity.tool_id)}{whom}", "bold")
     if entity.stop:

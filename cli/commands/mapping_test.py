@@ -115,7 +115,8 @@ def _lines(result: CaseResult, out: Output) -> Iterator[str]:
     yield f"{out.style('FAIL', 'red bold')} {name} ({result.case.place})"
     for difference in result.differences:
         yield f"       {difference}"
-    yield f"     {outcome_sentence(result.placement)}"
+    if not result.placement.chosen:  # else the differences or the reasons name the place
+        yield f"       {outcome_sentence(result.placement)}"
     for reason in reasons(result.decision) if result.decision is not None else ():
         yield f"       {reason}"
 

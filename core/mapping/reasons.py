@@ -77,6 +77,10 @@ def _refused(refusal: Refusal) -> str:
 
 def check_sentence(check: Check) -> str:
     """`max_accepted_cores: cores 96, at most 64`."""
+    if check.constraint == "cluster":
+        if check.asked == "no runner":
+            return "cluster: it has no runner"
+        return f"cluster: it is on {check.asked}, not on {check.offered}"
     return f"{check.constraint}: {check.asked}, {check.offered}"
 
 

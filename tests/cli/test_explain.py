@@ -435,3 +435,18 @@ def test_on_slurm_it_says_what_each_partition_could_give_now(
     assert decision["outcome"]["destination"] == f"{slurm.name}/{planned['partition']}"
     text = empty_folder.succeed("explain", "sample", cluster=None)
     assert "Wait Free cores" in text
+
+
+def test_code_stands_as_it_is_and_not_as_quoted_text(here: Here) -> None:
+    rank = "    rank: |\n      found = candidate_destinations\n      sorted(found, key=str)\n"
+    here.mapping(MAPPING.replace("  default:\n", f"  default:\n{rank}", 1))
+    lines = here("explain", "sample").out.splitlines()
+    [line] = [line for line in lines if line.startswith("  rank = ")]
+    assert line.startswith("  rank = found = candidate_destinations sorted(found, key=str), says ")
+
+
+def test_a_destination_elsewhere_is_refused_in_words(here: Here) -> None:
+    here.mapping(MAPPING + "  far: {runner: faraway}\n  lost: {}\n")
+    done = here("explain", "sample")
+    assert "cluster: it is on faraway, not on " in done.out
+    assert "cluster: it has no runner (jobs can be sent to " in done.out

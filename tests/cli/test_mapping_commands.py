@@ -128,6 +128,7 @@ def test_a_file_that_is_not_there_is_a_finding_and_the_others_are_checked(here: 
     assert done.code == 1
     assert "nix.yml: error M001: cannot be read: No such file or directory" in done.out
     assert "warning T102" in done.out
+    assert here("mapping", "lint", "nix.yml").out.splitlines()[-1] == "1 error."
 
 
 def test_lint_runs_nothing_and_shows_nothing_that_steers(here: Here) -> None:

@@ -267,14 +267,20 @@ def _how_many(some: Sequence[Check], of: Sequence[Check]) -> str:
 def check_lines(check: Check, width: int) -> list[Line]:
     """One check: what was asked, what is offered, how to mend it, who says so."""
     glyph, style = ("✓", "completed") if check.passed else ("✗", "failed")
-    of_tag = check.constraint.startswith("tag ")  # says already who asks and who offers
+    asked, offered = "asked ", ", offered "
+    if check.constraint.startswith("tag "):  # says already who asks and who offers
+        asked, offered = "", ", "
+    elif check.constraint == "cluster":
+        asked, offered = (
+            ("it has ", "; here is ") if check.asked == "no runner" else ("it is on ", ", not on ")
+        )
     lines = wrapped(
         line(
             (f"  {glyph} ", style),
             (check.constraint, "" if check.passed else style),
-            (f"  {'' if of_tag else 'asked '}", "dim"),
+            (f"  {asked}", "dim"),
             check.asked,
-            (", " if of_tag else ", offered ", "dim"),
+            (offered, "dim"),
             check.offered,
         ),
         width,
