@@ -8,7 +8,6 @@ cluster are the destinations.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -32,10 +31,13 @@ from rowtui.core.mapping.request import (
     WhatIf,
 )
 from rowtui.core.mapping.sources import Found, find_sources, user_places
+from rowtui.core.project.persons import this_person
 from rowtui.core.workflow.model import Resources
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
+
+__all__ = ["ProjectMapping", "added", "declared", "this_person"]
 
 _LOAD_SECONDS = 10.0
 _VALUES_FOR = 10_000  # directories of one job whose values expressions see
@@ -245,22 +247,6 @@ def declared(resources: Resources, job: JobRequest) -> Amounts:
         cores=job.cpus if stated else None,
         mem=memory,
     )
-
-
-def this_person() -> Person:
-    """The user of this process with the names of their Unix groups, the main one first."""
-    import grp
-
-    from rowtui.core.clusters.schedulers.local_machine import user_name
-
-    numbers = dict.fromkeys((os.getegid(), *os.getgroups()))
-    names = []
-    for number in numbers:
-        try:
-            names.append(grp.getgrgid(number).gr_name)
-        except KeyError:
-            continue  # a group without a name cannot be matched
-    return Person(user_name(), tuple(names))
 
 
 def _submitted(project: Project, user: str) -> tuple[tuple[str, str], ...]:

@@ -1,10 +1,18 @@
-"""Somebody else as mapping files see them: a name, and the roles that this machine knows."""
+"""People as mapping files see them: a name, and the roles that this machine knows."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from rowtui.core.mapping.request import Person
+
+
+def this_person() -> Person:
+    """The user of this process with the names of their Unix groups, the main one first."""
+    from rowtui.core.clusters.schedulers.local_machine import user_name
+
+    return Person(user_name(), _names((os.getegid(), *os.getgroups())))
 
 
 def person_named(name: str, roles: tuple[str, ...] | None = None) -> Person:
@@ -17,18 +25,23 @@ def person_named(name: str, roles: tuple[str, ...] | None = None) -> Person:
 
 def unix_groups(name: str) -> tuple[str, ...]:
     """The names of a user's groups on this machine."""
-    import grp
     import pwd
 
     try:
         main = pwd.getpwnam(name).pw_gid
-        numbers = dict.fromkeys((main, *os.getgrouplist(name, main)))
+        return _names((main, *os.getgrouplist(name, main)))
     except (KeyError, OSError, ValueError):
         return ()
+
+
+def _names(numbers: Iterable[int]) -> tuple[str, ...]:
+    """The names of groups, each number once; one without a name cannot be matched."""
+    import grp
+
     names = []
-    for number in numbers:
+    for number in dict.fromkeys(numbers):
         try:
             names.append(grp.getgrgid(number).gr_name)
         except KeyError:
-            continue  # a group without a name cannot be matched
+            continue
     return tuple(names)
