@@ -144,7 +144,7 @@ async def test_after_the_time_out_the_command_goes_on(reach: Reach, tmp_path: Pa
     let_go = asyncio.Event()
     node.inject("touch", Hang(let_go))
 
-    late = await transport.run(["touch", str(tmp_path / "done")], timeout=0.2)
+    late = await transport.run(["touch", str(tmp_path / "done")], timeout=1)
     let_go.set()
     asked = await node.asked_for("touch")
     await asked.ended.wait()
@@ -260,7 +260,7 @@ async def test_a_node_that_is_down_is_tried_again_after_a_pause_that_doubles(rea
 
 async def test_a_frozen_node_is_noticed_by_keep_alive(reach: Reach) -> None:
     node = await reach.faulty()
-    transport = reach(node, timing=Timing(alive_interval=0.05, alive_count=2))
+    transport = reach(node, timing=Timing(alive_interval=0.2, alive_count=2))
     node.inject("hang", Hang())
     running = asyncio.create_task(transport.run(["echo", "hang"], timeout=60))
     await node.asked_for("hang")

@@ -109,10 +109,10 @@ async def test_a_person_may_take_longer_than_the_network(reach: Reach) -> None:
 
     class Slow(Person):
         async def ask(self, prompts: object) -> list[str]:
-            await asyncio.sleep(0.5)  # longer than the time for the network
+            await asyncio.sleep(1.2)  # longer than the time for the network
             return ["right"]
 
-    done = await reach(node, Slow(), timing=Timing(connect=0.2)).run(["true"], timeout=20)
+    done = await reach(node, Slow(), timing=Timing(connect=1)).run(["true"], timeout=20)
 
     assert done.exit_status == 0
 

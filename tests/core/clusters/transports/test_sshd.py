@@ -128,7 +128,7 @@ async def test_a_session_that_is_killed_leaves_the_outcome_unknown_and_the_comma
 async def test_a_frozen_session_is_noticed_and_another_connection_opened(
     reach: Reach, login: LoginNode
 ) -> None:
-    transport = reach(login, timing=Timing(alive_interval=0.1, alive_count=2))
+    transport = reach(login, timing=Timing(alive_interval=0.4, alive_count=2))
     await transport.run(["true"], timeout=60)
 
     await asyncio.to_thread(login.stop)
@@ -136,6 +136,20 @@ async def test_a_frozen_session_is_noticed_and_another_connection_opened(
     done = await transport.run(["echo", "in"], timeout=60)
 
     assert done.stdout == b"in\n"
+
+
+async def test_a_connection_to_a_frozen_node_can_be_closed(reach: Reach, login: LoginNode) -> None:
+    transport = reach(login)
+    await transport.run(["true"], timeout=60)
+    await asyncio.to_thread(login.stop)
+    running = asyncio.create_task(transport.run(["sleep", "60"], timeout=60))
+    stuck = asyncio.create_task(transport.run(["cat"], stdin=bytes(9 << 20), timeout=60))
+    await asyncio.sleep(0)
+
+    await transport.close()
+
+    assert (await running).trouble in (Trouble.LOST, Trouble.NOT_STARTED)
+    assert (await stuck).trouble in (Trouble.LOST, Trouble.NOT_STARTED)
 
 
 async def test_a_node_that_is_frozen_altogether_times_out(reach: Reach, login: LoginNode) -> None:
