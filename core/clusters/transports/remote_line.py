@@ -23,6 +23,8 @@ from rowtui.core.text import visible
 _BARE = re.compile(rb"[A-Za-z0-9_+,./:@-]+")
 _DOUBLE_QUOTED = re.compile(rb"[A-Za-z0-9_+,./:@=%^~()\[\]{}*?&|;<># -]+")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Linux takes 131,072 bytes as one argument; sshd closes the connection at 256 kB.
+_LONGEST = 120_000
 
 
 class Line(NamedTuple):
@@ -47,7 +49,8 @@ def remote_line(
 
     With `report_status` the shell stays until the command has ended and prints its status:
     for clients whose own exit status means two things.
-    Raises: ValueError for what cannot be a command: no word, NUL, a bad name of a variable.
+    Raises: ValueError for what cannot be a command: no word, NUL, a bad name of a variable, more
+    than one argument can hold.
     """
     if not argv or not argv[0]:
         raise ValueError("the command is empty")
@@ -80,6 +83,8 @@ def remote_line(
         steps.append(f"exec {command}")
     script = "; ".join([*words.assignments, *steps])
     text = f"exec /bin/sh -c '{script}'"
+    if len(text) > _LONGEST:
+        raise ValueError(f"the command line has {len(text):,} characters, {_LONGEST:,} are allowed")
     return Line(text, f"{start}\n".encode(), end.encode() if report_status else b"")
 
 

@@ -118,11 +118,19 @@ def test_the_status_is_reported_where_it_is_asked_for() -> None:
         (["a", "\ud800"], {}),
         (["a"], {"B C": "1"}),
         (["a"], {"B\n": "1"}),
+        (["a", "b" * 120_000], {}),
+        (["a", "é" * 20_000], {}),
     ],
 )
 def test_what_cannot_be_a_command_is_refused(argv: list[str], env: dict[str, str]) -> None:
     with pytest.raises(ValueError):
         remote_line(argv, env=env)
+
+
+def test_a_line_of_almost_the_greatest_length_is_run() -> None:
+    line = remote_line(["sh", "-c", "echo ${#1}", "x", "b" * 118_000])
+
+    assert after(line.start, run(line.text).stdout) == b"118000\n"
 
 
 @given(noise=st.binary(max_size=9000), said=st.binary(max_size=50), cut=st.integers(1, 5000))
