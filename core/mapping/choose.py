@@ -254,14 +254,16 @@ class Chooser:
         candidates = sorted((offer.entity for offer in fitting), key=lambda d: self._order[d.id])
         namespace["candidate_destinations"] = candidates
         value = self.evaluator.value(code, namespace, origin)
-        if not value:
+        if callable(value):  # called as code is run: under the same limit, its errors explained
+            ranks = value
+            called = Code(code.text, code.form, lambda _: ranks(candidates))
+            value = self.evaluator.value(called, namespace, origin)
+        if value is None or (type(value) in (list, tuple, bool, int, str) and not value):
             return ()
-        if callable(value):
-            value = value(candidates)
         if not isinstance(value, (list, tuple)) or not all(
             isinstance(each, Destination) and each.id in self.offers for each in value
         ):
-            message = f"rank must give a list of destinations, not {visible(repr(value)[:80])}"
+            message = f"rank must give a list of destinations, not {visible(_words(value))}"
             raise StopMapping(Outcome.ERROR, message, origin, "TypeError")
         chosen = [self.offers[each.id] for each in value]
         if self.evaluator.dialect.sampling_repeats:
@@ -315,3 +317,10 @@ class Chooser:
         if value:
             namespace[field] = value
         return value
+
+
+def _words(value: Any) -> str:
+    try:
+        return repr(value)[:80]
+    except Exception:  # an object of the code's own class
+        return f"an object of class {type(value).__name__}"

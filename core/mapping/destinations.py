@@ -139,7 +139,7 @@ def _number(what: str, asked: Any) -> float:
         return asked
     try:
         return float(asked)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         message = f"{what} is {visible(repr(asked)[:60])}, which is not a number"
         raise StopMapping(Outcome.ERROR, message, None, type(error).__name__) from error
 

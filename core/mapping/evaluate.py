@@ -7,7 +7,7 @@ Source: reference tpv.md A9 (order, clamps), A13 (what a rule may raise), A16.
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -198,6 +198,8 @@ def run_amounts(
             value = getattr(given, name)  # noqa: PLW2901
             if value is None:
                 continue
+        if type(value) not in _PLAIN_KINDS:  # of the code's own class, or of numpy
+            value = _as_number(name, value, origin)  # noqa: PLW2901
         if evaluator.dialect.numbers_only:
             _refuse_others(name, value, origin)
         if clamp and name in AMOUNTS:
@@ -230,13 +232,27 @@ def clamped(name: str, value: Any, bounds: Mapping[str, Any], dialect: Dialect) 
     return min(high, value or 0) if high else value
 
 
+_PLAIN_KINDS = frozenset((int, float, bool, str, type(None), complex, list, tuple, dict))
+
+
+def _as_number(name: str, value: Any, origin: Origin) -> float:
+    """The number that an object stands for, taken once: what its class does later is no matter."""
+    try:
+        number = float(value)
+        return int(number) if number.is_integer() else number
+    except Exception as error:
+        message = f"{name} must be a number, not an object of class {type(value).__name__}"
+        raise StopMapping(Outcome.ERROR, visible(message), origin, type(error).__name__) from error
+
+
 def _refuse_others(name: str, value: Any, origin: Origin) -> None:
     if value is None:
         return
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        if math.isfinite(value) and value >= 0:
+        if 0 <= value <= sys.float_info.max:
             return
-        message = f"{name} is {value}, which is not an amount"
+        words = "too large" if value > 0 else str(value)
+        message = f"{name} is {words}, which is not an amount"
     else:
         shown = visible(repr(value)[:60])
         message = f"{name} must be a number, not {shown} ({type(value).__name__})"

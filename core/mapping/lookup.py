@@ -163,15 +163,13 @@ class Lookup:
 
 def sealed_origin(entity: Entity) -> Origin | None:
     """Who in an untrusted file had a part in an entity, if anybody."""
-    if entity.origin.sealed:
-        return entity.origin
-    for said in entity.said.values():
-        for each in said:
-            if each.origin.sealed:
-                return each.origin
-    for rule in entity.rules.values():
-        if rule.origin.sealed:
-            return rule.origin
+    for holder in (entity, *entity.rules.values()):  # a trusted rule may inherit from a sealed one
+        if holder.origin.sealed:
+            return holder.origin
+        for said in holder.said.values():
+            for each in said:
+                if each.origin.sealed:
+                    return each.origin
     return None
 
 

@@ -29,7 +29,7 @@ from rowtui.core.mapping.namespace import INPUTS, Getter, Names, deciders
 from rowtui.core.mapping.pools import pools_of, refuse_over_budget
 from rowtui.core.mapping.request import NOTHING_KNOWN, Amounts, Facts, MappingRequest
 from rowtui.core.mapping.stand_ins import expression_builtins, log, tpv_names
-from rowtui.core.mapping.time_limit import TimeLimit
+from rowtui.core.mapping.time_limit import TimeLimit, TimeLimitError
 
 _MOST_REMEMBERED = 100_000  # placements of one set of entities
 _OF_LOADS = ("load", "expected_wait", "free_cores", "soonest")
@@ -248,6 +248,12 @@ class Mapper:
 
         try:
             return self.evaluator.job(chosen) if plan.may_run_long else chosen()
+        except (RecursionError, SystemExit, GeneratorExit) as error:  # from objects of code's own
+            name = type(error).__name__
+            message = f"the mapping of this job ended in {name}, which an object of its code raised"
+            return Placement(Outcome.ERROR, message=message, cause=name)
+        except TimeLimitError as error:  # not of any code that was known to take long
+            return Placement(Outcome.ERROR, message=error.message, cause="TimeLimitError")
         except StopMapping as stop:
             if stop.outcome is Outcome.NOWHERE and self.sealed:
                 stop = self._blame_sealed(stop)

@@ -2,7 +2,7 @@
 
 Only names that some expression of the configuration reads are put into a namespace (a job has
 many, most of them unread); where code may look at its own namespace or change it, all of them.
-Source: reference tpv.md A9, A16; issue "mapper", expressions; docs/mapping.md, "Names".
+Source: reference tpv.md A9, A16; docs/mapping.md, "Names".
 """
 
 from __future__ import annotations

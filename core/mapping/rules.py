@@ -15,6 +15,7 @@ from rowtui.core.mapping.entities import Entity, Rule, inherit
 from rowtui.core.mapping.evaluate import Evaluator, Namespace, StopMapping
 from rowtui.core.mapping.expressions import Code, compile_block, compile_execute
 from rowtui.core.mapping.origin import Origin
+from rowtui.core.mapping.tags import SchedulingTags
 
 
 class RuleWatcher(Protocol):
@@ -165,6 +166,7 @@ def _executed(
         entity = apply_rule(rule, state.entity, dialect).private()
         namespace["entity"] = entity
         evaluator.value(compiled.execute, namespace, origin)
+        _refuse_shapes(entity, origin)
         _note_changes(entity, state.entity, origin)
         return entity
     # TPV: the code changes what the namespace calls `entity`, which before any rule has applied is
@@ -174,6 +176,7 @@ def _executed(
     changed = seen if dialect.changes_in_place and seen is not state.entity else seen.private()
     namespace["entity"] = changed
     evaluator.value(compiled.execute, namespace, origin)
+    _refuse_shapes(changed, origin)
     _note_changes(changed, seen, origin)
     new = changed
     if seen is not state.entity or not state.applied:
@@ -181,6 +184,26 @@ def _executed(
         new.rules = state.entity.rules
     new.id = f"{changed.id}, Rule: {changed.id}"
     return new
+
+
+def _refuse_shapes(entity: Entity, origin: Origin) -> None:
+    """Code may set anything to anything. Raises: StopMapping for what no later step can take."""
+    wrong = [
+        name
+        for name in ("params", "context", "resubmit", "rules")
+        if not isinstance(getattr(entity, name), dict)
+    ]
+    wrong += [
+        name
+        for name in ("tpv_tags", "tpv_dest_tags")
+        if not isinstance(getattr(entity, name, entity.tpv_tags), SchedulingTags)
+    ]
+    if not isinstance(entity.env, list) or not all(isinstance(each, dict) for each in entity.env):
+        wrong.append("env")
+    if wrong or not isinstance(entity.id, str):
+        what = wrong[0] if wrong else "id"
+        message = f"the code of execute left {what} as something that it cannot be"
+        raise StopMapping(Outcome.ERROR, message, origin, "TypeError")
 
 
 def _note_changes(entity: Entity, before: Entity, origin: Origin) -> None:
