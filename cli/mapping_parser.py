@@ -105,7 +105,12 @@ def _explain_options(parser: Any) -> None:
         "--all", action="store_true", help="every decision, not only that of the first group"
     )
     what_if = parser.add_argument_group("What if")
-    what_if.add_argument("--cores", type=_amount, metavar="N", help="the job had N cores, whatever files and bounds say")
+    what_if.add_argument(
+        "--cores",
+        type=_amount,
+        metavar="N",
+        help="the job had N cores, whatever files and bounds say",
+    )
     what_if.add_argument("--mem", type=_amount, metavar="GB", help="... so much memory")
     what_if.add_argument("--gpus", type=_amount, metavar="N", help="... N GPUs")
     what_if.add_argument(
