@@ -18,6 +18,9 @@ from rowtui.core.mapping.lookup import plain_id
 from rowtui.core.mapping.patterns import PatternError, compile_pattern
 from rowtui.core.mapping.place import Place
 from rowtui.core.text import visible
+from rowtui.core.workflow.toml_file import did_you_mean
+
+NO_DEFAULT = "M208"  # the code of this finding in lint
 
 
 def check_configuration(configuration: Configuration) -> Configuration:
@@ -26,6 +29,7 @@ def check_configuration(configuration: Configuration) -> Configuration:
     for kind, entities in configuration.entities.items():
         for name, entity in entities.items():
             checking.entity(kind, name, entity)
+    checking.default()
     checking.pools()
     return configuration._replace(
         problems=(*configuration.problems, *checking.problems),
@@ -116,6 +120,20 @@ class _Checking:
                     "in dialect tpv3 it would be forced on every job instead",
                 )
                 self.broken.setdefault(key, problem)
+
+    def default(self) -> None:
+        name = self.configuration.default_inherits
+        kinds = self.configuration.entities.values()
+        if not name or any(name in entities for entities in kinds):
+            return
+        files = self.configuration.files
+        file = next(each for each in reversed(files) if each.default_inherits)
+        self.note(
+            file.default_inherits_place,
+            f"`default_inherits` names {visible(name)}, and there is no such entity ({NO_DEFAULT})",
+            did_you_mean(name, [key for entities in kinds for key in entities]),
+            "warning",
+        )
 
     def pools(self) -> None:
         pools = self.configuration.of_kind("pools")

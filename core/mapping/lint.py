@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.errors import Problem
+from rowtui.core.mapping.check import NO_DEFAULT
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.fields import UNKNOWN_KEY
 from rowtui.core.mapping.lint_code import code_findings
@@ -43,7 +44,8 @@ def lint(
     not wanted.
     """
     found = list(map(_of_problem, configuration.problems))
-    if not configuration.unusable:
+    # A file that cannot be read at all would make everything else look missing.
+    if all(("", "") not in file.broken for file in configuration.files):
         found += _silenced(configuration, _checked(configuration, clusters))
     order = {file.name: at for at, file in enumerate(configuration.files)}
     unique = {finding for finding in found if finding.code not in ignore}
@@ -57,7 +59,7 @@ def _checked(
     configuration: Configuration, clusters: Mapping[str, Cluster] | None
 ) -> Iterator[Finding]:
     yield from dialect_findings(configuration)
-    yield from entity_findings(configuration)
+    yield from entity_findings(configuration, clusters_known=clusters is not None)
     yield from pattern_findings(configuration)
     yield from rule_findings(configuration)
     yield from code_findings(configuration)
@@ -68,10 +70,10 @@ def _checked(
 def _of_problem(problem: Problem) -> Finding:
     place = Place(problem.file, problem.line, problem.column)
     severity: Severity = "error" if problem.severity == "error" else "warning"
-    ending = f" ({UNKNOWN_KEY})"
-    if problem.message.endswith(ending):
-        message = problem.message.removesuffix(ending)
-        return Finding(UNKNOWN_KEY, place, message, problem.hint, severity)
+    for code in (UNKNOWN_KEY, NO_DEFAULT):
+        if problem.message.endswith(f" ({code})"):
+            message = problem.message.removesuffix(f" ({code})")
+            return Finding(code, place, message, problem.hint, severity)
     return Finding(READING, place, problem.message, problem.hint, severity)
 
 

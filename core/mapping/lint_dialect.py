@@ -78,7 +78,7 @@ def _words_of_tpv3(file: MappingFile) -> Iterator[Finding]:
         min(found.values()),
         f"words of TPV 3 in a file that is read in dialect seed: {shown}{more}",
         hint,
-        "note" if file.dialect else "warning",
+        "note",
     )
 
 

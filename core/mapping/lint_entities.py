@@ -12,17 +12,19 @@ from rowtui.core.mapping.entities import AMOUNTS, Destination, Entity
 from rowtui.core.mapping.lint_findings import Finding, shortened, title, whose
 from rowtui.core.mapping.lookup import Lookup
 from rowtui.core.mapping.static_values import number
-from rowtui.core.workflow.toml_file import did_you_mean
 
 
-def entity_findings(configuration: Configuration) -> Iterator[Finding]:
-    """T101, T102, M206 to M208, M305, M401, M406, M410."""
+def entity_findings(configuration: Configuration, *, clusters_known: bool) -> Iterator[Finding]:
+    """T101, T102, M206, M207, M305, M401, M406, M410.
+
+    `clusters_known`: this is for jobs here, not a file looked at by itself.
+    """
     yield from _defaults(configuration)
     yield from _cores_alone(configuration)
     for kind, entities in configuration.entities.items():
         for entity in entities.values():
             yield from _without_effect(kind, entity)
-    yield from _runners(configuration)
+    yield from _runners(configuration, clusters_known)
     yield from _bounds(configuration)
     yield from _unused(configuration)
 
@@ -68,14 +70,6 @@ def _no_default(configuration: Configuration) -> Iterator[Finding]:
                     f"For all {kind} to inherit from it, write `default_inherits: default` under "
                     "`global:`",
                 )
-    elif not any(name in entities for entities in kinds):
-        file = next(each for each in reversed(configuration.files) if each.default_inherits)
-        yield Finding(
-            "M208",
-            file.default_inherits_place,
-            f"`default_inherits` names {shortened(name)}, and there is no such entity",
-            did_you_mean(name, [key for entities in kinds for key in entities]),
-        )
 
 
 def _cores_alone(configuration: Configuration) -> Iterator[Finding]:
@@ -128,7 +122,7 @@ def _without_effect(kind: str, entity: Entity) -> Iterator[Finding]:
             )
 
 
-def _runners(configuration: Configuration) -> Iterator[Finding]:
+def _runners(configuration: Configuration, clusters_known: bool) -> Iterator[Finding]:
     destinations = configuration.of_kind("destinations")
     default = destinations.get(configuration.default_inherits or "")
     if default is not None and default.runner:
@@ -143,7 +137,7 @@ def _runners(configuration: Configuration) -> Iterator[Finding]:
             entity.place,
             f"{title(entity)} has no `runner`: nobody knows which cluster it is on",
             "Write `runner:` and the name of a cluster",
-            "note" if is_seed else "error",
+            "error" if not is_seed else "warning" if clusters_known else "note",
         )
 
 

@@ -323,7 +323,8 @@ def test_a_mapping_file_that_cannot_be_read_fails_its_tests(here: Here) -> None:
     done = here("mapping", "test", "cases.yml", "--file", "nix.yml", "--trust-these")
     assert done.code == 1
     assert "nix.yml: cannot be read" in done.err
-    assert "1 passed, 0 failed." in done.out
+    assert "it ends as broken: nix.yml" in done.out
+    assert "0 passed, 1 failed." in done.out
 
 
 # show

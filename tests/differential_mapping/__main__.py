@@ -102,7 +102,7 @@ def _compare(tpv: Tpv, seeds: range, show: int) -> int:
         theirs = tpv.ask(made.files, made.requests)
         own = ours(made.files, made.requests)
         for request, there, here in zip(made.requests, theirs, own, strict=True):
-            found = differences(there, here, made.files, request)
+            found = differences(there, here, made.files)
             unexplained = [each for each in found if not each.reason]
             requests += 1
             agreeing += not found

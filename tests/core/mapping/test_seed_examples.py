@@ -497,6 +497,7 @@ def test_context_of_the_default_tool_is_there_for_inheriting_tools_only() -> Non
     more = """
 global: {default_inherits: nobody}
 tools:
+  nobody: {}
   orphan: {params: {spec: "{additional_spec}"}}
   heir: {inherits: default}
 """
