@@ -12,6 +12,7 @@ pytest_plugins = ["tests.rig.fixtures"]
 settings.register_profile("suite", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("suite")
 
-# Started in the background, a shell ignores interrupts, and so would every process that the tests
-# start: bash cannot even trap a signal that was ignored from its beginning.
+# Started in the background, a shell ignores interrupts (and below nohup hang-ups), and so would
+# every process that the tests start: bash cannot even trap a signal ignored from its beginning.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)

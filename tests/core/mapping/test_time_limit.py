@@ -198,8 +198,15 @@ def test_ctrl_c_while_waiting_is_the_callers() -> None:
     code = """
 import signal, threading, time
 from rowtui.core.mapping.time_limit import TimeLimit
+arrived = threading.Event()
+def interrupt(*_):
+    arrived.set()
+    raise KeyboardInterrupt
+signal.signal(signal.SIGINT, interrupt)
 def interrupt_and_sleep():
-    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    # One that comes just before the wait begins is only seen after it: so until it is seen.
+    while not arrived.wait(0.05):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
     time.sleep(1000)
 try: TimeLimit(500).run(interrupt_and_sleep)
 except KeyboardInterrupt: print("interrupted")
