@@ -61,7 +61,12 @@ def _told(tpv: Json) -> str:
 
 def _no_number(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bool:
     told = _told(tpv)
-    words = ("could not convert string to float", "not supported between", "invalid literal for")
+    words = (
+        "could not convert string to float",
+        "not supported between",
+        "invalid literal for",
+        "int() argument must",
+    )
     return any(each in told for each in words)
 
 
@@ -86,8 +91,22 @@ def _bad_id(_tpv: Json, files: Mapping[str, str], _difference: Difference) -> bo
     return any(" is not a regular expression" in str(each) for each in load(files).problems)
 
 
-def _null_tags(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bool:
-    return ".tags\n  Input should be a valid list" in _told(tpv)
+def _null_lists(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bool:
+    return re.search(r"\.(tags|resubmit)\n  Input should be a valid", _told(tpv)) is not None
+
+
+def _entity_hidden(_tpv: Json, files: Mapping[str, str], _difference: Difference) -> bool:
+    return any(
+        re.search(r"context:\s*(\{[^}]*|\n(?:\s+\w+: .*\n)*?\s+)entity: ", each)
+        for each in files.values()
+    )
+
+
+def _tried_twice(_tpv: Json, _files: Mapping[str, str], difference: Difference) -> bool:
+    if difference.kind != "ranked" or not difference.tpv:
+        return False
+    once = list({each["id"]: each for each in difference.tpv}.values())
+    return len(once) < len(difference.tpv) and once == difference.ours
 
 
 # Each with the sentence that docs/mapping.md has on it ("Differences from TPV").
@@ -98,7 +117,9 @@ KNOWN: tuple[Known, ...] = (
     Known("rules given as a map have its keys as ids", _rules_by_name),
     Known("`true` is no amount", _truth),
     Known("an id that is no regular expression is a problem when the files are read", _bad_id),
-    Known("`tags:` without anything says nothing", _null_tags),
+    Known("`tags:` without anything says nothing", _null_lists),
+    Known("a context variable cannot hide `entity`", _entity_hidden),
+    Known("`explain` lists a destination once that the rank function names twice", _tried_twice),
 )
 
 
