@@ -55,11 +55,11 @@ async def test_names_and_logs_are_what_was_asked_for(
     plan = real.plan("n", size=len(HOSTILE))
 
     await real.submit(plan)
-    (job,) = (await real.scheduler.queue()).jobs[-1:]
+    ours = [job for job in (await real.scheduler.queue()).jobs if job.token == "n-0"]
+    job = max(ours, key=lambda job: job.id)  # others ran before
     await real.wait()
 
     assert job.name == plan.jobs[0].name
-    assert job.token == "n-0"
     log = real.root / plan.jobs[0].log_path.replace("%j", str(job.id))
     assert log.parent == real.root / "lo gs"
     assert os.fsencode("\n".join(sorted(HOSTILE, key=os.fsencode)) + "\n") == log.read_bytes()
