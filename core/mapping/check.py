@@ -6,6 +6,7 @@ told why, the others go on. Source: reference tpv.md A15, A22.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -13,7 +14,7 @@ from rowtui.core.errors import Problem
 from rowtui.core.mapping.codes import Piece, pieces
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.context_names import check_variable
-from rowtui.core.mapping.entities import AMOUNTS, Destination, Entity, Said
+from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Destination, Entity, Said
 from rowtui.core.mapping.lookup import plain_id
 from rowtui.core.mapping.patterns import PatternError, compile_pattern
 from rowtui.core.mapping.place import Place
@@ -83,7 +84,7 @@ class _Checking:
         if complaint.line > 1:
             place = place._replace(line=place.line + complaint.line - 1, column=complaint.column)
         message = f"{piece.field} of {_whose(piece)}: {complaint.message}"
-        return self.note(place, message, "", severity)
+        return self.note(place, message, _what_was_meant(piece), severity)
 
     def constants(self, key: tuple[str, str], entity: Entity) -> None:
         for name, said, earlier in self.overridden(entity):
@@ -145,6 +146,20 @@ class _Checking:
                 "there are pools, but global.resource_pool_store is not set",
                 "TPV refuses such files; rowtui itself needs no store",
             )
+
+
+_UNIT = re.compile(r"\s*[\d.]+\s*[A-Za-z]+\s*")
+_ONE_EQUALS = re.compile(r"[^=<>!:]=[^=]")
+
+
+def _what_was_meant(piece: Piece) -> str:
+    """A hint for the commonest mistakes in code; "" if it is none of them."""
+    text = piece.code.text.strip()
+    if piece.field in (*AMOUNTS, *BOUNDS) and _UNIT.fullmatch(text):
+        return "an amount is a number or an expression, without a unit: mem is in GB"
+    if piece.field == "if" and "\n" not in text and _ONE_EQUALS.search(text):
+        return "to compare, write `==`"
+    return ""
 
 
 def _whose(piece: Piece) -> str:

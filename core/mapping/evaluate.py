@@ -232,7 +232,7 @@ def clamped(name: str, value: Any, bounds: Mapping[str, Any], dialect: Dialect) 
     return min(high, value or 0) if high else value
 
 
-_PLAIN_KINDS = frozenset((int, float, bool, str, type(None), complex, list, tuple, dict))
+_PLAIN_KINDS = frozenset((int, float, bool, str, type(None), complex, list, tuple, dict, set))
 
 
 def _as_number(name: str, value: Any, origin: Origin) -> float:
@@ -256,6 +256,8 @@ def _refuse_others(name: str, value: Any, origin: Origin) -> None:
     else:
         shown = visible(repr(value)[:60])
         message = f"{name} must be a number, not {shown} ({type(value).__name__})"
+        if isinstance(value, (set, dict)):
+            message += "; an amount is an expression as it is, without braces"
     raise StopMapping(Outcome.ERROR, message, origin, "TypeError")
 
 

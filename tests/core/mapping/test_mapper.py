@@ -105,6 +105,26 @@ def test_amounts_that_are_no_numbers_are_refused_in_seed() -> None:
         assert words in found.message
 
 
+@pytest.mark.parametrize(
+    ("field", "hint"),
+    [
+        ("mem: 4 GB", "without a unit"),
+        ("cores: 2 cores", "without a unit"),
+        ("rules: [{if: input_size = 100, cores: 2}]", "write `==`"),
+    ],
+)
+def test_the_commonest_mistakes_in_code_have_a_hint(field: str, hint: str) -> None:
+    configuration = mapper(f"tools:\n  t:\n    {field}\n").configuration
+    (problem,) = [each for each in configuration.problems if each.severity == "error"]
+    assert hint in problem.hint
+    assert problem.line == 3
+
+
+def test_an_amount_in_braces_is_explained() -> None:
+    found = place('tools: {t: {mem: "{2 * 4}"}}\ndestinations: {d: {runner: r}}')
+    assert "without braces" in found.message
+
+
 def test_when_everything_that_was_tried_refuses_the_first_reason_is_named() -> None:
     found = place(
         """
