@@ -152,12 +152,16 @@ def _with_own_entity(namespace: Namespace) -> Namespace:
 
 
 class Step(NamedTuple):
-    """One amount or bound to work out. `code` None: `value` as it is."""
+    """One amount or bound to work out. `code` None: `value` as it is.
+
+    `bounded`: the entity sets a bound for this amount.
+    """
 
     name: str
     code: Code | None
     value: Any
     origin: Origin
+    bounded: bool = False
 
 
 Program = tuple[Step, ...]
@@ -175,12 +179,14 @@ def amounts_program(entity: Entity) -> Program:
 
 def _step(name: str, value: Any, entity: Entity) -> Step:
     origin = entity.whence(name)
+    bounds = (getattr(entity, f"{bound}_{name}", None) for bound in ("min", "max"))
+    bounded = name in AMOUNTS and any(bound is not None for bound in bounds)
     if isinstance(value, str):
         code = compile_block(value)
         if code.constant:
-            return Step(name, None, code.value, origin)
-        return Step(name, code, None, origin)
-    return Step(name, None, value, origin)
+            return Step(name, None, code.value, origin, bounded)
+        return Step(name, code, None, origin, bounded)
+    return Step(name, None, value, origin, bounded)
 
 
 def run_amounts(
@@ -191,7 +197,7 @@ def run_amounts(
     `given`: what stands for amounts that were worked out before. Raises: StopMapping.
     """
     found: dict[str, Any] = {}
-    for name, code, value, origin in program:
+    for name, code, value, origin, bounded in program:
         if code is not None:
             value = evaluator.value(code, namespace, origin)  # noqa: PLW2901
         elif value is EVALUATED:
@@ -202,7 +208,7 @@ def run_amounts(
             value = _as_number(name, value, origin)  # noqa: PLW2901
         if evaluator.dialect.numbers_only:
             _refuse_others(name, value, origin)
-        if clamp and name in AMOUNTS:
+        if clamp and bounded:
             value = _clamped_here(name, value, found, evaluator.dialect, origin)  # noqa: PLW2901
         found[name] = namespace[name] = value
     return found
