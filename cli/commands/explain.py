@@ -126,7 +126,7 @@ def _formed(
 
 def _asked(args: argparse.Namespace) -> Asked:
     from rowtui.core.mapping.request import Amounts, WhatIf
-    from rowtui.core.project.persons import person_named
+    from rowtui.core.project.persons import person_named, this_person
 
     amounts = Amounts(gpus=args.gpus, cores=args.cores, mem=args.mem)
     drop = tuple(tag for tag, strength in args.tag if not strength)
@@ -136,8 +136,6 @@ def _asked(args: argparse.Namespace) -> Asked:
     if args.user is not None:
         person = person_named(args.user, args.roles)
     elif args.roles is not None:
-        from rowtui.core.project.mapping import this_person
-
         person = this_person()._replace(roles=args.roles)
     return Asked(None if what_if == WhatIf() else what_if, person)
 

@@ -70,8 +70,7 @@ def _show_action(
 
 
 def _person(args: argparse.Namespace) -> Person:
-    from rowtui.core.project.mapping import this_person
-    from rowtui.core.project.persons import person_named
+    from rowtui.core.project.persons import person_named, this_person
 
     return this_person() if args.user is None else person_named(args.user)
 

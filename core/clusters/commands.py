@@ -108,10 +108,10 @@ class LocalTransport:
         return await run_command(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=changes)
 
 
-_CLIENT_OPTIONS = ("SLURM_", "SBATCH_", "SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_")
+CLIENT_OPTIONS = ("SLURM_", "SBATCH_", "SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_")
 # SLURM_CONF says which cluster is meant. SBATCH_ACCOUNT is how sites let their users set the
 # account that every job needs; whoever submits a script that names one removes the variable.
-_KEPT = frozenset({"SLURM_CONF", "SBATCH_ACCOUNT"})
+KEPT_OPTIONS = frozenset({"SLURM_CONF", "SBATCH_ACCOUNT"})
 
 
 def client_environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
@@ -122,7 +122,7 @@ def client_environment(changes: Mapping[str, str | None] | None = None) -> dict[
     env = {
         name: value
         for name, value in os.environ.items()
-        if (name in _KEPT or not name.startswith(_CLIENT_OPTIONS)) and not is_secret(name)
+        if (name in KEPT_OPTIONS or not name.startswith(CLIENT_OPTIONS)) and not is_secret(name)
     }
     for name, change in (changes or {}).items():
         if change is None:

@@ -20,7 +20,7 @@ from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.decision import Matched, Outcome, Placement
 from rowtui.core.mapping.destinations import Offer, offers_of
 from rowtui.core.mapping.entities import Destination, Entity
-from rowtui.core.mapping.evaluate import Evaluator, StopMapping, TryNextError
+from rowtui.core.mapping.evaluate import Evaluator, Namespace, StopMapping, TryNextError
 from rowtui.core.mapping.expressions import Code
 from rowtui.core.mapping.helper_functions import Helpers
 from rowtui.core.mapping.jobs import JobWatcher, Lanes, Settled
@@ -71,13 +71,14 @@ class _CodeFacts(NamedTuple):
 class _Plan:
     """What jobs of one action, user and roles share."""
 
-    __slots__ = ("deciders", "lanes", "matched", "may_run_long", "memory", "stop")
+    __slots__ = ("deciders", "lanes", "matched", "may_run_long", "memory", "reads", "stop")
 
     def __init__(self) -> None:
         self.lanes: Lanes | None = None
         self.stop: StopMapping | None = None
         self.matched: tuple[Matched, ...] = ()
         self.may_run_long = False
+        self.reads: frozenset[str] = frozenset()
         self.memory: dict[Any, Placement] | None = None
         self.deciders: tuple[Getter, ...] = ()
 
@@ -121,6 +122,7 @@ class Mapper:
         self.destinations = {name: offer.entity for name, offer in self.offers.items()}
         """By id; also for expressions, as `mapper.destinations`."""
         self.chooser = Chooser(self.offers, self.evaluator)
+        self._has_pools = bool(configuration.of_kind("pools"))
         # Every job depends on all code of all destinations: looked through once, not per plan.
         of_destinations = self._code_of([offer.entity for offer in self.offers.values()])
         self._of_destinations = _CodeFacts.of(of_destinations)
@@ -170,9 +172,8 @@ class Mapper:
         plan = self._plan(request)
         memory = plan.memory
         if memory is None or request.what_if is not None:
-            return self._within_budget(
-                self._place(plan, _wondered(request), facts, None), plan, request, facts
-            )
+            anew = self._place(plan, _wondered(request), facts, None)
+            return self._within_budget(anew, plan, request, facts)
         key = (
             facts.generation,
             request.totals,
@@ -185,9 +186,7 @@ class Mapper:
             if len(memory) >= _MOST_REMEMBERED:
                 memory.clear()
             placement = memory[key] = self._place(plan, request, facts, None)
-        if self.configuration.entities.get("pools"):
-            return self._within_budget(placement, plan, request, facts)
-        return placement
+        return self._within_budget(placement, plan, request, facts)
 
     def watch(self, request: MappingRequest, facts: Facts, watcher: Watcher) -> Placement:
         """As `place`, with someone who is told everything; nothing is taken from memory."""
@@ -203,8 +202,7 @@ class Mapper:
         if plan.lanes is None:
             return Amounts(), ()
         try:
-            namespace = self._names.build(request, NOTHING_KNOWN, plan.lanes.context)
-            settled = plan.lanes.settle(namespace, request.what_if, None)
+            _, settled = self._settled(plan.lanes, request, NOTHING_KNOWN, None)
         except (StopMapping, TryNextError):
             return Amounts(), ()
         pools = pools_of(self.configuration, settled.plan.entity)
@@ -216,11 +214,11 @@ class Mapper:
 
     def reads(self, request: MappingRequest) -> frozenset[str]:
         """The names that expressions for such a job read: what has to be found out for it."""
-        return self._facts_of(self._entities(request)[0]).names
+        return self._plan(request).reads
 
     def inputs_of(self, request: MappingRequest) -> tuple[str, ...]:
         """What the context variable `inputs` of a job's entities names."""
-        for entity in reversed(self._entities(request)[0]):
+        for entity in reversed(self.entities_of(request)):
             named = entity.context.get(INPUTS)
             if isinstance(named, str):
                 return (named,)
@@ -240,8 +238,7 @@ class Mapper:
         def chosen() -> Placement:
             if watcher is not None:
                 watcher.begin()
-            namespace = self._names.build(request, facts, lanes.context)
-            settled = lanes.settle(namespace, request.what_if, watcher)
+            namespace, settled = self._settled(lanes, request, facts, watcher)
             if watcher is not None:
                 watcher.settled(settled)
             return self.chooser.choose(settled, namespace, request, facts, watcher)
@@ -263,6 +260,13 @@ class Mapper:
             message = f"only rules of destinations can say: try the next ({error.message})"
             return Placement(Outcome.ERROR, message=message, origin=error.origin, cause=cause)
 
+    def _settled(
+        self, lanes: Lanes, request: MappingRequest, facts: Facts, watcher: Watcher | None
+    ) -> tuple[Namespace, Settled]:
+        """A job with its amounts, and the names that they left. Raises as `Lanes.settle`."""
+        namespace = self._names.build(request, facts, lanes.context)
+        return namespace, lanes.settle(namespace, request.what_if, watcher)
+
     def _blame_sealed(self, stop: StopMapping) -> StopMapping:
         untrusted = [s for s in self.sealed.values() if s.outcome is Outcome.UNTRUSTED]
         return untrusted[0] if untrusted else stop
@@ -270,12 +274,11 @@ class Mapper:
     def _within_budget(
         self, placement: Placement, plan: _Plan, request: MappingRequest, facts: Facts
     ) -> Placement:
-        if not placement.chosen or not self.configuration.entities.get("pools"):
+        if not self._has_pools or not placement.chosen:
             return placement
         try:
             assert plan.lanes is not None
-            namespace = self._names.build(request, facts, plan.lanes.context)
-            settled = plan.lanes.settle(namespace, request.what_if, None)
+            _, settled = self._settled(plan.lanes, request, facts, None)
             refuse_over_budget(self.configuration, settled, request, facts)
         except StopMapping as stop:
             return _stopped(stop)
@@ -301,6 +304,8 @@ class Mapper:
     def _new_plan(self, request: MappingRequest) -> _Plan:
         plan = _Plan()
         entities, plan.matched, plan.stop = self._entities(request)
+        facts = self._facts_of(entities)
+        plan.reads = facts.names
         if plan.stop is not None:
             return plan
         try:
@@ -308,7 +313,6 @@ class Mapper:
         except StopMapping as stop:
             plan.stop = stop
             return plan
-        facts = self._facts_of(entities)
         plan.may_run_long = facts.may_run_long
         if self._remember and facts.fixed:
             plan.memory = {}

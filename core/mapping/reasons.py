@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from rowtui.core.mapping.decision import Candidate, Check, Decision, Outcome, Placement, Refusal
 from rowtui.core.text import plural, visible
 
@@ -82,8 +80,3 @@ def check_sentence(check: Check) -> str:
             return "cluster: it has no runner"
         return f"cluster: it is on {check.asked}, not on {check.offered}"
     return f"{check.constraint}: {check.asked}, {check.offered}"
-
-
-def shared_sentences(sentences: Iterable[str]) -> tuple[str, ...]:
-    """Each sentence once, in order."""
-    return tuple(dict.fromkeys(sentences))

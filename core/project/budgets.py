@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.grouping.model import Group
 from rowtui.core.grouping.request import job_requests
-from rowtui.core.mapping.request import Amounts
+from rowtui.core.mapping.mapper import Mapper
+from rowtui.core.mapping.request import Amounts, MappingRequest
 
 if TYPE_CHECKING:
     from rowtui.core.project.mapping import ProjectMapping
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
 
 def in_use(mapping: ProjectMapping) -> Mapping[str, Amounts]:
     """Pool -> what is held there."""
-    from rowtui.core.project.mapping import added
-
     project = mapping.project
-    held: dict[str, Amounts] = {}
+    held: Mapping[str, Amounts] = {}
     for action in project.workflow.actions:
         jobs: dict[tuple[str, int, str], list[int]] = {}
         for position, job in sorted(project.state.submitted.get(action.name, {}).items()):
@@ -30,7 +29,17 @@ def in_use(mapping: ProjectMapping) -> Mapping[str, Amounts]:
         if any(other.name == action.name for other in project.workflow.actions[: action.index]):
             continue  # several elements of one name share their jobs
         for request in job_requests(Group(action, tuple(each)) for each in jobs.values()):
-            asked, pools = mapping.mapper.pools_of(mapping.request(request))
-            for pool in pools:
-                held[pool] = added(held.get(pool, Amounts()), asked)
+            held = with_job(held, mapping.mapper, mapping.request(request))
     return held
+
+
+def with_job(
+    held: Mapping[str, Amounts], mapper: Mapper, job: MappingRequest
+) -> Mapping[str, Amounts]:
+    """What is held once one more job counts in its pools."""
+    asked, pools = mapper.pools_of(job)
+    return {**held, **{pool: _added(held.get(pool, Amounts()), asked) for pool in pools}}
+
+
+def _added(one: Amounts, other: Amounts) -> Amounts:
+    return Amounts(*((a or 0) + (b or 0) for a, b in zip(one, other, strict=True)))

@@ -31,7 +31,7 @@ def explain_group(
     """The explanation for group `number` (from 0) of these. A `problem` where there is none."""
     found = Explanation(generation, action.index, number + 1, len(groups), 0, "", None)
     if not 0 <= number < len(groups):
-        return _with_problem(found, f"{action.name} has no such group now")
+        return found._replace(problem=f"{action.name} has no such group now")
     group = groups[number]
     try:
         mapping = project.mapping
@@ -44,7 +44,7 @@ def explain_group(
             person=_person(mapping.person, asked),
         )
     except RowtuiError as error:
-        return _with_problem(found, error.message)
+        return found._replace(problem=error.message)
     sources = mapping.sources.sources
     return Explanation(
         generation=generation,
@@ -66,7 +66,3 @@ def _person(usual: Person, asked: WhatIfAsked) -> Person:
     if asked.user is not None and asked.user != usual.name:
         person = person_named(asked.user)
     return person if asked.roles is None else person._replace(roles=asked.roles)
-
-
-def _with_problem(found: Explanation, problem: str) -> Explanation:
-    return found._replace(problem=problem)

@@ -37,8 +37,6 @@ from rowtui.core.workflow.model import Resources
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
-__all__ = ["ProjectMapping", "added", "declared", "this_person"]
-
 _LOAD_SECONDS = 10.0
 _VALUES_FOR = 10_000  # directories of one job whose values expressions see
 
@@ -155,15 +153,13 @@ class ProjectMapping:
 
             self.facts = self.facts._replace(in_use=in_use(self))
 
-    def hold(self, job: JobRequest) -> None:
+    def hold(self, job: MappingRequest) -> None:
         """Count a job that is about to be submitted in its pools."""
-        if not self.mapper.configuration.of_kind("pools"):
-            return
-        asked, pools = self.mapper.pools_of(self.request(job))
-        held = {**self.facts.in_use}
-        for pool in pools:
-            held[pool] = added(held.get(pool, Amounts()), asked)
-        self.facts = self.facts._replace(in_use=held)
+        if self.mapper.configuration.of_kind("pools"):
+            from rowtui.core.project.budgets import with_job
+
+            held = with_job(self.facts.in_use, self.mapper, job)
+            self.facts = self.facts._replace(in_use=held)
 
     # Requests
 
@@ -209,9 +205,8 @@ class ProjectMapping:
         request = self.request(job, what_if=what_if, person=person)
         return self.mapper.place(request, self._facts())
 
-    def placed(self, job: JobRequest) -> tuple[Decision | None, Placement]:
+    def placed(self, request: MappingRequest) -> tuple[Decision | None, Placement]:
         """Where a job goes; with the decision where asking again might give another answer."""
-        request = self.request(job)
         if self.mapper.remembers(request):
             return None, self.mapper.place(request, self._facts())
         decision = decide(self.mapper, request, self._facts(), changes=False)
@@ -221,13 +216,11 @@ class ProjectMapping:
         self, job: JobRequest, *, what_if: WhatIf | None = None, person: Person | None = None
     ) -> Decision:
         """Where a job goes, and why."""
-        request = self.request(job, what_if=what_if, person=person)
+        return self.decided(self.request(job, what_if=what_if, person=person))
+
+    def decided(self, request: MappingRequest) -> Decision:
+        """The same for a job as mapping files see it."""
         return decide(self.mapper, request, self._facts())
-
-
-def added(one: Amounts, other: Amounts) -> Amounts:
-    """Two holdings together."""
-    return Amounts(*((a or 0) + (b or 0) for a, b in zip(one, other, strict=True)))
 
 
 def declared(resources: Resources, job: JobRequest) -> Amounts:

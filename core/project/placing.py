@@ -40,7 +40,8 @@ def place_requests(project: Project, requests: Sequence[JobRequest]) -> Mapped:
     places: list[Placed] = []
     left_out: dict[tuple[str, str], list[JobRequest]] = {}
     for request in requests:
-        decision, placement = mapping.placed(request)
+        asked = mapping.request(request)  # it may look at the job's inputs: once
+        decision, placement = mapping.placed(asked)
         if not placement.chosen:
             hint = what_to_do(placement)
             reason = outcome_sentence(placement) + (f"; {hint}" if hint else "")
@@ -52,11 +53,11 @@ def place_requests(project: Project, requests: Sequence[JobRequest]) -> Mapped:
             reason = error.message + (f"; {error.hint}" if error.hint else "")
             left_out.setdefault((request.action.name, reason), []).append(request)
             continue
-        mapping.hold(request)
+        mapping.hold(asked)
         key = (request.action.index, id(placement))
         if key not in why:
             kept.append(placement)
-            why[key] = reasons(decision or mapping.decide(request))
+            why[key] = reasons(decision or mapping.decided(asked))
         chosen.append(request)
         places.append(
             place._replace(reasons=why[key], warnings=(*place.warnings, *placement.notices))

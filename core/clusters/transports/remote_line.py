@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.clusters.commands import _CLIENT_OPTIONS, _KEPT
+from rowtui.core.clusters.commands import CLIENT_OPTIONS, KEPT_OPTIONS
 from rowtui.core.text import visible
 
 _BARE = re.compile(rb"[A-Za-z0-9_+,./:@-]+")
@@ -123,8 +123,8 @@ def _clean() -> str:
     variable, and then at worst a variable of these families goes that had to go anyway.
     `command` keeps the shell alive where the rest of the word is no name.
     """
-    kept = "|".join(f"{name}=*" for name in sorted(_KEPT))
-    families = "|".join(f"{family}*=*" for family in _CLIENT_OPTIONS)
+    kept = "|".join(f"{name}=*" for name in sorted(KEPT_OPTIONS))
+    families = "|".join(f"{family}*=*" for family in CLIENT_OPTIONS)
     return (
         f"set -f; for w in $(export -p); do case $w in {kept}) ;; "
         f'{families}) command unset "${{w%%=*}}" 2>/dev/null;; esac; done; set +f; unset w'
