@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from rowtui.core.workflow.model import Resources
 
-SCHEDULERS = ("bash", "slurm", "local")
-
 
 class Identify(NamedTuple):
     """How a cluster is recognised: an environment variable's value, or always (or never)."""

@@ -6,7 +6,7 @@ that they agree. Source: seed text "Match"; reference tpv.md A8, A11.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rowtui.core.clusters.model import Cluster, JobTotals, Partition
@@ -16,7 +16,7 @@ from rowtui.core.mapping.dialect import Dialect
 from rowtui.core.mapping.entities import AMOUNTS, Destination, Entity
 from rowtui.core.mapping.evaluate import StopMapping
 from rowtui.core.mapping.request import Amounts, Facts, MappingRequest
-from rowtui.core.mapping.tags import STRENGTHS, tag_clashes
+from rowtui.core.mapping.tags import score, tag_clashes
 from rowtui.core.text import visible
 
 
@@ -29,10 +29,6 @@ class Offer(NamedTuple):
     partition_name: str = ""
     limits: tuple[tuple[int, float | None, float | None], ...] = ()
     """(index of the amount, most, least) for every amount that is bounded."""
-    tags: Mapping[str, str] = {}
-    """Its tags with their strengths."""
-    required: frozenset[str] = frozenset()
-    rejected: frozenset[str] = frozenset()
 
 
 class Scored(NamedTuple):
@@ -65,13 +61,7 @@ def _offer(entity: Destination, clusters: dict[str, Cluster] | None) -> Offer:
         for least in [getattr(entity, f"min_accepted_{what}")]
         if most is not None or least is not None
     )
-    tags = entity.tpv_dest_tags.strengths()
-    required, rejected = _having("require", tags), _having("reject", tags)
-    return Offer(entity, cluster, partition, name, limits, tags, required, rejected)
-
-
-def _having(strength: str, tags: Mapping[str, str]) -> frozenset[str]:
-    return frozenset(tag for tag, its in tags.items() if its == strength)
+    return Offer(entity, cluster, partition, name, limits)
 
 
 def partition_name(entity: Destination) -> str:
@@ -84,35 +74,14 @@ def partition_name(entity: Destination) -> str:
 
 
 def suited(entity: Entity, offers: Sequence[Offer], dialect: Dialect) -> tuple[Scored, ...]:
-    """The destinations whose tags suit a job, best first; equals in the order of the files.
-
-    As `tags.tag_clashes` and `tags.score`, by sets: where code makes an entity of each job's own,
-    this runs for each job.
-    """
-    mine = entity.tpv_tags.strengths()
-    required, rejected = _having("require", mine), _having("reject", mine)
-    weight = dict(zip(STRENGTHS, dialect.weights, strict=True))
+    """The destinations whose tags suit a job, best first; equals in the order of the files."""
+    job = entity.tpv_tags
     found = []
     for offer in offers:
-        its = offer.tags
-        if (
-            offer.required <= mine.keys()
-            and offer.rejected.isdisjoint(mine)
-            and required <= its.keys()
-            and rejected.isdisjoint(its)
-            and not offer.entity.abstract
-        ):
-            points = sum(
-                weight[strength] * weight[mine[tag]] if tag in mine else -weight[strength]
-                for tag, strength in its.items()
-            )
-            found.append(Scored(offer, points))
-    found.sort(key=_points, reverse=True)  # equals stay in their order
-    return tuple(found)
-
-
-def _points(scored: Scored) -> int:
-    return scored.score
+        offered = offer.entity.tpv_dest_tags
+        if not offer.entity.abstract and next(tag_clashes(job, offered), None) is None:
+            found.append(Scored(offer, sum(points for _, points in score(offered, job, dialect))))
+    return tuple(sorted(found, key=lambda each: -each.score))  # equals stay in their order
 
 
 def fits(offer: Offer, amounts: Amounts, request: MappingRequest, facts: Facts) -> bool:
