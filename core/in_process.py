@@ -236,6 +236,7 @@ class InProcessEngine:
         except RowtuiError as error:
             return GroupsPage(self._generation, index, 0, 0, 0, (), str(error))
         page = groups[start : start + length]
+        mapped = has_mapping_files(self._project.root, self._project.environment)
         return GroupsPage(
             generation=self._generation,
             action_index=index,
@@ -243,11 +244,13 @@ class InProcessEngine:
             directories=sum(len(group.indices) for group in groups),
             start=start,
             groups=tuple(
-                self._group_summary(start + offset + 1, group) for offset, group in enumerate(page)
+                self._group_summary(start + offset + 1, group, mapped)
+                for offset, group in enumerate(page)
             ),
         )
 
-    def _group_summary(self, number: int, group: Group) -> GroupSummary:
+    def _group_summary(self, number: int, group: Group, mapped: bool) -> GroupSummary:
+        """One row. `mapped`: mapping files say where its job goes, not the partitions alone."""
         from rowtui.core.clusters.partition import choose_partition
         from rowtui.core.values import compact, resolve
 
@@ -260,7 +263,7 @@ class InProcessEngine:
             key = compact([resolve(value, pointer) for pointer in action.group.sort_by])
         cluster = self._project.jobs.queues.here()
         problem = "which cluster this is cannot be told now"
-        if cluster is not None and has_mapping_files(self._project.root, self._project.environment):
+        if cluster is not None and mapped:
             problem = ""  # the Explain view tells; mapping every row would look at its inputs
         elif cluster is not None:
             options = action.submit_options.get(cluster.name)

@@ -82,7 +82,10 @@ class Entity:
 
     def say(self, field: str, value: Any, place: Place | None = None) -> None:
         """Note that this entity itself gives `field` this value."""
-        origin = self.origin if place is None else self.origin._replace(place=place)
+        self.note(field, value, self.origin if place is None else self.origin._replace(place=place))
+
+    def note(self, field: str, value: Any, origin: Origin) -> None:
+        """Note that somebody gives `field` this value, over whoever said it before."""
         self.said[field] = (Said(value, origin), *self.said.get(field, ()))
 
     def whence(self, field: str) -> Origin:

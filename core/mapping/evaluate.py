@@ -67,7 +67,7 @@ EVALUATED = _Evaluated()
 
 
 class Evaluator:
-    """Runs code for one mapper. `base`: names that every namespace of the mapper starts with."""
+    """Runs code for one mapper, and remembers which of it took too long."""
 
     def __init__(self, dialect: Dialect, limit: TimeLimit) -> None:
         self.dialect = dialect

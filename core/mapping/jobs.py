@@ -30,9 +30,12 @@ from rowtui.core.mapping.evaluate import (
 )
 from rowtui.core.mapping.expressions import Code, compile_block
 from rowtui.core.mapping.namespace import update
+from rowtui.core.mapping.origin import Origin
 from rowtui.core.mapping.request import Amounts, WhatIf
 from rowtui.core.mapping.rules import RuleState, RuleWatcher, run_rules
 from rowtui.core.mapping.tags import IncompatibleTagsError
+
+_WHAT_IF = Origin("what-if", "")
 
 
 class JobWatcher(RuleWatcher, Protocol):
@@ -199,8 +202,7 @@ def _changed(entities: Sequence[Entity], what_if: WhatIf) -> list[Entity]:
             setattr(entity, f"max_{name}", None)
         for entity in [each for each in changed if getattr(each, name) is not None] or changed[:1]:
             setattr(entity, name, value)
-            entity.say(name, value)
-            _blame_what_if(entity, name)
+            entity.note(name, value, _WHAT_IF)
     for tag in what_if.drop_tags:
         for entity in changed:
             entity.tpv_tags.drop(tag)
@@ -208,13 +210,5 @@ def _changed(entities: Sequence[Entity], what_if: WhatIf) -> list[Entity]:
         for entity in changed:
             entity.tpv_tags.drop(tag)
         changed[0].tpv_tags.put(strength, tag)
-        changed[0].say(f"tags.{tag}", strength)
-        _blame_what_if(changed[0], f"tags.{tag}")
+        changed[0].note(f"tags.{tag}", strength, _WHAT_IF)
     return changed
-
-
-def _blame_what_if(entity: Entity, field: str) -> None:
-    from rowtui.core.mapping.origin import Origin
-
-    first, *others = entity.said[field]
-    entity.said[field] = (first._replace(origin=Origin("what-if", "")), *others)

@@ -215,12 +215,10 @@ def _note_changes(entity: Entity, before: Entity, origin: Origin) -> None:
         if isinstance(value, dict):
             _note_each(entity, field, value, old if isinstance(old, dict) else {}, origin)
         elif value is not old and value != old:
-            entity.say(field, value)
-            _blame(entity, field, origin)
+            entity.note(field, value, origin)
     for tag, strength in entity.tpv_tags.strengths().items():
         if before.tpv_tags.strengths().get(tag) != strength:
-            entity.say(f"tags.{tag}", strength)
-            _blame(entity, f"tags.{tag}", origin)
+            entity.note(f"tags.{tag}", strength, origin)
 
 
 _NOT_VALUES = frozenset({"id", "origin", "said", "rules", "tpv_tags", "tpv_dest_tags", "env"})
@@ -231,10 +229,4 @@ def _note_each(
 ) -> None:
     for name, value in values.items():
         if name not in old or old[name] != value:
-            entity.say(f"{field}.{name}", value)
-            _blame(entity, f"{field}.{name}", origin)
-
-
-def _blame(entity: Entity, field: str, origin: Origin) -> None:
-    first, *others = entity.said[field]
-    entity.said[field] = (first._replace(origin=origin), *others)
+            entity.note(f"{field}.{name}", value, origin)
