@@ -35,6 +35,7 @@ class Trouble(enum.Enum):
     """Why a command has no exit status."""
 
     NOT_STARTED = "not started"  # it certainly did nothing
+    UNREACHABLE = "unreachable"  # there is no connection: it did nothing, and may be tried again
     TIMED_OUT = "timed out"  # it may have done its work
     LOST = "lost"  # the connection to it broke; it may still be running
 
@@ -53,7 +54,7 @@ class CommandResult:
     stderr: bytes = b""
     seconds: float = 0.0
     trouble: Trouble | None = None
-    detail: str = ""  # the system's word for NOT_STARTED, else ""
+    detail: str = ""  # the system's word for NOT_STARTED and UNREACHABLE, else ""
     truncated: bool = False
 
     @property
@@ -62,6 +63,8 @@ class CommandResult:
         program = self.argv[0] if self.argv else "the command"
         if self.trouble is Trouble.NOT_STARTED:
             return f"{program} could not be started: {self.detail}"
+        if self.trouble is Trouble.UNREACHABLE:
+            return self.detail
         if self.trouble is Trouble.TIMED_OUT:
             return f"{program} gave no answer within {self.seconds:.0f} s"
         if self.trouble is Trouble.LOST:

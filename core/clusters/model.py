@@ -38,8 +38,37 @@ class Partition(NamedTuple):
     maximum_walltime_seconds: int | None = None  # known for clusters described from sinfo
 
 
+class PathPrefix(NamedTuple):
+    """A folder on a file system that this machine and a cluster share, by its name on each."""
+
+    local: str
+    remote: str
+
+
+class Remote(NamedTuple):
+    """How a cluster is reached over SSH, and where projects are there.
+
+    `host`: a name, or a Host of ~/.ssh/config; "" and 0 leave user and port to it; `config`: the
+    files to read instead of it. `transport`: `asyncssh` or `openssh`. A project below a prefix of
+    `paths` is the same folder there; any other has a copy below `mirror`, a path that may begin
+    with `~/` or `$VARIABLE/`, to be understood there.
+    """
+
+    host: str
+    user: str = ""
+    port: int = 0
+    transport: str = "asyncssh"
+    paths: tuple[PathPrefix, ...] = ()
+    mirror: str = "~/rowtui"
+    config: tuple[str, ...] = ()
+
+
 class Cluster(NamedTuple):
-    """One cluster. `source` says where it was described: built-in, a file, sinfo."""
+    """One cluster. `source` says where it was described: built-in, a file, sinfo.
+
+    `remote`: None where its commands run on this machine. `poll_seconds`: between two looks at
+    its queue.
+    """
 
     name: str
     identify: Identify
@@ -48,6 +77,8 @@ class Cluster(NamedTuple):
     submit_options: tuple[str, ...] = ()
     slurm_gpus_per_task: str = "--gpus-per-task="
     source: str = "built-in"
+    remote: Remote | None = None
+    poll_seconds: float = 60.0
 
 
 class Launcher(NamedTuple):

@@ -7,10 +7,10 @@ A scheduler never decides whether to try again: it says what is known about one 
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class JobState(enum.Enum):
@@ -27,6 +27,7 @@ class JobState(enum.Enum):
     CANCELLED = "cancelled"
     OUT_OF_MEMORY = "out of memory"
     NODE_FAIL = "node failed"
+    LOST = "lost"  # the scheduler had it and knows nothing of it any more
     UNKNOWN = "unknown"
 
     @property
@@ -56,13 +57,33 @@ _BAD = frozenset(
         JobState.CANCELLED,
         JobState.OUT_OF_MEMORY,
         JobState.NODE_FAIL,
+        JobState.LOST,
     }
 )
 
 
+class JobKey(NamedTuple):
+    """What a scheduler calls one job: an id, and the number of the task of an array."""
+
+    id: int
+    task: int | None = None
+
+    def __str__(self) -> str:
+        """`12`, `12_3`."""
+        return str(self.id) if self.task is None else f"{self.id}_{self.task}"
+
+
+def task_token(token: str, task: int) -> str:
+    """The token of one task of the array that has this token."""
+    return f"{token}.{task}"
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a scheduler knows of one job id. Times: epoch seconds; durations: seconds."""
+    """What a scheduler knows of one job. Times: epoch seconds; durations: seconds.
+
+    A task of an array has the array's id and its own token (`task_token`).
+    """
 
     id: int
     state: JobState
@@ -77,6 +98,12 @@ class Job:
     exit_code: int | None = None
     exit_signal: int | None = None
     log_path: str = ""
+    task: int | None = None
+
+    @property
+    def key(self) -> JobKey:
+        """What the scheduler calls it."""
+        return JobKey(self.id, self.task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +124,8 @@ class JobSpec:
     """One job to submit. The script is complete, with its header; `token` is unique to it.
 
     `cpus`, `memory_mb`, `gpus`, `walltime_seconds` are the totals that the script asks for (the
-    local scheduler has no other way to know); `log_path` may hold `%j` for the job id.
+    local scheduler has no other way to know); `log_path` may hold `%j` for the job id. With `held`
+    it waits for `Scheduler.release`. With `tasks` it is an array of so many, numbered from 0.
     """
 
     token: str
@@ -110,6 +138,8 @@ class JobSpec:
     memory_mb: int | None = None
     walltime_seconds: int | None = None
     after: tuple[int, ...] = ()  # start only when these ids have ended well
+    held: bool = False
+    tasks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +163,21 @@ class OutcomeUnknown:
     reason: str
 
 
-SubmitResult = Accepted | Rejected | OutcomeUnknown
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """Nothing was submitted, since the cluster cannot be reached: it may be tried again."""
+
+    reason: str
+
+
+SubmitResult = Accepted | Rejected | OutcomeUnknown | Unreachable
 
 
 @dataclass(frozen=True, slots=True)
-class CancelResult:
-    """What became of one cancellation; `error` is empty if it was taken."""
+class JobAnswer:
+    """What became of a request about one job; `error` is empty if it was taken."""
 
-    job_id: int
+    job: JobKey
     error: str = ""
 
 
@@ -167,18 +204,39 @@ class Scheduler(Protocol):
         """Many people's jobs are in its queue, so that it must not be asked often."""
         ...
 
+    @property
+    def holds(self) -> bool:
+        """Jobs can be submitted held, so that their ids are written down before they start."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many submissions may be under way at the same time."""
+        ...
+
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Hand one job over."""
         ...
 
-    async def find(self, token: str) -> tuple[Job, ...] | None:
-        """The jobs with this token, finished ones too; None if it could not be asked."""
+    async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
+        """The jobs with these tokens, finished ones too, oldest first; a token without is not in it.
+
+        None if that could not be asked, or not with certainty.
+        """
         ...
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
         """All jobs of this user, or these only: active ones and the recently ended."""
         ...
 
-    async def cancel(self, job_ids: Sequence[int]) -> tuple[CancelResult, ...]:
+    async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Ask for each job to be stopped."""
+        ...
+
+    async def hold(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
+        """Keep waiting jobs from starting."""
+        ...
+
+    async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
+        """Let held jobs start. Doing it again is harmless."""
         ...

@@ -14,13 +14,14 @@ import fcntl
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
-    CancelResult,
     Job,
+    JobAnswer,
+    JobKey,
     JobSpec,
     QueueSnapshot,
     Rejected,
@@ -34,6 +35,9 @@ from rowtui.core.clusters.schedulers.local_processes import (
 )
 from rowtui.core.files import write_all
 from rowtui.core.secrets.variables import is_secret
+
+
+_OVER = "jobs of this cluster are over when they have been submitted"
 
 
 class BashScheduler:
@@ -62,6 +66,16 @@ class BashScheduler:
     def place(self) -> str:
         """Only this machine knows whether a job still runs."""
         return host_name()
+
+    @property
+    def holds(self) -> bool:
+        """A job runs at once."""
+        return False
+
+    @property
+    def at_once(self) -> int:
+        """One after the other."""
+        return 1
 
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Run the job to its end: accepted if it ended well, else rejected with how it ended."""
@@ -100,18 +114,25 @@ class BashScheduler:
                 await asyncio.to_thread(end_job_processes, job.token, process.pid, 0.5)
                 await process.wait()
 
-    async def find(self, token: str) -> tuple[Job, ...] | None:
+    async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
         """Nothing: no job is left to be found."""
-        return ()
+        return {}
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
         """An empty queue."""
         return QueueSnapshot(self._cluster, time.time())
 
-    async def cancel(self, job_ids: Sequence[int]) -> tuple[CancelResult, ...]:
+    async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Nothing can be cancelled: whoever could ask waits for the job."""
-        error = "jobs of this cluster are over when they have been submitted"
-        return tuple(CancelResult(number, error) for number in job_ids)
+        return tuple(JobAnswer(job, _OVER) for job in jobs)
+
+    async def hold(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
+        """Nothing waits."""
+        return tuple(JobAnswer(job, _OVER) for job in jobs)
+
+    async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
+        """Nothing waits."""
+        return tuple(JobAnswer(job, _OVER) for job in jobs)
 
 
 class _Signals:

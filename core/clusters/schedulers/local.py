@@ -10,15 +10,16 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
-    CancelResult,
     Job,
+    JobAnswer,
+    JobKey,
     JobSpec,
     JobState,
     OutcomeUnknown,
@@ -98,21 +99,39 @@ class LocalScheduler:
         """Only who looks into this folder, on this machine, knows of its jobs."""
         return f"{host_name()}:{os.path.abspath(self._queue.folder)}"
 
+    @property
+    def holds(self) -> bool:
+        """A job's id is on the disk before it starts."""
+        return False
+
+    @property
+    def at_once(self) -> int:
+        """The disk takes one after the other."""
+        return 1
+
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Queue a job and return at once. The same token again gives the same id again."""
         return await _aside(self.submit_now, job)
 
-    async def find(self, token: str) -> tuple[Job, ...] | None:
-        """The job with this token, also when it ended up to 400 days ago."""
-        return await _aside(self.find_now, token)
+    async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
+        """The jobs with these tokens, also when they ended up to 400 days ago."""
+        return await _aside(self.find_now, tokens)
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
         """All jobs of this user on this machine, those that ended in the last 7 days too."""
         return await _aside(self.queue_now, job_ids)
 
-    async def cancel(self, job_ids: Sequence[int]) -> tuple[CancelResult, ...]:
+    async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Stop each job: SIGTERM to all its processes, SIGKILL five seconds later."""
-        return await _aside(self.cancel_now, job_ids)
+        return await _aside(self.cancel_now, jobs)
+
+    async def hold(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
+        """Not here: a job that waits in this queue starts as soon as there is room."""
+        return tuple(JobAnswer(job, "the local queue holds no jobs back") for job in jobs)
+
+    async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
+        """Nothing is held here."""
+        return tuple(JobAnswer(job) for job in jobs)
 
     # -- the same, synchronous: they wait for the disk only ----------------------------------
 
@@ -161,16 +180,18 @@ class LocalScheduler:
     def _explain(self, error: OSError) -> str:
         return f"the queue in {self._queue.folder} cannot be used: {error.strerror or error}"
 
-    def find_now(self, token: str) -> tuple[Job, ...] | None:
+    def find_now(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
         """`find`, for callers without an event loop."""
+        found: dict[str, tuple[Job, ...]] = {}
         try:
-            known = self._queue.find_token(token)
-            if known is None:
-                return ()
-            job, end = known
-            return (_ended_job(job, end) if end else self._active_job(job),)
+            for token in tokens:
+                known = self._queue.find_token(token)
+                if known is not None:
+                    job, end = known
+                    found[token] = (_ended_job(job, end) if end else self._active_job(job),)
         except (OSError, RowtuiError):
             return None
+        return found
 
     def queue_now(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
         """`queue`, for callers without an event loop."""
@@ -229,17 +250,17 @@ class LocalScheduler:
         end = self._queue.read_end(job.id)  # written between our two looks
         return _ended_job(job, end) if end else _job(job, JobState.COMPLETING, elapsed=elapsed)
 
-    def cancel_now(self, job_ids: Sequence[int]) -> tuple[CancelResult, ...]:
+    def cancel_now(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """`cancel`, for callers without an event loop."""
         results = []
-        for number in job_ids:
+        for job in jobs:
             try:
-                error = self._cancel_one(number)
+                error = self._cancel_one(job.id)
             except OSError as problem:
                 error = self._explain(problem)
             except RowtuiError as problem:
                 error = problem.message
-            results.append(CancelResult(number, error))
+            results.append(JobAnswer(job, error))
         ring(self._queue.folder, CANCELLED)
         return tuple(results)
 
