@@ -41,6 +41,17 @@ def identify_cluster(
     return Identified(local, "no other cluster was recognised", tuple(considered))
 
 
+def runs_here(cluster: Cluster, environ: Mapping[str, str]) -> bool:
+    """Whether the cluster's commands run on this machine rather than over SSH.
+
+    So it is for a cluster without `ssh`, and on the login node itself. `identify.always` does not
+    tell a login node from other machines: with `ssh` it makes the cluster the usual one.
+    """
+    if cluster.remote is None:
+        return True
+    return cluster.identify.by_environment is not None and _identifies_itself(cluster, environ)[0]
+
+
 def _named(clusters: Sequence[Cluster], name: str) -> Identified:
     for cluster in clusters:
         if cluster.name == name:

@@ -1,8 +1,9 @@
 """clusters.toml and launchers.toml: the user's descriptions, before the built-in ones.
 
 Takes the environment (where the files are); gives clusters in the order of preference and the
-merged launchers. Nothing is merged between clusters of one name: the first is found first.
-Source: Row A7.1, A7.4.
+merged launchers. Nothing is merged between clusters of one name: the first is found first. Only
+an entry of our own file that says neither scheduler nor identify nor partition adds what it does
+say (how the cluster is reached over SSH) to the first of that name. Source: Row A7.1, A7.4.
 """
 
 from __future__ import annotations
@@ -12,16 +13,27 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rowtui.core.clusters.builtin import CLUSTERS, LAUNCHERS
-from rowtui.core.clusters.model import Cluster, Identify, Launcher, Launchers, Partition
+from rowtui.core.clusters.model import (
+    Cluster,
+    Identify,
+    Launcher,
+    Launchers,
+    Partition,
+    Remote,
+)
 from rowtui.core.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.files import read_bounded
 from rowtui.core.text import visible
-from rowtui.core.workflow.toml_file import TomlFile, TomlTable
+from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
 
 LARGEST_FILE = 16 << 20  # bytes
+ROW_SCHEDULERS = ("bash", "slurm")
+SCHEDULERS = (*ROW_SCHEDULERS, "local")  # in our own file
+_HERE_ONLY = ("bash", "local")  # their jobs are processes of this machine
 
 _CLUSTER = ("name", "identify", "scheduler", "partition", "slurm_gpus_per_task", "submit_options")
-_LATER = ("ssh", "node_type", "poll")  # ours, in our own file: read elsewhere
+_OURS = ("ssh", "poll", "node_type")  # only in our own file; the last is not read yet
+_OWN_DESCRIPTION = ("scheduler", "identify", "partition")
 _COUNTS = (
     "maximum_cpus_per_job",
     "memory_per_cpu_mb",
@@ -74,7 +86,9 @@ def own_config_folder(environ: Mapping[str, str]) -> Path | None:
 def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
     """The user's clusters (Row's file, then rowtui's), then the built-in ones. Never raises."""
     clusters: list[Cluster] = []
+    additions: list[TomlTable] = []
     problems: list[Problem] = []
+    files: list[TomlFile] = []
     for folder, own in ((row_config_folder(environ), False), (own_config_folder(environ), True)):
         if folder is None:
             continue
@@ -84,9 +98,16 @@ def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
             problems += error.problems
             continue
         if file is not None:
-            clusters += _clusters(file, own)
-            problems += file.problems
-    return ClusterFile((*clusters, *CLUSTERS), tuple(problems))
+            files.append(file)
+            file.top.only(("cluster",))
+            for table in file.top.tables("cluster") or ():
+                if own and not any(key in table for key in _OWN_DESCRIPTION):
+                    additions.append(table)
+                else:
+                    clusters += _cluster(table, own)
+    clusters = _with_additions(additions, clusters)
+    problems += (problem for file in files for problem in file.problems)
+    return ClusterFile(tuple(clusters), tuple(problems))
 
 
 def load_launchers(environ: Mapping[str, str]) -> Launchers:
@@ -125,44 +146,134 @@ def _open(path: Path) -> TomlFile | None:
         raise InvalidFileError((Problem(shown, 0, 0, error.message),)) from None
 
 
-def _clusters(file: TomlFile, own: bool) -> list[Cluster]:
-    file.top.only(("cluster",))
-    found = []
-    for table in file.top.tables("cluster") or ():
-        before = _errors(file)
-        cluster = _cluster(table, own)
-        if cluster is not None and _errors(file) == before:
-            found.append(cluster)
-    return found
+def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
+    """The cluster of one entry; none if something in it is wrong."""
+    before = _errors(table.file)
+    _known_keys(table, _CLUSTER, own)
+    over_ssh = own and "ssh" in table
+    for key in ("name", *_OWN_DESCRIPTION):
+        if key not in table and not (over_ssh and _may_be_left_out(key, table)):
+            table.problem((), f"the cluster is missing `{key}`")
+    name = _line(table, "name")
+    identify = Identify() if over_ssh and "identify" not in table else _identify(table)
+    scheduler = "slurm" if over_ssh and "scheduler" not in table else _scheduler(table, own)
+    partitions = [_partition(element, own) for element in table.tables("partition") or ()]
+    options = _submit_options(table)
+    gpus = _line(table, "slurm_gpus_per_task")
+    remote, poll = _reach(table, scheduler) if own else (None, None)
+    if name is None or identify is None or scheduler is None or _errors(table.file) > before:
+        return []
+    cluster = Cluster(
+        name=name,
+        identify=identify,
+        scheduler=scheduler,
+        partitions=tuple(partition for partition in partitions if partition is not None),
+        submit_options=options,
+        source=table.file.file,
+        remote=remote,
+    )
+    return [_with_the_rest(cluster, gpus, poll)]
+
+
+def _with_additions(additions: list[TomlTable], users: list[Cluster]) -> list[Cluster]:
+    """All clusters, with what the entries say added to those they name.
+
+    An entry with `ssh` and a new name is a Slurm cluster. A cluster to which something wrong would
+    be added is left out: without its `ssh` it would be taken for one that is here.
+    """
+    described = {cluster.name for cluster in (*users, *CLUSTERS)}
+    new: list[Cluster] = []
+    adding: list[TomlTable] = []
+    for table in additions:
+        name = table.values.get("name")
+        if name in described:
+            adding.append(table)
+        elif "ssh" in table or not isinstance(name, str):
+            new += _cluster(table, own=True)
+        else:
+            hint = did_you_mean(name, described) or "a new one needs `scheduler`, or `ssh`"
+            table.problem("name", f"no cluster is called '{visible(name)}' to add this to", hint)
+    every = [*users, *new, *CLUSTERS]
+    for table in adding:
+        name = table.values["name"]
+        index = next((at for at, cluster in enumerate(every) if cluster.name == name), None)
+        if index is not None:
+            before = _errors(table.file)
+            every[index] = _added(table, every[index])
+            if _errors(table.file) > before:
+                every = [cluster for cluster in every if cluster.name != name]
+    return every
+
+
+def _added(table: TomlTable, cluster: Cluster) -> Cluster:
+    _known_keys(table, _CLUSTER, own=True)
+    if "submit_options" in table:
+        cluster = cluster._replace(submit_options=_submit_options(table))
+    gpus = _line(table, "slurm_gpus_per_task")
+    if cluster.remote is not None and "ssh" in table:
+        name = visible(cluster.name)
+        table.problem("ssh", f"'{name}' has a second `ssh`", "one way to reach it is enough")
+    remote, poll = _reach(table, cluster.scheduler)
+    return _with_the_rest(cluster._replace(remote=remote or cluster.remote), gpus, poll)
+
+
+def _with_the_rest(cluster: Cluster, gpus: str | None, poll: float | None) -> Cluster:
+    if gpus is not None:
+        cluster = cluster._replace(slurm_gpus_per_task=gpus)
+    return cluster if poll is None else cluster._replace(poll_seconds=poll)
+
+
+def _may_be_left_out(key: str, table: TomlTable) -> bool:
+    """What need not be said of a cluster that is reached over SSH.
+
+    It is then taken by name, is a Slurm cluster, and is asked for its partitions.
+    """
+    if key == "partition":
+        scheduler: object = table.values.get("scheduler", "slurm")
+        return scheduler == "slurm"
+    return key in {"identify", "scheduler"}
+
+
+def _reach(table: TomlTable, scheduler: str | None) -> tuple[Remote | None, float | None]:
+    """How the cluster is reached, and how often."""
+    if "ssh" not in table and "poll" not in table:
+        return None, None
+    from rowtui.core.clusters.load_remote import load_poll, load_remote
+
+    remote = load_remote(table) if "ssh" in table else None
+    if "ssh" in table and scheduler in _HERE_ONLY:
+        text = f"a cluster with the scheduler '{scheduler}' cannot be reached over SSH"
+        table.problem("ssh", text, "its jobs are processes of this machine: leave `ssh` out")
+    return remote, load_poll(table) if "poll" in table else None
+
+
+def _known_keys(table: TomlTable, known: tuple[str, ...], own: bool) -> None:
+    """Row rejects a key that it does not know; we pass over it, with a warning."""
+    if own:
+        for key in table:
+            if key not in known and key not in _OURS:
+                hint = did_you_mean(key, (*known, *_OURS))
+                table.problem(key, f"unknown key `{visible(key)}` is ignored", hint, "warning")
+        return
+    table.only(known)
+    hint = "Row does not know it: write it in ~/.config/rowtui/clusters.toml"
+    for key in (key for key in table if key in _OURS and key not in known):
+        place = table.file.locate((*table.path, key))
+        problems = table.file.problems
+        problems[:] = [
+            it._replace(hint=hint) if (it.line, it.column) == place else it for it in problems
+        ]
 
 
 def _errors(file: TomlFile) -> int:
     return sum(problem.severity == "error" for problem in file.problems)
 
 
-def _cluster(table: TomlTable, own: bool) -> Cluster | None:
-    if own:
-        for key in table:
-            if key not in _CLUSTER and key not in _LATER:
-                table.problem(key, f"unknown key `{visible(key)}` is ignored", "", "warning")
-    else:
-        table.only(_CLUSTER)
-    for key in ("name", "identify", "scheduler", "partition"):
-        if key not in table:
-            table.problem((), f"the cluster is missing `{key}`")
-    name = _line(table, "name")
-    identify = _identify(table)
-    scheduler = _scheduler(table, own)
-    partitions = [_partition(element, own) for element in table.tables("partition") or ()]
+def _submit_options(table: TomlTable) -> tuple[str, ...]:
     options = table.strings("submit_options") or ()
     if any(_has_control(option) for option in options):
         table.problem("submit_options", "`submit_options` has control characters")
-    gpus = _line(table, "slurm_gpus_per_task")
-    if name is None or identify is None or scheduler is None:
-        return None
-    good = tuple(partition for partition in partitions if partition is not None)
-    gpus = "--gpus-per-task=" if gpus is None else gpus
-    return Cluster(name, identify, scheduler, good, options, gpus, table.file.file)
+    return options
 
 
 def _scheduler(table: TomlTable, own: bool) -> str | None:
@@ -170,7 +281,7 @@ def _scheduler(table: TomlTable, own: bool) -> str | None:
         hint = "Row does not know it: describe the cluster in ~/.config/rowtui/clusters.toml"
         table.problem("scheduler", "`scheduler` cannot be 'local' in Row's file", hint)
         return None
-    return table.choice("scheduler", ("bash", "slurm", "local") if own else ("bash", "slurm"))
+    return table.choice("scheduler", SCHEDULERS if own else ROW_SCHEDULERS)
 
 
 def _identify(cluster: TomlTable) -> Identify | None:
@@ -191,12 +302,7 @@ def _identify(cluster: TomlTable) -> Identify | None:
 
 
 def _partition(table: TomlTable, own: bool) -> Partition | None:
-    if own:
-        for key in table:
-            if key not in _PARTITION and key not in _LATER:
-                table.problem(key, f"unknown key `{visible(key)}` is ignored", "", "warning")
-    else:
-        table.only(_PARTITION)
+    _known_keys(table, _PARTITION, own)
     if "name" not in table:
         table.problem((), "the partition is missing `name`")
     name = _line(table, "name")

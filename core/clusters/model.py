@@ -66,8 +66,9 @@ class Remote(NamedTuple):
 class Cluster(NamedTuple):
     """One cluster. `source` says where it was described: built-in, a file, sinfo.
 
-    `remote`: None where its commands run on this machine. `poll_seconds`: between two looks at
-    its queue.
+    `remote`: how it is reached from elsewhere, None where its commands run on this machine.
+    `poll_seconds`: between two looks at its queue. `maximum_array_size`: tasks in one array job;
+    0 where it takes none, None where that is unknown.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Cluster(NamedTuple):
     source: str = "built-in"
     remote: Remote | None = None
     poll_seconds: float = 60.0
+    maximum_array_size: int | None = None
 
 
 class Launcher(NamedTuple):

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 from rowtui.core.clusters.builtin import CLUSTERS
-from rowtui.core.clusters.identify import identify_cluster
-from rowtui.core.clusters.model import Cluster, Identified, Identify
+from rowtui.core.clusters.identify import identify_cluster, runs_here
+from rowtui.core.clusters.model import Cluster, Identified, Identify, Remote
 from rowtui.core.errors import RowtuiError
 
 
@@ -98,3 +98,24 @@ def test_an_unknown_name_lists_the_near_ones(name: str, hint: str) -> None:
     with pytest.raises(RowtuiError, match=f"cluster '{name}' not found") as caught:
         identified(name=name)
     assert hint in caught.value.hint
+
+
+REMOTE = Remote("login.example.org")
+
+
+@pytest.mark.parametrize(
+    ("identify", "remote", "environ", "here"),
+    [
+        (Identify(), None, {}, True),
+        (Identify(("X", "1")), None, {}, True),
+        (Identify(), REMOTE, {}, False),
+        (Identify(always=True), REMOTE, {}, False),
+        (Identify(("X", "1")), REMOTE, {}, False),
+        (Identify(("X", "1")), REMOTE, {"X": "2"}, False),
+        (Identify(("X", "1")), REMOTE, {"X": "1"}, True),
+    ],
+)
+def test_nothing_goes_over_ssh_on_the_login_node_itself(
+    identify: Identify, remote: Remote | None, environ: dict[str, str], here: bool
+) -> None:
+    assert runs_here(mine("a", identify)._replace(remote=remote), environ) is here

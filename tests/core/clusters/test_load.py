@@ -185,13 +185,28 @@ def test_a_folder_in_place_of_the_file_is_a_problem(tmp_path: Path) -> None:
     assert "not a regular file" in load_clusters({"HOME": str(tmp_path)}).problems[0].message
 
 
-def test_in_our_own_file_later_keys_are_taken_silently_and_unknown_ones_with_a_warning(
+def test_in_our_own_file_keys_of_later_versions_are_passed_over_with_a_warning(
     tmp_path: Path,
 ) -> None:
-    text = HEAD + "ssh = 'host'\npoll = 5\nzz = 1\npartition = [{name = 'p', node_type = 'n'}]\n"
+    text = HEAD + "poll = 5\nzz = 1\npolll = 1\npartition = [{name = 'p', node_type = 'n'}]\n"
     file = load_clusters(home(tmp_path, None, text))
     assert file.clusters[0].name == "t"
-    assert [(problem.line, problem.severity) for problem in file.problems] == [(7, "warning")]
+    assert [(problem.line, problem.severity) for problem in file.problems] == [
+        (6, "warning"),
+        (7, "warning"),
+    ]
+    assert file.problems[1].hint == "did you mean 'poll'?"
+
+
+def test_the_keys_that_are_ours_alone_are_errors_in_rows_file(tmp_path: Path) -> None:
+    text = HEAD + "partition = []\npoll = 5\nssh.host = 'h'\n"
+    file = load_clusters(home(tmp_path, text))
+    assert problems(file) == [
+        (6, "unknown key `poll` in `cluster`"),
+        (7, "unknown key `ssh` in `cluster`"),
+    ]
+    assert all("~/.config/rowtui/clusters.toml" in problem.hint for problem in file.problems)
+    assert file.clusters == CLUSTERS
 
 
 def launchers(tmp_path: Path, text: str) -> Launchers:
