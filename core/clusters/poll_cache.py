@@ -1,0 +1,285 @@
+"""What was last known of one queue, in a file that all rowtui processes of a user share.
+
+Decides where it is, how it is written (by rename: readers see all of the old or all of the new)
+and who may ask the scheduler: whoever holds the lock, which goes with its process. Takes and
+gives `Known`. A file that cannot be read is no error: the queue is asked again. Nothing here is
+worth an fsync.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import hashlib
+import math
+import os
+import re
+from collections.abc import Mapping
+from itertools import starmap
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rowtui.core.clusters.model import Cluster
+from rowtui.core.clusters.poll_policy import PollHistory
+from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import read_bounded, write_all
+
+VERSION = 1
+LARGEST_FILE = 256 << 20  # bytes; 10,300 jobs are about 1.5 MB
+OLD_SECONDS = 30 * 86_400.0  # a file of a queue that nobody looked at for so long is removed
+
+# What decides which cluster the commands of a scheduler on this machine talk to.
+_POINTERS = ("SLURM_CONF", "SGE_ROOT", "SGE_CELL", "SGE_CLUSTER_NAME", "SGE_QMASTER_PORT")
+
+
+class Known(NamedTuple):
+    """What is known of one queue.
+
+    `snapshot`: the last good answer, None before the first; `as_of`: when the look for it began
+    (what was submitted later may be missing from it); `error`: why the last look failed, else "".
+    """
+
+    history: PollHistory = PollHistory()
+    snapshot: QueueSnapshot | None = None
+    as_of: float = 0.0
+    error: str = ""
+
+
+def queues_folder() -> Path:
+    """Where the queues of this user are kept: in the user's cache folder."""
+    import platformdirs
+
+    return platformdirs.user_cache_path("rowtui") / "queues"
+
+
+def cache_name(cluster: Cluster, environ: Mapping[str, str]) -> str:
+    """A file name for a cluster and the way it is reached from this machine by this user."""
+    remote = cluster.remote
+    how: tuple[object, ...] = (
+        tuple(environ.get(name, "") for name in _POINTERS)
+        if remote is None
+        else (remote.host, remote.user, remote.port, remote.config)
+    )
+    parts = (os.uname().nodename, os.geteuid(), cluster.scheduler, cluster.name, how)
+    digest = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    safe = re.sub(r"[^A-Za-z0-9_-]+", "_", cluster.name)[:40].strip("_")
+    return f"{safe or 'cluster'}-{digest[:16]}"
+
+
+class PollCache:
+    """The files of one queue: `<name>.json`, `<name>.lock`, `<name>.submitted`."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder = folder
+        self._answer = folder / f"{name}.json"
+        self._lock = folder / f"{name}.lock"
+        self._submitted = folder / f"{name}.submitted"
+        self._seen: tuple[int, int, int] | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is something to read that was not read or written here."""
+        try:
+            return _identity(os.stat(self._answer)) != self._seen
+        except OSError:
+            return False
+
+    def read(self) -> Known | None:
+        """What any process last wrote; None if that is nothing, or cannot be read."""
+        try:
+            seen = _identity(os.stat(self._answer))
+            known = decoded(read_bounded(self._answer, LARGEST_FILE))
+        except (OSError, RowtuiError):
+            return None
+        self._seen = seen
+        return known
+
+    def write(self, known: Known) -> bool:
+        """Keep it for all processes, by whoever holds the lock. False: it cannot be kept."""
+        temporary = self.folder / f".{self._answer.name}.tmp"
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+            fd = os.open(temporary, flags, 0o600)
+            try:
+                write_all(fd, encoded(known))
+                seen = _identity(os.fstat(fd))
+            finally:
+                os.close(fd)
+            os.replace(temporary, self._answer)
+        except OSError:
+            return False
+        self._seen = seen
+        return True
+
+    @property
+    def submitted(self) -> float:
+        """When a process last submitted jobs, 0.0 if that is not known."""
+        try:
+            at = float(read_bounded(self._submitted, 64))
+        except (OSError, RowtuiError, ValueError):
+            return 0.0
+        return at if math.isfinite(at) and at > 0.0 else 0.0
+
+    @submitted.setter
+    def submitted(self, at: float) -> None:
+        with contextlib.suppress(OSError):
+            self._make_folder()
+            fd = os.open(self._submitted, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.pwrite(fd, f"{at!r:<31}\n".encode(), 0)  # always as long: nothing is left over
+            finally:
+                os.close(fd)
+
+    def try_lock(self) -> CacheLock | None:
+        """The right to ask, None while another process has it.
+
+        Where no lock can be made at all (a folder that cannot be written, a file system without
+        locks), everybody has it.
+        """
+        while True:
+            try:
+                self._make_folder()
+                fd = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            except OSError:
+                return CacheLock(None)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(fd)
+                return None
+            except OSError:
+                os.close(fd)
+                return CacheLock(None)
+            if _is_at(fd, self._lock):
+                return CacheLock(fd)
+            os.close(fd)  # it was removed as old between the two calls
+
+    def forget_old(self, now: float) -> None:
+        """Remove the files of queues that nobody looked at for a long time."""
+        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    if entry.stat(follow_symlinks=False).st_mtime < now - OLD_SECONDS:
+                        os.unlink(entry)
+
+    def _make_folder(self) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+class CacheLock:
+    """The right to ask. It ends with `release`, or with the process."""
+
+    def __init__(self, fd: int | None) -> None:
+        self._fd = fd
+
+    def release(self) -> None:
+        """Let others ask. Doing it again is harmless."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+def encoded(known: Known) -> bytes:
+    """A line that says how the rest is to be read, then JSON with a column for each field."""
+    import orjson
+
+    snapshot = known.snapshot
+    stored: dict[str, object] = {
+        "history": [getattr(known.history, name) for name in _STORED],
+        "as_of": known.as_of,
+        "error": known.error,
+        "snapshot": snapshot and [snapshot.cluster, snapshot.at, len(snapshot.jobs)],
+    }
+    if snapshot is not None and snapshot.jobs:
+        columns = dict(zip(_TYPES, zip(*map(_fields, snapshot.jobs), strict=True), strict=True))
+        columns["state"] = tuple(state.value for state in columns["state"])
+        stored["jobs"] = columns
+    try:
+        return b"%s orjson\n" % _MAGIC + orjson.dumps(stored)
+    except TypeError:
+        # Bytes that are not UTF-8, as lone surrogates, or a number of more than 64 bits.
+        import json
+
+        return b"%s json\n" % _MAGIC + json.dumps(stored).encode()
+
+
+def decoded(data: bytes) -> Known | None:
+    """The same back; None for anything else: another version, a part of it, other fields."""
+    header, _, body = data.partition(b"\n")
+    try:
+        if header == _MAGIC + b" orjson":
+            import orjson
+
+            return _known(orjson.loads(body))
+        if header == _MAGIC + b" json":
+            import json
+
+            return _known(json.loads(body))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    return None
+
+
+_MAGIC = b"rowtui-queue %d" % VERSION
+# The parts of a history that are written with the answer; `submitted` has a file of its own.
+_STORED = ("began", "ended", "seconds", "errors", "hurried", "chance")
+# Field of a job -> the types that its column may have in JSON.
+_TYPES: Mapping[str, frozenset[type]] = {
+    field.name: {
+        "int": frozenset({int}),
+        "int | None": frozenset({int, type(None)}),
+        "str": frozenset({str}),
+        "JobState": frozenset({str}),
+    }[str(field.type)]
+    for field in dataclasses.fields(Job)
+}
+_fields = attrgetter(*_TYPES)
+_STATES = {state.value: state for state in JobState}
+
+
+def _known(stored: Any) -> Known:
+    """Raises: ValueError, TypeError, KeyError for what this version did not write."""
+    numbers = stored["history"]
+    for number in (*numbers, stored["as_of"]):
+        # Not a number, or an endless one, would never be due again.
+        if type(number) not in (int, float) or not 0 <= number < math.inf:
+            raise TypeError("history")
+    history = PollHistory(**dict(zip(_STORED, numbers, strict=True)))
+    if history.chance > 1:
+        raise ValueError("chance")
+    if type(stored["error"]) is not str:
+        raise TypeError("error")
+    snapshot = None
+    if stored["snapshot"] is not None:
+        cluster, at, length = stored["snapshot"]
+        if type(cluster) is not str or type(at) not in (int, float):
+            raise TypeError("snapshot")
+        snapshot = QueueSnapshot(cluster, at, _jobs(stored["jobs"]) if length else ())
+        if len(snapshot.jobs) != length:
+            raise ValueError("jobs")
+    return Known(history, snapshot, stored["as_of"], stored["error"])
+
+
+def _jobs(columns: Any) -> tuple[Job, ...]:
+    if columns.keys() != _TYPES.keys():
+        raise ValueError("fields")
+    for name, types in _TYPES.items():
+        if not types.issuperset(map(type, columns[name])):
+            raise TypeError(name)
+    columns["state"] = [_STATES[word] for word in columns["state"]]
+    ordered = [columns[name] for name in _TYPES]
+    return tuple(starmap(Job, zip(*ordered, strict=True)))
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int]:
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def _is_at(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except OSError:
+        return False
