@@ -1,0 +1,1 @@
+"""Copies of projects on clusters whose file systems this machine does not share."""
