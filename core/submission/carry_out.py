@@ -1,43 +1,46 @@
-"""Carry out a plan that a person confirmed: reserve, write down, send, write down, record.
+"""Carry out a plan that a person confirmed: reserve, write down, send, write down, record, release.
 
-Takes a plan, a scheduler, the journal and the project's reservations; gives progress, one value
-for each job. The process may be killed between any two steps: `settle` finds from the journal,
-the scheduler and the fence what became of each job, so that none is lost and none runs twice.
+Takes a plan, the access to its clusters, the journal and the project's reservations; gives
+progress, one value for each job. Jobs are sent held where the scheduler can do that, and released
+once their ids are on the disk and the scheduler was seen to have them. The process may be killed
+between any two steps: `settle` finds from the journal, the scheduler and the fence what became of
+each job, so that none is lost and none runs twice.
 Source: slurm_rig 6.4; Row A5.1 (order, and the first refusal stops the rest).
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from rowtui.core.clusters.schedulers.base import (
-    Accepted,
-    JobSpec,
-    OutcomeUnknown,
-    Rejected,
-    Scheduler,
-    SubmitResult,
-)
+from rowtui.core.clusters.schedulers.base import Accepted, JobKey, Rejected, SubmitResult
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.ending import ending_of
-from rowtui.core.submission.fence import ABANDONED, read_ended, read_fence
-from rowtui.core.submission.journal import RECORDED, Journal
+from rowtui.core.submission.fence import ABANDONED
+from rowtui.core.submission.journal import RECORDED, RELEASED, Journal
 from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
 from rowtui.core.submission.plan_json import save_plan
 from rowtui.core.submission.reservations import Release, Reservations
+from rowtui.core.submission.sending import (
+    LOOKUP_PAUSE,
+    PATIENCE,
+    Unit,
+    Waiting,
+    submit_surely,
+    units_of,
+)
+from rowtui.core.submission.site import NO_TRACES, Access
 from rowtui.core.text import plural, visible
 
 # Jobs that are reserved, and whose ids are recorded, together: a commit of records of a million
 # directories takes about as long as five submissions.
 BATCH = 64
-# How often, and how many seconds apart, a job is looked for whose submission had no clear answer.
-LOOKUPS = 3
-LOOKUP_PAUSE = 2.0
+# Jobs that are handed over one after the other without a look at who listens; their answers are
+# written down together.
+CHUNK = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +56,19 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What carrying out a plan works with. `root` is the project's folder.
+    """What carrying out a plan works with. `root` is the project's folder; `access` is by cluster.
 
     `stop` is asked between two jobs: when it says yes, no more are sent.
     """
 
-    scheduler: Scheduler
+    access: Mapping[str, Access]
     journal: Journal
     reservations: Reservations
     root: Path
     clock: Callable[[], float] = time.time
     stop: Callable[[], bool] = lambda: False
     lookup_pause: float = LOOKUP_PAUSE
+    patience: float = PATIENCE
 
 
 async def carry_out(plan: Plan, tools: Tools) -> AsyncGenerator[Progress, None]:
@@ -94,124 +98,222 @@ async def carry_out(plan: Plan, tools: Tools) -> AsyncGenerator[Progress, None]:
 class _Run:
     plan: Plan
     tools: Tools
-    ids: dict[str, int] = field(default_factory=dict)  # accepted, by token
-    unrecorded: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, JobKey] = field(default_factory=dict)  # accepted, by token
+    # Accepted, but not recorded or not released yet.
+    waiting: dict[str, PlannedJob] = field(default_factory=dict)
     open: dict[str, PlannedJob] = field(default_factory=dict)  # planned or reserved, not sent
     done: int = 0
+    said: asyncio.Queue[Progress] = field(default_factory=asyncio.Queue)
 
     async def send_all(self) -> AsyncGenerator[Progress, None]:
         plan, tools = self.plan, self.tools
         latest = await asyncio.to_thread(tools.journal.latest, plan.id)
-        self.ids = {t: e.job_id for t, e in latest.items() if e.step is Step.ACCEPTED}
+        self.keys = {t: e.key for t, e in latest.items() if e.step is Step.ACCEPTED}
         sent = {token for token, entry in latest.items() if entry.step is not Step.PLANNED}
         jobs = [job for job in plan.jobs if job.token not in sent]
         self.done = len(plan.jobs) - len(jobs)
         self.open = {job.token: job for job in jobs}
         await self.note(Step.PLANNED, [job for job in jobs if job.token not in latest])
-        size = 1 if tools.scheduler.immediate else BATCH
-        for start in range(0, len(jobs), size):
-            batch = jobs[start : start + size]
+        for batch in _batches(jobs, self.tools.access):
             refused = await asyncio.to_thread(tools.reservations.reserve, batch)
             for job in batch:
+                if job.token in refused:
+                    yield await self.skip(job, refused[job.token])
+            free = [job for job in batch if job.token not in refused]
+            for chunk in self.chunks(free):
                 if tools.stop():
                     yield self.stopped("interrupted")
                     return
-                if job.token in refused:
-                    yield await self.skip(job, refused[job.token])
-                    continue
-                lost = [token for token in job.depends_on if token not in self.ids]
-                if lost:
-                    yield await self.skip(job, "a job that it depends on was not sent")
-                    continue
-                yield self.say(job, f"submitting {job.name}")
-                outcome = await self.send(job)
-                yield outcome
-                if outcome.error:
+                ready = []
+                for unit in chunk:
+                    lost = {it for job in unit.jobs for it in job.depends_on} - self.keys.keys()
+                    if lost:
+                        for job in unit.jobs:
+                            yield await self.skip(job, "a job that it depends on was not sent")
+                    else:
+                        ready.append(unit)
+                if ready:
+                    yield self.submitting(ready[0])
+                failed = False
+                async for progress in self.send(ready):
+                    yield progress
+                    failed = failed or bool(progress.error)
+                if failed:
                     if self.open:
                         yield self.stopped("the submission stopped here")
                     return
-            await self.record()
+            for progress in await self.let_go():
+                yield progress
 
-    async def send(self, job: PlannedJob) -> Progress:
-        """Send one job; whatever happens to who asked, the answer is waited for and written down.
+    def chunks(self, jobs: Sequence[PlannedJob]) -> list[list[Unit]]:
+        """What is sent at the same time: never a job together with one that it depends on."""
+        chunks: list[list[Unit]] = []
+        inside: set[str] = set()
+        for unit in units_of(jobs):
+            access = self.tools.access[unit.cluster]
+            size = CHUNK if access.scheduler.at_once > 1 else 1
+            depends = inside & {token for job in unit.jobs for token in job.depends_on}
+            if not chunks or depends or len(chunks[-1]) >= size:
+                chunks.append([])
+                inside = set()
+            chunks[-1].append(unit)
+            inside |= {job.token for job in unit.jobs}
+        return chunks
+
+    async def send(self, units: Sequence[Unit]) -> AsyncGenerator[Progress, None]:
+        """Send some; whatever happens to who asked, the answers are waited for and written down.
 
         A job that runs now, inside of this, is stopped instead.
         """
-        if self.tools.scheduler.immediate:
-            return await self.attempt(job)
-        attempt = asyncio.ensure_future(self.attempt(job))
+        if not units:
+            return
+        attempt = asyncio.ensure_future(self.attempt(units))
         try:
-            return await asyncio.shield(attempt)
-        except asyncio.CancelledError:
-            await attempt
+            while not attempt.done():
+                heard = asyncio.ensure_future(self.said.get())
+                await asyncio.wait({attempt, heard}, return_when=asyncio.FIRST_COMPLETED)
+                if heard.done():
+                    yield heard.result()
+                else:
+                    heard.cancel()
+            for progress in attempt.result():
+                yield progress
+        except (asyncio.CancelledError, GeneratorExit):
+            if self.access(units[0]).scheduler.immediate:
+                attempt.cancel()
+            await asyncio.wait({attempt})
             raise
 
-    async def attempt(self, job: PlannedJob) -> Progress:
-        tools = self.tools
-        await self.note(Step.SENDING, [job], detail=tools.scheduler.place)
-        del self.open[job.token]
-        _make_log_folder(tools.root, job)
-        started = tools.clock()
-        try:
-            result = await tools.scheduler.submit(self.spec(job))
-        except asyncio.CancelledError:
-            if tools.scheduler.immediate:
-                await self.ended_at_once(job, Rejected("interrupted"))
-            raise
-        if tools.scheduler.immediate:
-            return await self.ended_at_once(job, result)
-        if isinstance(result, OutcomeUnknown):
-            result = await self.look_up(job, result)
-        if isinstance(result, Accepted):
-            return await self.accepted(job, result.job_id)
-        if isinstance(result, Rejected):
-            await self.release([Release(job.token, job.action, {})])
-            await self.note(Step.REJECTED, [job], detail=result.reason)
-            return self.say(job, "", f"{job.name} was refused: {visible(result.reason)}", 1)
-        await self.note(Step.UNKNOWN, [job], detail=result.reason)
-        waited = tools.clock() - started
-        return self.say(
-            job,
-            "",
-            f"whether {job.name} was submitted is not known after {waited:.0f} s: "
-            f"{visible(result.reason)}. It stays reserved and is looked for at the next start",
-            1,
+    def access(self, unit: Unit) -> Access:
+        return self.tools.access[unit.cluster]
+
+    async def attempt(self, units: Sequence[Unit]) -> list[Progress]:
+        """Hand them over and write down what became of each."""
+        for cluster in dict.fromkeys(unit.cluster for unit in units):
+            access = self.tools.access[cluster]
+            jobs = [job for unit in units if unit.cluster == cluster for job in unit.jobs]
+            await self.note(Step.SENDING, jobs, detail=access.scheduler.place)
+            for job in jobs:
+                del self.open[job.token]
+            await access.site.make_folders(_log_folders(jobs))
+        started = self.tools.clock()
+        waiting = Waiting(
+            self.tools.lookup_pause, self.tools.patience, self.tools.stop, self.mention
         )
+        ids = {token: key.id for token, key in self.keys.items()}
+        at_once = asyncio.Semaphore(min(self.access(unit).scheduler.at_once for unit in units))
 
-    async def accepted(self, job: PlannedJob, job_id: int) -> Progress:
-        cluster = job.destination.cluster
-        if await asyncio.to_thread(read_fence, self.tools.root, job.token) == ABANDONED:
-            # Somebody took us for dead. The job would do nothing: take it out of the queue.
-            await self.tools.scheduler.cancel([job_id])
-            detail = "given up by another process meanwhile"
-            await self.release([Release(job.token, job.action, {})])
-            await self.note(Step.ABANDONED, [job], detail=detail)
-            return self.say(job, "", f"{job.name}: {detail}", 1)
-        await self.note(Step.ACCEPTED, [job], job_id=job_id)
-        self.ids[job.token] = self.unrecorded[job.token] = job_id
-        return self.say(job, f"submitted job {cluster}/{job_id}", done=1)
+        async def one(unit: Unit) -> SubmitResult:
+            async with at_once:
+                return await submit_surely(unit, self.access(unit), ids, waiting)
+
+        try:
+            results = await asyncio.gather(*map(one, units))
+        except asyncio.CancelledError:
+            if self.access(units[0]).scheduler.immediate:
+                await self.ended_at_once(units[0].jobs[0], Rejected("interrupted"))
+            raise
+        if self.access(units[0]).scheduler.immediate:
+            return [await self.ended_at_once(units[0].jobs[0], results[0])]
+        progress: list[Progress] = []
+        for unit, result in zip(units, results, strict=True):
+            if unit is not units[0]:
+                progress.append(self.submitting(unit))
+            progress += await self.concluded(unit, result, self.tools.clock() - started)
+        return progress
+
+    async def concluded(
+        self, unit: Unit, result: SubmitResult, seconds: float
+    ) -> list[Progress]:
+        jobs = unit.jobs
+        if isinstance(result, Accepted):
+            for job in jobs:
+                # A job of an array that goes alone is no task.
+                task = job.task if len(jobs) > 1 else None
+                self.keys[job.token] = JobKey(result.job_id, task)
+                self.waiting[job.token] = job
+            await self.note(Step.ACCEPTED, jobs)
+            return [
+                self.say(job, f"submitted job {unit.cluster}/{self.keys[job.token]}", done=1)
+                for job in jobs
+            ]
+        if isinstance(result, Rejected):
+            await self.release([Release(job.token, job.action, {}) for job in jobs])
+            await self.note(Step.REJECTED, jobs, detail=result.reason)
+            why = f"{unit.name} was refused: {visible(result.reason)}"
+            return [self.say(jobs[0], "", why, len(jobs))]
+        await self.note(Step.UNKNOWN, jobs, detail=result.reason)
+        return [
+            self.say(
+                jobs[0],
+                "",
+                f"whether {unit.name} was submitted is not known after {seconds:.0f} s: "
+                f"{visible(result.reason)}. It stays reserved and is looked for at the next start",
+                len(jobs),
+            )
+        ]
+
+    async def let_go(self) -> list[Progress]:
+        """Record the ids of what was accepted, and let it start.
+
+        What cannot be verified now stays held: `settle` looks after it.
+        """
+        jobs, self.waiting = list(self.waiting.values()), {}
+        if not jobs:
+            return []
+        ids = {job.token: self.keys[job.token].id for job in jobs}
+        await asyncio.to_thread(self.tools.reservations.record, ids)
+        await self.note(Step.ACCEPTED, jobs, detail=RECORDED)
+        progress: list[Progress] = []
+        for cluster in dict.fromkeys(job.destination.cluster for job in jobs):
+            here = [job for job in jobs if job.destination.cluster == cluster]
+            progress += await self.start(here, self.tools.access[cluster])
+        return progress
+
+    async def start(self, jobs: Sequence[PlannedJob], access: Access) -> list[Progress]:
+        """Release the jobs of one cluster that it certainly has, and that nobody gave up."""
+        try:
+            traces = await access.site.traces([job.token for job in jobs])
+        except OSError:
+            return []
+        given_up = [job for job in jobs if traces.get(job.token, NO_TRACES).fence == ABANDONED]
+        progress = [await self.taken_back(job, access) for job in given_up]
+        if not access.scheduler.holds:
+            return progress
+        found = await access.scheduler.find([job.token for job in jobs if job not in given_up])
+        theirs = {
+            known.key: job
+            for job in jobs
+            for known in (found or {}).get(job.token, ())
+            if known.key == self.keys.get(job.token) and known.state.active
+        }
+        answers = await access.scheduler.release(list(theirs))
+        free = [theirs[answer.job] for answer in answers if not answer.error]
+        await self.note(Step.ACCEPTED, free, detail=RELEASED)
+        return progress
+
+    async def taken_back(self, job: PlannedJob, access: Access) -> Progress:
+        """Somebody took us for dead. The job would do nothing: take it out of the queue."""
+        await access.scheduler.cancel([self.keys.pop(job.token)])
+        detail = "given up by another process meanwhile"
+        await self.release([Release(job.token, job.action, {})])
+        await self.note(Step.ABANDONED, [job], detail=detail)
+        return self.say(job, "", f"{job.name}: {detail}")
 
     async def ended_at_once(self, job: PlannedJob, result: SubmitResult) -> Progress:
         """A job that ran inside `submit` is over: say how it ended, as for any other job."""
-        marker = await asyncio.to_thread(read_ended, self.tools.root, job.token)
+        site = self.tools.access[job.destination.cluster].site
+        traces = await site.traces([job.token])
         if isinstance(result, Accepted):
-            self.ids[job.token] = result.job_id
+            self.keys[job.token] = JobKey(result.job_id)
         word = "" if isinstance(result, Accepted) else result.reason
+        marker = traces.get(job.token, NO_TRACES).ended
         ending = ending_of(job, marker, None if word else 0, word, 0)
         await self.release([ending.release])
         await self.note(Step.ENDED, [job], detail=ending.detail)
         if isinstance(result, Accepted):
             return self.say(job, f"{job.name} is done", done=1)
         return self.say(job, "", f"{job.name}: {visible(word)}", 1)
-
-    async def look_up(self, job: PlannedJob, result: OutcomeUnknown) -> SubmitResult:
-        for attempt in range(LOOKUPS):
-            if attempt:
-                await asyncio.sleep(self.tools.lookup_pause)
-            found = await self.tools.scheduler.find(job.token)
-            if found:
-                return Accepted(min(found, key=lambda it: (not it.state.active, it.id)).id)
-        return result
 
     async def skip(self, job: PlannedJob, why: str) -> Progress:
         await self.release([Release(job.token, job.action, {})])
@@ -229,8 +331,8 @@ class _Run:
     # in between leaves a job that is settled once more. The other way they would stay reserved.
 
     async def give_back(self) -> None:
-        """Record what was accepted, and release what was not sent."""
-        await self.record()
+        """Record and start what was accepted, and release what was not sent."""
+        await self.let_go()
         left = list(self.open.values())
         await self.release([Release(job.token, job.action, {}) for job in left])
         await self.note(Step.ABANDONED, left, detail="not sent")
@@ -239,47 +341,45 @@ class _Run:
     async def release(self, releases: Sequence[Release]) -> None:
         await asyncio.to_thread(self.tools.reservations.release, releases)
 
-    async def record(self) -> None:
-        ids, self.unrecorded = self.unrecorded, {}
-        await asyncio.to_thread(self.tools.reservations.record, ids)
-        await self.write(
-            JournalEntry(token, self.plan.id, Step.ACCEPTED, self.tools.clock(), job_id, RECORDED)
-            for token, job_id in ids.items()
-        )
-
-    async def note(
-        self, step: Step, jobs: Sequence[PlannedJob], job_id: int = 0, detail: str = ""
-    ) -> None:
+    async def note(self, step: Step, jobs: Sequence[PlannedJob], detail: str = "") -> None:
         at = self.tools.clock()
-        await self.write(
-            JournalEntry(job.token, self.plan.id, step, at, job_id, detail) for job in jobs
-        )
+        entries = []
+        for job in jobs:
+            key = self.keys.get(job.token, JobKey(0))
+            cluster = job.destination.cluster
+            entries.append(
+                JournalEntry(job.token, self.plan.id, step, at, key.id, detail, cluster, key.task)
+            )
+        await asyncio.to_thread(self.tools.journal.append, entries)
 
-    async def write(self, entries: Iterable[JournalEntry]) -> None:
-        await asyncio.to_thread(self.tools.journal.append, list(entries))
+    def submitting(self, unit: Unit) -> Progress:
+        return self.say(unit.jobs[0], f"submitting {unit.name}")
+
+    def mention(self, text: str) -> None:
+        """Tell who listens while an answer is waited for."""
+        self.said.put_nowait(Progress(self.done, len(self.plan.jobs), "", text))
 
     def say(self, job: PlannedJob, message: str, error: str = "", done: int = 0) -> Progress:
         self.done += done
         return Progress(self.done, len(self.plan.jobs), job.token, message, error)
 
-    def spec(self, job: PlannedJob) -> JobSpec:
-        return JobSpec(
-            token=job.token,
-            name=job.name,
-            script=job.script,
-            workdir=self.tools.root,
-            log_path=job.log_path,
-            cpus=job.cpus,
-            gpus=job.gpus,
-            memory_mb=job.memory_mb,
-            walltime_seconds=job.walltime_seconds,
-            after=tuple(self.ids[token] for token in job.depends_on),
-        )
+
+def _batches(
+    jobs: Sequence[PlannedJob], access: Mapping[str, Access]
+) -> Iterable[list[PlannedJob]]:
+    """Jobs that are reserved together; an array is not torn apart."""
+    batch: list[PlannedJob] = []
+    for unit in units_of(jobs):
+        size = 1 if access[unit.cluster].scheduler.immediate else BATCH
+        if batch and len(batch) + len(unit.jobs) > size:
+            yield batch
+            batch = []
+        batch += unit.jobs
+    if batch:
+        yield batch
 
 
-def _make_log_folder(root: Path, job: PlannedJob) -> None:
+def _log_folders(jobs: Sequence[PlannedJob]) -> list[str]:
     """Slurm fails a job without a word if the folder of its log is missing."""
-    folder = (root / job.log_path).parent
-    if job.log_path and "%" not in str(folder):
-        with contextlib.suppress(OSError, ValueError):
-            folder.mkdir(parents=True, exist_ok=True)
+    folders = {str(PurePosixPath(job.log_path).parent) for job in jobs if job.log_path}
+    return sorted(folder for folder in folders if "%" not in folder and folder != ".")

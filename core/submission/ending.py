@@ -16,6 +16,7 @@ from rowtui.core.submission.model import PlannedJob
 from rowtui.core.submission.reservations import Release
 
 WITHOUT_A_WORD = "ended without a word"
+LOST = "lost"  # the scheduler knows nothing of it any more, and it never began
 
 _STATES = {
     JobState.TIMEOUT: "time limit",
@@ -66,6 +67,8 @@ def scheduler_word(job: Job) -> tuple[int | None, str]:
     """The exit code and the reason that a scheduler gives for a job's end; "" if it went well."""
     if job.state is JobState.COMPLETED:
         return job.exit_code or 0, ""
+    if job.state is JobState.LOST:
+        return None, LOST
     if job.state in _STATES:
         return job.exit_code, _STATES[job.state]
     if job.exit_signal:

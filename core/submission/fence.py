@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.files import read_bounded, sync_folder
 from rowtui.core.text import visible
 
@@ -92,7 +94,14 @@ def read_ended(root: Path, token: str) -> Ended | None:
     with contextlib.suppress(OSError):
         os.listdir(path.parent)  # NFS: what the folder holds is asked of the server again
     try:
-        lines = read_bounded(path, _LIMIT).decode(errors="replace").split("\n")
+        return parse_ended(read_bounded(path, _LIMIT).decode(errors="replace").split("\n"))
+    except (OSError, ValueError):
+        return None
+
+
+def parse_ended(lines: Sequence[str]) -> Ended | None:
+    """The lines of an ended marker; None if they are not whole."""
+    try:
         code, cause, runner, at, command, index = lines[:6]
         return Ended(
             exit_code=int(code),
@@ -102,11 +111,13 @@ def read_ended(root: Path, token: str) -> Ended | None:
             command_code=int(command) if command else None,
             index=int(index) if index else None,
         )
-    except (OSError, ValueError):
+    except ValueError:
         return None
 
 
-def job_id_of(runner: str) -> int:
-    """The scheduler's id in `<scheduler>:<job id>`; 0 if it has none."""
-    match = re.fullmatch(r"(?:slurm|local):([0-9]{1,18})", runner)
-    return int(match[1]) if match else 0
+def job_key_of(runner: str) -> JobKey:
+    """The scheduler's id in `<scheduler>:<job id>` or `..._<task>`; id 0 if it has none."""
+    match = re.fullmatch(r"(?:slurm|local|grid_engine):([0-9]{1,18})(?:_([0-9]{1,9}))?", runner)
+    if match is None:
+        return JobKey(0)
+    return JobKey(int(match[1]), None if match[2] is None else int(match[2]))

@@ -20,15 +20,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.errors import RowtuiError
 from rowtui.core.files import read_bounded, sync_folder, write_all
-from rowtui.core.submission.model import JobRecord, JournalEntry, Plan, Step
+from rowtui.core.submission.model import JobRecord, JournalEntry, Plan, PlannedJob, Step
 from rowtui.core.text import visible
 
 VERSION = 1
 LIMIT = 1 << 30
-# The detail of an `accepted` entry: the id is in the project's records too.
+# Details of `accepted` entries, in their order: the id is in the project's records too; the job,
+# which was held until then, may start; the scheduler was seen to know all that for good.
 RECORDED = "recorded"
+RELEASED = "released"
+SEEN = "seen"
 ENDING = ".jsonl"
 DONE = "done"
 
@@ -171,7 +175,7 @@ class Journal:
 
 def _line(entry: JournalEntry) -> bytes:
     # ASCII only: lone surrogates (bytes of names that are not UTF-8) survive as \udcff.
-    fields = {
+    fields: dict[str, object] = {
         "at": round(entry.at, 3),
         "detail": entry.detail,
         "job_id": entry.job_id,
@@ -179,6 +183,10 @@ def _line(entry: JournalEntry) -> bytes:
         "token": entry.token,
         "v": VERSION,
     }
+    if entry.cluster:
+        fields["cluster"] = entry.cluster
+    if entry.task is not None:
+        fields["task"] = entry.task
     return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
 
 
@@ -208,6 +216,8 @@ def _checked(fields: Mapping[str, Any], plan_id: str) -> JournalEntry:
         at=float(fields["at"]),
         job_id=int(fields["job_id"]),
         detail=str(fields["detail"]),
+        cluster=str(fields.get("cluster", "")),
+        task=None if fields.get("task") is None else int(fields["task"]),
     )
 
 
@@ -217,13 +227,13 @@ def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
     `submitted_at` is when it was accepted, or sent if that is not known.
     """
     latest: dict[str, JournalEntry] = {}
-    ids: dict[str, int] = {}
+    keys: dict[str, JobKey] = {}
     times: dict[str, float] = {}
     for entry in entries:
         latest[entry.token] = entry
         if entry.job_id:
-            ids[entry.token] = entry.job_id
-        if entry.detail != RECORDED and entry.step in (Step.SENDING, Step.ACCEPTED):
+            keys[entry.token] = entry.key
+        if entry.step in (Step.SENDING, Step.ACCEPTED) and not is_later_note(entry):
             times[entry.token] = entry.at
     records = []
     for job in plan.jobs:
@@ -234,7 +244,7 @@ def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
             code, reason = read_end_detail(last.detail)
         elif last is not None and step in (Step.REJECTED, Step.ABANDONED, Step.UNKNOWN):
             reason = last.detail
-        job_id = ids.get(job.token, 0)
+        key = keys.get(job.token, JobKey(0))
         records.append(
             JobRecord(
                 token=job.token,
@@ -245,16 +255,34 @@ def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
                 directories=job.directories,
                 name=job.name,
                 step=step,
-                job_id=job_id,
+                job_id=key.id,
                 submitted_at=times.get(job.token, 0.0),
-                log_path=job.log_path.replace("%j", str(job_id)) if job_id else job.log_path,
+                log_path=log_of(job, key),
                 user=plan.user,
                 ended_at=last.at if last is not None and step is Step.ENDED else 0.0,
                 exit_code=code,
                 end_reason=reason,
+                task=key.task,
+                attempt=job.attempt,
             )
         )
     return records
+
+
+def is_later_note(entry: JournalEntry) -> bool:
+    """Whether an entry only adds to an acceptance that was written down before."""
+    return entry.step is Step.ACCEPTED and entry.detail in (RECORDED, RELEASED, SEEN)
+
+
+def log_of(job: PlannedJob, key: JobKey) -> str:
+    """Where a job's log is, relative to the project, with what the scheduler calls the job.
+
+    A job of an array that was sent again on its own is no task any more (`%A_%a` is one).
+    """
+    if not key.id:
+        return job.log_path
+    named = job.log_path.replace("%A_%a", str(key))
+    return named.replace("%j", str(key.id))
 
 
 def end_detail(exit_code: int | None, reason: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.text import Cost
 
 
@@ -26,6 +27,7 @@ class PlannedJob:
 
     `token` is unique to this job for ever; `depends_on` holds tokens of the same plan.
     `directories` are names (os.fsdecode form) in the order in which they are processed.
+    Jobs with the same `array`, which is that array's token, are sent together as its tasks.
     """
 
     token: str
@@ -46,6 +48,8 @@ class PlannedJob:
     warnings: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()  # why this destination, and why not the others
     depends_on: tuple[str, ...] = ()
+    array: str = ""
+    task: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,10 @@ class Step(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One line of the journal. `at`: epoch seconds. `detail`: the reason, exit code, ..."""
+    """One line of the journal. `at`: epoch seconds. `detail`: the reason, exit code, ...
+
+    `cluster` is "" in journals of older versions. `task`: of an array.
+    """
 
     token: str
     plan_id: str
@@ -85,6 +92,13 @@ class JournalEntry:
     at: float
     job_id: int = 0
     detail: str = ""
+    cluster: str = ""
+    task: int | None = None
+
+    @property
+    def key(self) -> JobKey:
+        """What the scheduler calls the job."""
+        return JobKey(self.job_id, self.task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +120,10 @@ class JobRecord:
     ended_at: float = 0.0
     exit_code: int | None = None
     end_reason: str = ""  # "" while it runs or when it ended well
+    task: int | None = None
+    attempt: int = 1
+
+    @property
+    def key(self) -> JobKey:
+        """What the scheduler calls it; the id is 0 as long as it has none."""
+        return JobKey(self.job_id, self.task)

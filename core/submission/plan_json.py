@@ -132,6 +132,7 @@ def _job_fields(job: PlannedJob) -> dict[str, Any]:
         "warnings": job.warnings,
         "reasons": job.reasons,
         "depends_on": job.depends_on,
+        **({"array": job.array, "task": job.task} if job.array else {}),
     }
 
 
@@ -171,6 +172,8 @@ def _job(fields: Mapping[str, Any], shared: str) -> PlannedJob:
         warnings=_texts(fields["warnings"]),
         reasons=_texts(fields["reasons"]),
         depends_on=_texts(fields["depends_on"]),
+        array=_text(fields.get("array", "")),
+        task=None if fields.get("task") is None else _number(fields["task"]),
     )
 
 

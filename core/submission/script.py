@@ -5,6 +5,7 @@ The header, the `directories` array and the exports are Row's, in Row's order; w
 that and why is in docs/differences-from-row.md, "Job scripts".
 
 A script defines, before the fixed part (`shell.py`): `rowtui_token`; `rowtui_job`, who runs it;
+`rowtui_run`, how often it was started before, or nothing;
 `rowtui_head`, the beginning of a staged file (one action, its name) and `rowtui_action` as formats
 for printf; `rowtui_products`, `rowtui_workspace`, `rowtui_directories`; `rowtui_not_utf8`, an
 array with an entry at the index of each name that is not UTF-8.
@@ -32,8 +33,16 @@ from rowtui.core.values import MISSING, compact, resolve
 from rowtui.core.workflow.model import Action
 from rowtui.core.workflow.template import Command, Kind
 
-# Where each scheduler tells a job its id. A script that is run by hand has none.
-_JOB_ID = {"slurm": "SLURM_JOB_ID", "local": "ROWTUI_JOB_ID"}
+# How a job knows what its scheduler calls it, and how often it was started before, if that is
+# counted. A script that is run by hand has no id.
+_RUNNER = {
+    "slurm": (
+        "${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-BY_HAND}}"
+        "${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}",
+        "${SLURM_JOB_ID:+${SLURM_RESTART_COUNT:-0}}",
+    ),
+    "local": ("${ROWTUI_JOB_ID:-BY_HAND}", ""),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +124,13 @@ def _exports(request: JobRequest, cluster: Cluster, workspace_path: str) -> list
 
 
 def _identity(token: str, scheduler: str) -> list[str]:
-    job_id = _JOB_ID.get(scheduler)
     by_hand = "$$.$RANDOM"
-    who = f"${{{job_id}:-{by_hand}}}" if job_id else by_hand
-    return [f"rowtui_token={quote(token)}", f"rowtui_job={quote(scheduler)}:{who}"]
+    who, run = _RUNNER.get(scheduler, (by_hand, ""))
+    return [
+        f"rowtui_token={quote(token)}",
+        f"rowtui_job={quote(scheduler)}:{who.replace('BY_HAND', by_hand)}",
+        f"rowtui_run={run}",
+    ]
 
 
 def _products(action: Action, names: Sequence[str], workspace_path: str) -> list[str]:

@@ -6,6 +6,7 @@ sets again itself, because a user's setup may have changed anything.
 
 - The fence `.row/rowtui/fence/<token>` is a link to `<scheduler>:<job id>`: whoever makes it may
   run. A second job with the same token, or one that was abandoned, ends at once without running.
+  `fence/<token>+<n>` is made as well where the scheduler counts how often it started a job.
 - The report is Row's staged file `.row/completed/<32 hex>.postcard` (postcard: counts and byte
   lengths as LEB128), and `<32 hex>.names` (action and names, each ended by NUL, then NUL) for
   names that are not UTF-8, which Row's format cannot hold.
@@ -53,10 +54,29 @@ rowtui_begin() {
             exit 0
         fi
     fi
+    rowtui_once
     rm -f ".row/rowtui/ended/$rowtui_token"
     : & wait "$!"
     rowtui_last=$!
     rowtui_traps
+}
+
+# A scheduler that crashed may start a job again that it started before, or that has ended. It may
+# if it says so itself (requeued: `rowtui_run` is another number), and the job did not end.
+rowtui_once() {
+    local run=.row/rowtui/fence/$rowtui_token+$rowtui_run
+    [ -n "$rowtui_run" ] || return 0
+    if [ "$(sed -n 2p ".row/rowtui/ended/$rowtui_token" 2>/dev/null)" = exit ]; then
+        echo >&2 "rowtui: nothing was run: this job has ended already."
+        exit 0
+    elif ! ln -sT "$rowtui_job" "$run" 2>/dev/null; then
+        if [ -L "$run" ]; then
+            echo >&2 "rowtui: nothing was run: the scheduler started this job twice."
+            exit 0
+        fi
+        echo >&2 "rowtui: cannot write in .row/rowtui/fence: nothing was run."
+        exit 3
+    fi
 }
 
 rowtui_traps() {

@@ -125,7 +125,7 @@ class JobSpec:
 
     `cpus`, `memory_mb`, `gpus`, `walltime_seconds` are the totals that the script asks for (the
     local scheduler has no other way to know); `log_path` may hold `%j` for the job id. With `held`
-    it waits for `Scheduler.release`. With `tasks` it is an array of so many, numbered from 0.
+    it waits for `Scheduler.release`. With `tasks` it is an array of tasks with these numbers.
     """
 
     token: str
@@ -139,7 +139,7 @@ class JobSpec:
     walltime_seconds: int | None = None
     after: tuple[int, ...] = ()  # start only when these ids have ended well
     held: bool = False
-    tasks: int = 0
+    tasks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,133 @@
+"""Handing one job, or one array of jobs, to a scheduler until it is certain what became of it.
+
+Takes planned jobs and the access to their cluster; gives the scheduler's answer. An answer that
+got lost is replaced by a look for the token; where the scheduler certainly has no such job, and
+jobs are submitted held, they are sent again under the same token: should the first one turn up
+later, it waits, and is taken away by `settle`. Source: slurm_rig 6.4, steps 2 and 3.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rowtui.core.clusters.schedulers.base import (
+    Accepted,
+    Job,
+    JobSpec,
+    OutcomeUnknown,
+    SubmitResult,
+    Unreachable,
+)
+from rowtui.core.submission.arrays import array_script
+from rowtui.core.submission.model import PlannedJob
+from rowtui.core.submission.site import Access
+from rowtui.core.text import visible
+
+# How often, and how many seconds apart, a job is looked for whose submission had no clear answer.
+LOOKUPS = 3
+LOOKUP_PAUSE = 2.0
+LONGEST_PAUSE = 30.0
+# How long a cluster that gives no clear answers is asked while somebody waits for the submission.
+PATIENCE = 180.0
+SENDS = 5  # how often the same job is handed over
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How long, and how, to wait for clear answers. `say` takes what a person should know."""
+
+    pause: float = LOOKUP_PAUSE
+    patience: float = PATIENCE
+    stop: Callable[[], bool] = lambda: False
+    say: Callable[[str], None] = lambda _: None
+
+
+class Unit(NamedTuple):
+    """What one call of a scheduler submits: one job, or the tasks of one array."""
+
+    jobs: tuple[PlannedJob, ...]
+
+    @property
+    def cluster(self) -> str:
+        """The cluster that they go to."""
+        return self.jobs[0].destination.cluster
+
+    @property
+    def name(self) -> str:
+        """For a person."""
+        more = len(self.jobs) - 1
+        return self.jobs[0].name + (f" and {more:,} more" if more else "")
+
+
+def units_of(jobs: Sequence[PlannedJob]) -> list[Unit]:
+    """The jobs in their order, with neighbours of the same array together."""
+    units: list[list[PlannedJob]] = []
+    for job in jobs:
+        if job.array and units and units[-1][0].array == job.array:
+            units[-1].append(job)
+        else:
+            units.append([job])
+    return [Unit(tuple(unit)) for unit in units]
+
+
+def spec_of(unit: Unit, access: Access, ids: Mapping[str, int]) -> JobSpec:
+    """What the scheduler gets. `ids`: of the jobs that these depend on, by token."""
+    first = unit.jobs[0]
+    array = len(unit.jobs) > 1
+    return JobSpec(
+        token=first.array if array else first.token,
+        name=first.name,
+        script=array_script(unit.jobs) if array else first.script,
+        workdir=access.site.workdir,
+        log_path=first.log_path,
+        cpus=first.cpus,
+        gpus=first.gpus,
+        memory_mb=first.memory_mb,
+        walltime_seconds=first.walltime_seconds,
+        after=tuple(dict.fromkeys(ids[token] for job in unit.jobs for token in job.depends_on)),
+        held=access.scheduler.holds,
+        tasks=tuple(job.task or 0 for job in unit.jobs) if array else (),
+    )
+
+
+async def submit_surely(
+    unit: Unit, access: Access, ids: Mapping[str, int], waiting: Waiting
+) -> SubmitResult:
+    """Submit, and ask until the outcome is certain or patience is at its end."""
+    scheduler = access.scheduler
+    spec = spec_of(unit, access, ids)
+    result = await scheduler.submit(spec)
+    deadline = asyncio.get_running_loop().time() + waiting.patience
+    pause = waiting.pause
+    sends = looks = 1
+    while isinstance(result, OutcomeUnknown | Unreachable):
+        if isinstance(result, OutcomeUnknown):
+            found = await scheduler.find([job.token for job in unit.jobs])
+            jobs = () if found is None else found.get(unit.jobs[0].token, ())
+            if jobs:
+                return Accepted(chosen(jobs).id)
+            if found is not None and scheduler.holds and sends < SENDS:
+                sends += 1
+                result = await scheduler.submit(spec)
+                continue
+            looks += 1
+        over = asyncio.get_running_loop().time() + pause > deadline
+        if over or waiting.stop() or (not scheduler.holds and looks > LOOKUPS):
+            return result
+        waiting.say(
+            f"{visible(unit.cluster)} gives no clear answer on {unit.name} "
+            f"({visible(result.reason)}); asking again"
+        )
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, LONGEST_PAUSE)
+        if isinstance(result, Unreachable):
+            result = await scheduler.submit(spec)
+    return result
+
+
+def chosen(found: Sequence[Job], runner: int = 0) -> Job:
+    """Of several jobs with one token: the one that has the fence, else one that can still run."""
+    return min(found, key=lambda it: (it.id != runner, not it.state.active, it.id))

@@ -1,0 +1,191 @@
+"""Where the jobs of a project run, and what their scripts left there.
+
+A `Site` is the project's folder as a cluster sees it: the same folder, where this machine sees the
+same file system, or a copy on the cluster, which is looked at with a few commands of its shell.
+Whatever cannot be told with certainty raises `OSError`: an answer that is missing is no answer.
+Source: slurm_rig 6.4, step 5; the files are those of `fence.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from rowtui.core.clusters.commands import CommandResult, Transport
+from rowtui.core.clusters.schedulers.base import Scheduler
+from rowtui.core.submission.fence import (
+    ABANDONED,
+    Ended,
+    abandon,
+    parse_ended,
+    read_ended,
+    read_fence,
+)
+
+LOOK_SECONDS = 60.0
+
+
+class Traces(NamedTuple):
+    """What one job left: who made its fence ("" if nobody did), and how it ended, if it said so."""
+
+    fence: str = ""
+    ended: Ended | None = None
+
+
+NO_TRACES = Traces()
+
+
+class Site(Protocol):
+    """A project's folder as a cluster sees it."""
+
+    @property
+    def workdir(self) -> Path:
+        """The folder that scripts start in, by its name there."""
+        ...
+
+    async def traces(self, tokens: Collection[str]) -> Mapping[str, Traces]:
+        """What jobs left; those that left nothing are not in it. Raises: OSError."""
+        ...
+
+    async def abandon(self, token: str) -> str:
+        """Keep a job from ever running; "" if that worked, else who runs or ran it already.
+
+        Raises: OSError; then nothing is known.
+        """
+        ...
+
+    async def make_folders(self, paths: Collection[str]) -> None:
+        """Make folders below the project, as far as that is possible."""
+        ...
+
+
+class Access(NamedTuple):
+    """How a project's jobs get to one cluster, and where they run there."""
+
+    scheduler: Scheduler
+    site: Site
+
+
+class LocalSite:
+    """The project's folder as it is on this machine, by another name on the cluster or not."""
+
+    def __init__(self, root: Path, workdir: Path | None = None) -> None:
+        self._root = root
+        self._workdir = workdir or root
+
+    @property
+    def workdir(self) -> Path:
+        """See `Site`."""
+        return self._workdir
+
+    async def traces(self, tokens: Collection[str]) -> Mapping[str, Traces]:
+        """See `Site`."""
+        return await asyncio.to_thread(self._traces, tuple(tokens)) if tokens else {}
+
+    def _traces(self, tokens: Collection[str]) -> dict[str, Traces]:
+        found = {}
+        for token in tokens:
+            traces = Traces(read_fence(self._root, token), read_ended(self._root, token))
+            if traces != NO_TRACES:
+                found[token] = traces
+        return found
+
+    async def abandon(self, token: str) -> str:
+        """See `Site`."""
+        return await asyncio.to_thread(abandon, self._root, token)
+
+    async def make_folders(self, paths: Collection[str]) -> None:
+        """See `Site`."""
+        await asyncio.to_thread(self._make_folders, tuple(paths))
+
+    def _make_folders(self, paths: Collection[str]) -> None:
+        for path in paths:
+            try:
+                (self._root / path).mkdir(parents=True, exist_ok=True)
+            except (OSError, ValueError):
+                continue  # the scheduler will say what is wrong with it
+
+
+# Each line of an ended marker with the marker's name before it; each fence with its target.
+_TRACES = """\
+cd -- "$1" || exit 3
+[ -d .row/rowtui ] || exit 0
+cd .row/rowtui || exit 3
+tokens=$(cat)
+[ -d fence ] && printf '%s\\n' "$tokens" | sed 's,^,fence/,' |
+    LC_ALL=C xargs -d '\\n' sh -c 'find "$@" -maxdepth 0 -type l -printf "f %f %l\\n"; :' sh
+[ -d ended ] && printf '%s\\n' "$tokens" | sed 's,^,ended/,' |
+    LC_ALL=C xargs -d '\\n' sh -c 'grep -a -H "" -- /dev/null "$@"; :' sh | sed 's,^,e ,'
+echo done
+"""
+_ABANDON = """\
+cd -- "$1" && mkdir -p .row/rowtui/fence || exit 3
+ln -sT abandoned ".row/rowtui/fence/$2" 2>/dev/null
+readlink ".row/rowtui/fence/$2"
+"""
+_MISSING = "No such file or directory"
+
+
+class RemoteSite:
+    """A copy of the project's folder on a cluster, seen through a transport."""
+
+    def __init__(self, transport: Transport, root: Path) -> None:
+        self._transport = transport
+        self._root = root
+
+    @property
+    def workdir(self) -> Path:
+        """See `Site`."""
+        return self._root
+
+    async def traces(self, tokens: Collection[str]) -> Mapping[str, Traces]:
+        """See `Site`. One command for all."""
+        if not tokens:
+            return {}
+        given = "".join(f"{token}\n" for token in tokens).encode()
+        result = await self._shell(_TRACES, stdin=given)
+        for line in result.stderr.decode(errors="replace").splitlines():
+            if not line.endswith(_MISSING):
+                raise OSError(f"{self._root}: {line}")
+        lines = result.stdout.decode("utf-8", "surrogateescape").split("\n")
+        if result.stdout and lines[-2:] != ["done", ""]:
+            raise OSError("the cluster's answer was cut off")
+        fences: dict[str, str] = {}
+        ended: dict[str, list[str]] = {}
+        for line in lines[:-2]:
+            kind, _, rest = line.partition(" ")
+            if kind == "f":
+                token, _, fences[token] = rest.partition(" ")
+            else:
+                name, _, text = rest.partition(":")
+                ended.setdefault(name.removeprefix("ended/"), []).append(text)
+        return {
+            token: Traces(fences.get(token, ""), parse_ended(ended.get(token, ())))
+            for token in tokens
+            if token in fences or token in ended
+        }
+
+    async def abandon(self, token: str) -> str:
+        """See `Site`."""
+        result = await self._shell(_ABANDON, token)
+        there = result.stdout.decode(errors="replace").strip()
+        if not there:
+            raise OSError(f"{self._root}: no fence could be made")
+        return "" if there == ABANDONED else there
+
+    async def make_folders(self, paths: Collection[str]) -> None:
+        """See `Site`."""
+        if paths:
+            script = 'cd -- "$1" && shift && mkdir -p -- "$@" || :'
+            await self._shell(script, *paths)
+
+    async def _shell(self, script: str, *words: str, stdin: bytes = b"") -> CommandResult:
+        """Run a script with the folder and these words. Raises: OSError if it did not end well."""
+        result = await self._transport.run(
+            ["sh", "-c", script, "sh", str(self._root), *words], stdin=stdin, timeout=LOOK_SECONDS
+        )
+        if result.exit_status != 0 or result.truncated:
+            raise OSError(result.complaint or "the cluster's answer was too long")
+        return result
