@@ -42,14 +42,15 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Replace `path` with `data`: readers see all of the old or all of the new.
 
+    `mode`: less the user's umask.
     Raises: OSError; the old content is then untouched and no temporary file is left.
     """
     temporary = temporary_sibling(path)
     try:
-        write_synced(temporary, data)
+        write_synced(temporary, data, mode)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):

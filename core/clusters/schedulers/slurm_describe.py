@@ -1,27 +1,32 @@
-"""A Slurm cluster that nobody described, described from what it says of itself.
+"""A Slurm cluster described from what it says of itself.
 
-Decides the partitions, their limits and their order (the default first) for a login node that
-is in no configuration file. Takes a function that runs a command; gives a `Cluster` with
-`source="sinfo"`, or None where there is no Slurm. Called at start-up: three quick commands,
-no event loop. Source: sinfo's and scontrol's manual pages, texts of Slurm 22.05.
+Decides the partitions, their limits and their order (the default first), and how large an array
+may be. `describe_slurm` asks at start-up, on a login node that is in no configuration file:
+three quick commands, no event loop. `describe_over` asks the same over a connection. Both give a
+`Cluster` with `source="sinfo"`, or None where there is no Slurm.
+Source: sinfo's, scontrol's and slurm.conf's manual pages, texts of Slurm 22.05.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import NamedTuple
 
-from rowtui.core.clusters.commands import CommandResult, Trouble, run_briefly
+from rowtui.core.clusters.commands import CommandResult, Transport, Trouble, run_briefly
 from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.clusters.schedulers.slurm_parse import seconds_of
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
 
 Run = Callable[[Sequence[str]], CommandResult]
+# The questions of a description, one after the other, and the answers to them.
+_Asking = Generator[list[str], CommandResult, Cluster | None]
 
+QUERY_SECONDS = 30.0  # for each command over a connection; a frozen controller takes 10
 _UNCONFIGURED = "Could not establish a configuration source"
+_CONFIGURATION = ["scontrol", "show", "config"]
 
 
 class NodeKind(NamedTuple):
@@ -50,29 +55,71 @@ def describe_slurm(run: Run = run_briefly) -> Cluster | None:
     Raises: RowtuiError if there is a cluster and it does not answer, so that nobody takes its
     login node for a machine to compute on.
     """
-    configuration = run(["scontrol", "show", "config"])
+    asking = _describe(_no_answer_here, root=os.geteuid() == 0)
+    try:
+        question = next(asking)
+        while True:
+            question = asking.send(run(question))
+    except StopIteration as described:
+        return _cluster_of(described)
+
+
+async def describe_over(
+    transport: Transport,
+    *,
+    timeout: float = QUERY_SECONDS,  # noqa: ASYNC109
+) -> Cluster | None:
+    """The Slurm cluster whose login node a transport reaches; None if there is none.
+
+    Partitions that only root may use are taken for closed, whoever logs in.
+    Raises: RowtuiError if the node cannot be reached, or the cluster does not answer.
+    """
+    asking = _describe(_no_answer_there, root=False)
+    try:
+        question = next(asking)
+        while True:
+            answer = await transport.run(question, timeout=timeout)
+            if answer.trouble is not None:  # nothing is known of what is there
+                raise _no_answer_there(answer)
+            question = asking.send(answer)
+    except StopIteration as described:
+        return _cluster_of(described)
+
+
+def _cluster_of(described: StopIteration) -> Cluster | None:
+    cluster: Cluster | None = described.value
+    return cluster
+
+
+def _describe(complain: Callable[[CommandResult], RowtuiError], *, root: bool) -> _Asking:
+    def text(result: CommandResult) -> str:
+        if result.exit_status != 0:
+            raise complain(result)
+        return result.stdout.decode(errors="replace")
+
+    configuration = yield _CONFIGURATION
     if _absence(configuration):
         return None
-    words = dict(_CONFIGURED.findall(_answer(configuration)))
-    name = words.get("ClusterName", "slurm")
-    shown = _answer(run(["scontrol", "-o", "show", "partition"]))
-    nodes = read_nodes(_answer(run(["sinfo", "-h", "-e", "-o", "%R|%D|%c|%G"])))
+    words = dict(_CONFIGURED.findall(text(configuration)))
+    shown = text((yield ["scontrol", "-o", "show", "partition"]))
+    nodes = read_nodes(text((yield ["sinfo", "-h", "-e", "-o", "%R|%D|%c|%G"])))
     facts = [_facts(line) for line in shown.splitlines() if line.startswith("PartitionName=")]
     facts.sort(key=lambda fact: fact.get("Default") != "YES")  # stable: else in their own order
     return Cluster(
-        name=name,
+        name=words.get("ClusterName", "slurm"),
         identify=Identify(always=True),
         scheduler="slurm",
         partitions=tuple(
-            read_partition(fact, nodes.get(fact["PartitionName"], ())) for fact in facts
+            read_partition(fact, nodes.get(fact["PartitionName"], ()), root=root) for fact in facts
         ),
         source="sinfo",
+        maximum_array_size=largest_array(words),
     )
 
 
 def why_no_slurm(run: Run = run_briefly) -> str:
     """A sentence on why `describe_slurm` gives None, for people who expected a cluster."""
-    return _absence(run(["scontrol", "show", "config"]))
+    return _absence(run(_CONFIGURATION))
 
 
 def _absence(result: CommandResult) -> str:
@@ -83,17 +130,32 @@ def _absence(result: CommandResult) -> str:
     return ""
 
 
-def _answer(result: CommandResult) -> str:
-    if result.exit_status != 0:
-        raise RowtuiError(
-            "this is a login node of a Slurm cluster that does not answer: "
-            + visible(result.complaint),
-            "Try again later, or name a cluster with --cluster (`--cluster local` runs jobs here).",
-        )
-    return result.stdout.decode(errors="replace")
+def _no_answer_here(result: CommandResult) -> RowtuiError:
+    return RowtuiError(
+        "this is a login node of a Slurm cluster that does not answer: "
+        + visible(result.complaint),
+        "Try again later, or name a cluster with --cluster (`--cluster local` runs jobs here).",
+    )
 
 
-_CONFIGURED = re.compile(r"^(ClusterName)\s*=\s*(\S+)", re.MULTILINE)
+def _no_answer_there(result: CommandResult) -> RowtuiError:
+    return RowtuiError(f"Slurm does not answer: {visible(result.complaint)}")
+
+
+_CONFIGURED = re.compile(
+    r"^(ClusterName|MaxArraySize|MaxJobCount|SchedulerParameters)\s*=\s*(\S+)", re.MULTILINE
+)
+
+
+def largest_array(words: Mapping[str, str]) -> int | None:
+    """How many tasks, numbered from 0, one array may have; None if nothing is said of it.
+
+    The tasks are jobs as well once they run, and count among the jobs that the cluster takes.
+    """
+    parameters = words.get("SchedulerParameters", "").split(",")
+    limits = [words.get("MaxArraySize", ""), words.get("MaxJobCount", "")]
+    limits += [it.partition("=")[2] for it in parameters if it.startswith("max_array_tasks=")]
+    return min((int(limit) for limit in limits if limit.isdecimal()), default=None)
 
 
 def _facts(line: str) -> dict[str, str]:
@@ -123,7 +185,9 @@ def gpus_of(gres: str) -> int:
     return total
 
 
-def read_partition(fact: dict[str, str], kinds: Sequence[NodeKind]) -> Partition:
+def read_partition(
+    fact: dict[str, str], kinds: Sequence[NodeKind], *, root: bool = False
+) -> Partition:
     """One partition's limits. Memory is left to the site's defaults.
 
     Where nodes differ, `cpus_per_node` and `gpus_per_node` are those of the smallest: enough
@@ -141,7 +205,7 @@ def read_partition(fact: dict[str, str], kinds: Sequence[NodeKind]) -> Partition
         minimum_gpus_per_job=1 if with_gpus and len(with_gpus) == len(capped) else None,
         maximum_gpus_per_job=_largest([(kind.gpus, kind.nodes) for kind in capped], nodes),
         gpus_per_node=min((kind.gpus for kind in with_gpus), default=None),
-        prevent_auto_select=not _open_to_us(fact) or not kinds,
+        prevent_auto_select=not _open_to_us(fact, root) or not kinds,
         maximum_walltime_seconds=seconds_of(fact.get("MaxTime", "")),
     )
 
@@ -162,7 +226,7 @@ def _number(text: str) -> int | None:
     return int(text) if text.isdigit() and int(text) > 0 else None
 
 
-def _open_to_us(fact: dict[str, str]) -> bool:
-    if fact.get("RootOnly") == "YES" and os.geteuid() != 0:
+def _open_to_us(fact: dict[str, str], root: bool) -> bool:
+    if fact.get("RootOnly") == "YES" and not root:
         return False
     return fact.get("State", "UP") == "UP" and fact.get("ReqResv", "NO") == "NO"

@@ -6,19 +6,24 @@ import sys
 from collections.abc import Sequence
 
 import pytest
-from rowtui.core.clusters.commands import CommandResult, run_briefly
+from rowtui.core.clusters.commands import CommandResult, Trouble, run_briefly
 from rowtui.core.clusters.model import Partition
 from rowtui.core.clusters.schedulers.slurm_describe import (
     NodeKind,
+    describe_over,
     describe_slurm,
     describe_this_machine,
     gpus_of,
+    largest_array,
     read_nodes,
     read_partition,
     why_no_slurm,
 )
+from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
+from rowtui.core.clusters.transports.login import Nobody, SshTarget
 from rowtui.core.errors import RowtuiError
 
+from tests.rig.login import LoginNode
 from tests.rig.slurm import SlurmCluster
 
 
@@ -66,6 +71,83 @@ def test_a_real_cluster_is_described_by_its_partitions_default_first(
             maximum_walltime_seconds=3600,
         ),
     )
+
+
+@pytest.mark.slurm
+async def test_a_cluster_behind_a_login_node_describes_itself_as_on_the_node(
+    login: LoginNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transport = AsyncsshTransport(SshTarget(login.name, config=(login.ssh_config,)), Nobody())
+    try:
+        described = await describe_over(transport)
+        login.kill()
+        login.cut()
+        await transport.close()
+        with pytest.raises(RowtuiError) as caught:
+            await describe_over(transport)
+    finally:
+        await transport.close()
+    monkeypatch.setenv("SLURM_CONF", str(login.cluster.conf))
+    assert described == describe_slurm()
+    assert described is not None
+    assert described.maximum_array_size == 1001
+    assert "Slurm does not answer" in caught.value.message
+
+
+@pytest.mark.slurm
+def test_the_largest_array_is_taken_and_one_with_a_task_more_is_refused(
+    slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
+    cluster = describe_slurm()
+    assert cluster is not None
+    most = cluster.maximum_array_size
+    assert most is not None
+
+    def submit(tasks: int) -> CommandResult:
+        array = f"--array=0-{tasks - 1}"
+        return run_briefly(
+            ["sbatch", "--parsable", "--hold", "--wrap=true", "-o", "/dev/null", array], timeout=60
+        )
+
+    assert submit(most).exit_status == 0
+    assert b"Invalid job array specification" in submit(most + 1).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "tasks"),
+    [
+        ({}, None),
+        ({"MaxArraySize": "1001", "MaxJobCount": "10000"}, 1001),
+        ({"MaxArraySize": "10001", "MaxJobCount": "5000"}, 5000),
+        ({"MaxArraySize": "0", "MaxJobCount": "10000"}, 0),
+        ({"MaxArraySize": "1001", "SchedulerParameters": "x,max_array_tasks=7,y=9"}, 7),
+        ({"MaxArraySize": "(null)"}, None),
+    ],
+)
+def test_the_least_of_the_limits_of_an_array_holds(
+    words: dict[str, str], tasks: int | None
+) -> None:
+    assert largest_array(words) == tasks
+
+
+class Says:
+    """A transport whose commands all end in the same way."""
+
+    def __init__(self, **fields: object) -> None:
+        self.fields = fields
+
+    async def run(self, argv: Sequence[str], **_: object) -> CommandResult:
+        return CommandResult(tuple(argv), **self.fields)  # type: ignore[arg-type]
+
+
+async def test_a_node_without_slurm_is_told_from_one_that_cannot_be_asked() -> None:
+    assert await describe_over(Says(exit_status=127)) is None
+    for trouble in Trouble:
+        with pytest.raises(RowtuiError) as caught:
+            await describe_over(Says(exit_status=None, trouble=trouble, detail="\x1b[2J"))
+        assert "Slurm does not answer" in caught.value.message
+        assert "\x1b" not in caught.value.message
 
 
 @pytest.mark.slurm
