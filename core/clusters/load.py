@@ -8,6 +8,7 @@ say (how the cluster is reached over SSH) to the first of that name. Source: Row
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -28,11 +29,13 @@ from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
 
 LARGEST_FILE = 16 << 20  # bytes
 ROW_SCHEDULERS = ("bash", "slurm")
-SCHEDULERS = (*ROW_SCHEDULERS, "local")  # in our own file
+SCHEDULERS = (*ROW_SCHEDULERS, "local", "grid_engine")  # in our own file
 _HERE_ONLY = ("bash", "local")  # their jobs are processes of this machine
 
 _CLUSTER = ("name", "identify", "scheduler", "partition", "slurm_gpus_per_task", "submit_options")
-_OURS = ("ssh", "poll", "node_type")  # only in our own file; the last is not read yet
+_RESOURCES = ("memory_resource", "gpu_resource")  # of Grid Engine
+_OURS = ("ssh", "poll", *_RESOURCES, "node_type")  # only in our own file; the last is not read yet
+_OURS_OF_PARTITION = ("parallel_environment",)
 _OWN_DESCRIPTION = ("scheduler", "identify", "partition")
 _COUNTS = (
     "maximum_cpus_per_job",
@@ -172,7 +175,7 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
         source=table.file.file,
         remote=remote,
     )
-    return [_with_the_rest(cluster, gpus, poll)]
+    return [_with_the_rest(_with_resources(cluster, table) if own else cluster, gpus, poll)]
 
 
 def _with_additions(additions: list[TomlTable], users: list[Cluster]) -> list[Cluster]:
@@ -214,13 +217,21 @@ def _added(table: TomlTable, cluster: Cluster) -> Cluster:
         name = visible(cluster.name)
         table.problem("ssh", f"'{name}' has a second `ssh`", "one way to reach it is enough")
     remote, poll = _reach(table, cluster.scheduler)
-    return _with_the_rest(cluster._replace(remote=remote or cluster.remote), gpus, poll)
+    cluster = _with_resources(cluster._replace(remote=remote or cluster.remote), table)
+    return _with_the_rest(cluster, gpus, poll)
 
 
 def _with_the_rest(cluster: Cluster, gpus: str | None, poll: float | None) -> Cluster:
     if gpus is not None:
         cluster = cluster._replace(slurm_gpus_per_task=gpus)
     return cluster if poll is None else cluster._replace(poll_seconds=poll)
+
+
+def _with_resources(cluster: Cluster, table: TomlTable) -> Cluster:
+    memory, gpu = (_word(table, key) for key in _RESOURCES)
+    return cluster._replace(
+        memory_resource=memory or cluster.memory_resource, gpu_resource=gpu or cluster.gpu_resource
+    )
 
 
 def _may_be_left_out(key: str, table: TomlTable) -> bool:
@@ -257,7 +268,8 @@ def _known_keys(table: TomlTable, known: tuple[str, ...], own: bool) -> None:
         return
     table.only(known)
     hint = "Row does not know it: write it in ~/.config/rowtui/clusters.toml"
-    for key in (key for key in table if key in _OURS and key not in known):
+    ours = (*_OURS, *_OURS_OF_PARTITION)
+    for key in (key for key in table if key in ours and key not in known):
         place = table.file.locate((*table.path, key))
         problems = table.file.problems
         problems[:] = [
@@ -277,9 +289,10 @@ def _submit_options(table: TomlTable) -> tuple[str, ...]:
 
 
 def _scheduler(table: TomlTable, own: bool) -> str | None:
-    if not own and table.values.get("scheduler") == "local":
+    given = table.values.get("scheduler")
+    if not own and given in SCHEDULERS and given not in ROW_SCHEDULERS:
         hint = "Row does not know it: describe the cluster in ~/.config/rowtui/clusters.toml"
-        table.problem("scheduler", "`scheduler` cannot be 'local' in Row's file", hint)
+        table.problem("scheduler", f"`scheduler` cannot be '{given}' in Row's file", hint)
         return None
     return table.choice("scheduler", SCHEDULERS if own else ROW_SCHEDULERS)
 
@@ -302,7 +315,7 @@ def _identify(cluster: TomlTable) -> Identify | None:
 
 
 def _partition(table: TomlTable, own: bool) -> Partition | None:
-    _known_keys(table, _PARTITION, own)
+    _known_keys(table, (*_PARTITION, *_OURS_OF_PARTITION) if own else _PARTITION, own)
     if "name" not in table:
         table.problem((), "the partition is missing `name`")
     name = _line(table, "name")
@@ -310,6 +323,7 @@ def _partition(table: TomlTable, own: bool) -> Partition | None:
     divisors = {key: table.integer(key, at_least=1) for key in _DIVISORS}
     texts = {key: _line(table, key) for key in _TEXTS}
     manual = table.boolean("prevent_auto_select") or False
+    environment = _word(table, "parallel_environment") if own else None
     if name is None:
         return None
     return Partition(
@@ -329,6 +343,7 @@ def _partition(table: TomlTable, own: bool) -> Partition | None:
         gpus_per_node=divisors["gpus_per_node"],
         prevent_auto_select=manual,
         account_suffix=texts["account_suffix"],
+        parallel_environment=environment,
     )
 
 
@@ -337,6 +352,15 @@ def _line(table: TomlTable, key: str) -> str | None:
     text = table.string(key)
     if text is not None and _has_control(text):
         table.problem(key, f"`{key}` has control characters")
+        return None
+    return text
+
+
+def _word(table: TomlTable, key: str) -> str | None:
+    """A name of Grid Engine's, which has no spaces, commas or equal signs."""
+    text = _line(table, key)
+    if text is not None and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+*-]*", text):
+        table.problem(key, f"`{key}` must be the name of one, without options")
         return None
     return text
 

@@ -36,6 +36,7 @@ class Partition(NamedTuple):
     prevent_auto_select: bool = False
     account_suffix: str | None = None
     maximum_walltime_seconds: int | None = None  # known for clusters described from sinfo
+    parallel_environment: str | None = None  # Grid Engine: what gives a job several slots
 
 
 class PathPrefix(NamedTuple):
@@ -68,7 +69,8 @@ class Cluster(NamedTuple):
 
     `remote`: how it is reached from elsewhere, None where its commands run on this machine.
     `poll_seconds`: between two looks at its queue. `maximum_array_size`: tasks in one array job;
-    0 where it takes none, None where that is unknown.
+    0 where it takes none, None where that is unknown. `memory_resource` and `gpu_resource`: what
+    the administrators of a Grid Engine cluster call the memory of a slot and the GPUs of a job.
     """
 
     name: str
@@ -81,6 +83,8 @@ class Cluster(NamedTuple):
     remote: Remote | None = None
     poll_seconds: float = 60.0
     maximum_array_size: int | None = None
+    memory_resource: str = "h_vmem"
+    gpu_resource: str = "gpu"
 
 
 class Launcher(NamedTuple):
