@@ -104,9 +104,9 @@ def _pause(history: PollHistory, interval: float) -> float:
 
 
 def _after_submission(history: PollHistory, interval: float) -> float:
-    """When to look for new jobs: soon, but only once in an interval before its time."""
+    """When to look for new jobs: soon, but not again and again before the time."""
     due = history.submitted + AFTER_SUBMISSION_SECONDS
-    return max(due, history.hurried + interval) if history.hurried else due
+    return max(due, history.hurried + _pause(history, interval)) if history.hurried else due
 
 
 def _hurried(history: PollHistory, interval: float, began: float) -> float:

@@ -138,7 +138,7 @@ class Poll:
     async def _learn(self) -> None:
         """Take over what another process has learnt."""
         files = self._files
-        if files.changed and (known := await _in_thread(files.read)) is not None:
+        if files.has_changed() and (known := await _in_thread(files.read)) is not None:
             self._known = known
         self._submitted = max(self._submitted, files.submitted)
 
