@@ -99,6 +99,7 @@ _COMPLETERS = {
     "action": _actions,
     "directories": _directories,
     "cluster": _clusters,
+    "known_cluster": _clusters,
     "why_not": _destinations,
     "machine": _machines,
 }

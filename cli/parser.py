@@ -316,9 +316,12 @@ def _add_show(commands: Any, add: Any) -> None:
         "cluster",
         "show_cluster",
         "show the cluster's configuration",
-        "  rowtui show cluster\n  rowtui show cluster --all --short",
+        "  rowtui show cluster\n  rowtui show cluster --all --short\n"
+        "  rowtui show cluster greatlakes",
     )
-    cluster.add_argument("--all", action="store_true", help="all clusters")
+    which = cluster.add_mutually_exclusive_group()
+    which.add_argument("known_cluster", nargs="?", metavar="NAME", help="this cluster")
+    which.add_argument("--all", action="store_true", help="all clusters")
     cluster.add_argument("--short", action="store_true", help="names only")
     _json(cluster)
 
@@ -374,7 +377,10 @@ def _add_project_commands(commands: Any, add: Any) -> None:
         "doctor",
         "doctor",
         "say which cluster this is and why, and what is missing or wrong",
-        "  rowtui doctor\n  rowtui doctor --json",
+        "  rowtui doctor\n  rowtui doctor --json\n  rowtui doctor --connect",
+    )
+    doctor.add_argument(
+        "--connect", action="store_true", help="also log in to the clusters reached over SSH"
     )
     _json(doctor)
 

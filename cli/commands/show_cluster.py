@@ -16,21 +16,30 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Print TOML that can be pasted into clusters.toml, names, or JSON."""
+    """Print TOML that can be pasted into clusters.toml, names, or JSON.
+
+    A cluster that is reached over SSH is shown with what it last said of itself.
+    """
+    from rowtui.core.clusters.described import described_cluster, needs_description
     from rowtui.core.clusters.identify import identify_cluster
     from rowtui.core.clusters.load import load_clusters
     from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
     from rowtui.core.clusters.show import cluster_toml, clusters_toml
 
     configured = load_clusters(os.environ)
+    out.problems(configured.problems)
     if args.all:
         clusters = list(configured.clusters)
     else:
         identified = identify_cluster(
-            configured.clusters, os.environ, cluster_name(args), describe_this_machine
+            configured.clusters,
+            os.environ,
+            args.known_cluster or cluster_name(args),
+            describe_this_machine,
         )
         out.info(f"Identified cluster '{identified.cluster.name}': {identified.because}.")
         clusters = [identified.cluster]
+    clusters = [(described_cluster(it) or it) if needs_description(it) else it for it in clusters]
     if args.json:
         out.print(json.dumps([_values(cluster) for cluster in clusters], indent=2))
     elif args.short:
@@ -42,8 +51,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 def _values(cluster: Cluster) -> dict[str, Any]:
     """A cluster as JSON has it."""
+    remote = cluster.remote
+    paths = () if remote is None else remote.paths
     return {
         **cluster._asdict(),
+        "remote": remote and {**remote._asdict(), "paths": [pair._asdict() for pair in paths]},
         "identify": cluster.identify._asdict(),
         "partitions": [partition._asdict() for partition in cluster.partitions],
     }

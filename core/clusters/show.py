@@ -1,6 +1,7 @@
 """Clusters and launchers as the TOML text that Row 1.1 prints, to the byte.
 
-Launchers come in the order of their names, which Row leaves to chance.
+Launchers come in the order of their names, which Row leaves to chance. What Row does not know of
+a cluster (how it is reached over SSH) comes where it would stand in our own clusters.toml.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from rowtui.core.clusters.model import Cluster, Launcher, Launchers, Partition
+from rowtui.core.clusters.model import Cluster, Launcher, Launchers, Partition, Remote
 
 _PARTITION_KEYS = (
     "name",
@@ -28,6 +29,7 @@ _PARTITION_KEYS = (
     "prevent_auto_select",
     "account_suffix",
 )
+USUAL_POLL_SECONDS = Cluster._field_defaults["poll_seconds"]
 _LAUNCHER_KEYS = ("executable", "gpus_per_process", "processes", "threads_per_process")
 
 
@@ -64,13 +66,33 @@ def _cluster(cluster: Cluster, prefix: str) -> str:
     else:
         identified = f"always = {_value(identify.always)}"
     empty = "" if cluster.partitions else "partition = []\n"
+    remote = cluster.remote
+    poll = ""
+    if remote is not None or cluster.poll_seconds != USUAL_POLL_SECONDS:
+        poll = f"poll = {cluster.poll_seconds:.15g}\n"
     return (
         f"name = {_string(cluster.name)}\n"
         f"scheduler = {_string(cluster.scheduler)}\n{empty}"
         f"slurm_gpus_per_task = {_string(cluster.slurm_gpus_per_task)}\n"
-        f"submit_options = {_array(cluster.submit_options)}\n"
-        f"\n[{prefix}identify]\n{identified}\n"
+        f"submit_options = {_array(cluster.submit_options)}\n{poll}"
+        f"\n[{prefix}identify]\n{identified}\n{'' if remote is None else _remote(remote, prefix)}"
     ) + "".join(_partition(partition, prefix) for partition in cluster.partitions)
+
+
+def _remote(remote: Remote, prefix: str) -> str:
+    lines = [f"host = {_string(remote.host)}"]
+    if remote.user:
+        lines.append(f"user = {_string(remote.user)}")
+    if remote.port:
+        lines.append(f"port = {remote.port}")
+    lines += [f"transport = {_string(remote.transport)}", f"mirror = {_string(remote.mirror)}"]
+    if remote.config:
+        lines.append(f"config = {_array(remote.config)}")
+    text = f"\n[{prefix}ssh]\n" + "\n".join(lines) + "\n"
+    for pair in remote.paths:
+        text += f"\n[[{prefix}ssh.paths]]\nlocal = {_string(pair.local)}\n"
+        text += f"remote = {_string(pair.remote)}\n"
+    return text
 
 
 def _partition(partition: Partition, prefix: str) -> str:

@@ -7,7 +7,16 @@ import tomli
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.builtin import CLUSTERS, LAUNCHERS, LOCAL
-from rowtui.core.clusters.model import Cluster, Identify, Launcher, Launchers, Partition
+from rowtui.core.clusters.load import load_clusters
+from rowtui.core.clusters.model import (
+    Cluster,
+    Identify,
+    Launcher,
+    Launchers,
+    Partition,
+    PathPrefix,
+    Remote,
+)
 from rowtui.core.clusters.show import cluster_toml, clusters_toml, launchers_toml
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -139,3 +148,62 @@ def test_what_is_printed_is_toml_that_says_the_same(cluster: Cluster) -> None:
         for table, partition in zip(printed["partition"], cluster.partitions, strict=True):
             assert table.get("cpus_per_node") == partition.cpus_per_node
             assert table.get("account_suffix") == partition.account_suffix
+
+
+REACHED = Cluster(
+    "alpha",
+    Identify(("X", "a")),
+    "slurm",
+    (Partition("cpu"),),
+    remote=Remote(
+        "login",
+        "me",
+        2222,
+        "openssh",
+        (PathPrefix("/a b", "/c"), PathPrefix("/d", "/e")),
+        "$SCRATCH/x",
+        ("~/.ssh/hpc",),
+    ),
+    poll_seconds=2.5,
+)
+
+
+def test_how_a_cluster_is_reached_is_printed_as_it_would_be_written() -> None:
+    bare = Cluster("a", Identify(), "slurm", remote=Remote("h"))
+    assert (
+        cluster_toml(bare)
+        == """\
+name = "a"
+scheduler = "slurm"
+partition = []
+slurm_gpus_per_task = "--gpus-per-task="
+submit_options = []
+poll = 60
+
+[identify]
+always = false
+
+[ssh]
+host = "h"
+transport = "asyncssh"
+mirror = "~/rowtui"
+"""
+    )
+    without = REACHED._replace(remote=None)
+    assert "poll = 2.5\n" in cluster_toml(without)
+    assert "ssh" not in cluster_toml(without)
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [REACHED, REACHED._replace(remote=Remote("h"), partitions=(), poll_seconds=60.0)],
+)
+def test_a_cluster_that_is_printed_can_be_written_into_our_file(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    folder = tmp_path / ".config" / "rowtui"
+    folder.mkdir(parents=True)
+    (folder / "clusters.toml").write_text(clusters_toml([cluster, cluster]))
+    file = load_clusters({"HOME": str(tmp_path)})
+    assert file.problems == ()
+    assert [it._replace(source=cluster.source) for it in file.clusters[:2]] == [cluster, cluster]
