@@ -9,13 +9,14 @@ crashed may give them out again. Source: Slurm's manual pages, and measured beha
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from rowtui.core.clusters.commands import CommandResult, LocalTransport, Transport, Trouble
 from rowtui.core.clusters.schedulers.base import (
-    CancelResult,
     Job,
+    JobAnswer,
+    JobKey,
     JobSpec,
     JobState,
     QueueSnapshot,
@@ -27,14 +28,16 @@ from rowtui.core.clusters.schedulers.slurm_parse import (
     QueueForm,
     UnreadableError,
     knows_none,
-    read_cancellation,
+    read_answers,
     read_exit_statuses,
     read_submission,
 )
+from rowtui.core.clusters.schedulers.slurm_tasks import write_tasks
 
 SUBMIT_TIMEOUT = 90.0  # Slurm's clients themselves try for up to 60 s
 QUERY_TIMEOUT = 60.0
-CANCEL_BATCH = 100  # scancel sends one message for each id, about a millisecond each
+ACT_BATCH = 100  # scancel and scontrol send one message for each id, about a millisecond each
+AT_ONCE = 4  # submissions under way: what the channels of one connection carry
 ACCOUNT_BATCH = 500  # ids on one sacct command line: 5 kB
 SQUEUE_BATCH = 5_000  # ids on one squeue command line: 50 kB; each costs a list of all jobs
 ACCOUNT_DAYS = 7  # how far back a lost submission is looked for in the accounts
@@ -80,9 +83,23 @@ class SlurmScheduler:
         """Any machine of the cluster can ask."""
         return ""
 
+    @property
+    def holds(self) -> bool:
+        """Any job can be submitted held."""
+        return True
+
+    @property
+    def at_once(self) -> int:
+        """As many as one connection carries; the controller takes hundreds."""
+        return AT_ONCE
+
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Hand one script to sbatch on its standard input, with the token as its comment."""
         argv = ["sbatch", "--parsable", f"--comment={COMMENT_PREFIX}{job.token}"]
+        if job.held:
+            argv.append("--hold")
+        if job.tasks:
+            argv.append(f"--array={write_tasks(job.tasks)}")
         if job.after:
             # Without the second option a job whose predecessor failed waits for ever.
             ids = ":".join(map(str, job.after))
@@ -98,28 +115,35 @@ class SlurmScheduler:
         )
         return read_submission(result)
 
-    async def find(self, token: str) -> tuple[Job, ...] | None:
-        """The jobs with this token, by id; None if the answer is not certain.
+    async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
+        """The jobs with these tokens, by id: from one squeue, the rest from the accounts.
 
         Where a site keeps no accounts, jobs that ended longer than MinJobAge ago are not found.
         """
+        if not tokens:
+            return {}
+        wanted = set(tokens)
         form = QueueForm.new()
         result = await self._squeue("-t", "all", "-o", form.option)
         if result.exit_status != 0 or result.truncated:
             return None
         try:
-            jobs = [job for job in form.read(result.stdout) if job.token == token]
+            jobs = [job for job in form.read(result.stdout) if job.token in wanted]
         except UnreadableError:
             return None
-        if jobs:
-            jobs = await self._with_exit_codes(jobs)
-            return tuple(sorted(jobs, key=lambda job: job.id))
-        if result.stderr.strip():  # squeue may complain and still end with status 0
-            return None
-        past = await self._accounts("-S", f"now-{ACCOUNT_DAYS}days")
-        if past is None:
-            return None
-        return tuple(job for job in past if job.token == token)
+        jobs = await self._with_exit_codes(jobs)
+        missing = wanted - {job.token for job in jobs}
+        if missing:
+            if result.stderr.strip():  # squeue may complain and still end with status 0
+                return None
+            past = await self._accounts("-S", f"now-{ACCOUNT_DAYS}days")
+            if past is None:
+                return None
+            jobs += [job for job in past if job.token in missing]
+        found: dict[str, tuple[Job, ...]] = {}
+        for job in sorted(jobs, key=lambda it: it.id):
+            found[job.token] = (*found.get(job.token, ()), job)
+        return found
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
         """One squeue for all jobs of this user; `job_ids` selects among them here.
@@ -151,16 +175,33 @@ class SlurmScheduler:
         jobs = await self._with_exit_codes(jobs)
         return QueueSnapshot(self._cluster, self._clock(), tuple(jobs))
 
-    async def cancel(self, job_ids: Sequence[int]) -> tuple[CancelResult, ...]:
-        """Scancel, in batches. A time-out says nothing: the request may still be carried out."""
-        results: list[CancelResult] = []
-        for start in range(0, len(job_ids), CANCEL_BATCH):
-            batch = job_ids[start : start + CANCEL_BATCH]
-            argv = ["scancel", *map(str, batch)]
-            result = await self._transport.run(argv, timeout=self._submit_timeout)
-            errors = read_cancellation(result, batch)
-            results += [CancelResult(job_id, errors[job_id]) for job_id in batch]
-        return tuple(results)
+    async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
+        """Scancel. It is silent about jobs that have ended or never were."""
+        return await self._act(("scancel",), " ", "cancelled", jobs)
+
+    async def hold(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
+        """Keep waiting jobs from starting."""
+        return await self._act(("scontrol", "hold"), ",", "held", jobs)
+
+    async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
+        """Let held jobs start; those that are released, or over, are no error."""
+        return await self._act(("scontrol", "release"), ",", "released", jobs)
+
+    async def _act(
+        self, command: tuple[str, ...], between: str, done: str, jobs: Sequence[JobKey]
+    ) -> tuple[JobAnswer, ...]:
+        """One command on many jobs, in batches. After a time-out it may still be carried out."""
+        answers: list[JobAnswer] = []
+        for start in range(0, len(jobs), ACT_BATCH):
+            batch = jobs[start : start + ACT_BATCH]
+            words = list(map(str, batch))
+            result = await self._transport.run(
+                [*command, *(words if between == " " else [between.join(words)])],
+                timeout=self._submit_timeout,
+            )
+            errors = read_answers(result, batch, done)
+            answers += [JobAnswer(job, errors[job]) for job in batch]
+        return tuple(answers)
 
     async def _squeue(self, *options: str) -> CommandResult:
         """One squeue of this user's jobs. `--me` is the filter that the controller applies."""

@@ -16,10 +16,12 @@ from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     Job,
+    JobKey,
     JobState,
     OutcomeUnknown,
     Rejected,
     SubmitResult,
+    Unreachable,
 )
 
 COMMENT_PREFIX = "rowtui:"  # our token in a job's comment, apart from comments of others
@@ -309,6 +311,8 @@ def read_submission(result: CommandResult) -> SubmitResult:
     """What is certain about one sbatch. Whatever is not a known refusal may have made a job."""
     if result.trouble is Trouble.NOT_STARTED:
         return Rejected(result.complaint)
+    if result.trouble is Trouble.UNREACHABLE:
+        return Unreachable(result.complaint)
     said = _said(result.stderr)
     if result.exit_status == 0:
         for line in reversed(result.stdout.decode(errors="replace").split("\n")):
@@ -342,26 +346,36 @@ def _said(stderr: bytes) -> str:
     return "; ".join(dict.fromkeys(lines))[:REASON_LIMIT]
 
 
-_KILL_ERROR = re.compile(r"Kill job error on job id (\d+): (.*)")
+# `Kill job error on job id 3: REASON`, `REASON for job 3`, `3_4: REASON`
+_ABOUT_ONE = (
+    re.compile(r"Kill job error on job id (?P<job>\S+): (?P<why>.*)"),
+    re.compile(r"(?P<why>.*) for job (?P<job>\S+)$"),
+    re.compile(r"(?P<job>\d+(?:_\S+)?): (?P<why>.*)"),
+)
+_OVER = re.compile(r"already (?:completing or completed|finished)")
+# The request may have reached the controller.
+_UNCLEAR = re.compile(
+    r"Socket timed out|Unexpected message received|Zero Bytes|gave no answer|connection broke"
+)
 
 
-def read_cancellation(result: CommandResult, job_ids: Iterable[int]) -> dict[int, str]:
-    """Job id -> why it was not cancelled, "" where scancel had nothing to complain about.
+def read_answers(result: CommandResult, jobs: Iterable[JobKey], done: str) -> dict[JobKey, str]:
+    """Job -> why it was not `done` (cancelled, held, released), "" where nothing was said of it.
 
-    scancel is silent about jobs that have ended or never were: there is nothing left to cancel.
+    A job that is over needs neither cancelling nor releasing.
     """
-    errors: dict[int, str] = {}
+    errors: dict[str, str] = {}
     for line in result.stderr.decode(errors="replace").splitlines():
-        if match := _KILL_ERROR.search(line):
-            errors[int(match.group(1))] = match.group(2).strip()[:REASON_LIMIT]
+        for form in _ABOUT_ONE:
+            if match := form.search(line):
+                errors[match["job"]] = match["why"].strip()[:REASON_LIMIT]
+                break
     # A complaint about no job in particular concerns them all.
-    rest = "" if errors else result.complaint[:REASON_LIMIT]
-    return {job_id: _still_needed(errors.get(job_id, rest)) for job_id in job_ids}
+    rest = "" if errors and result.trouble is None else result.complaint[:REASON_LIMIT]
+    return {job: _weighed(errors.get(str(job), rest), done) for job in jobs}
 
 
-def _still_needed(error: str) -> str:
-    if "already completing or completed" in error:
+def _weighed(error: str, done: str) -> str:
+    if _OVER.search(error) and done != "held":
         return ""
-    if "Socket timed out" in error or "gave no answer" in error:
-        return f"{error} (it may still be cancelled)"
-    return error
+    return f"{error} (it may still be {done})" if _UNCLEAR.search(error) else error

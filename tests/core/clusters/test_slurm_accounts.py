@@ -63,7 +63,7 @@ async def test_a_database_that_is_down_leaves_jobs_unknown_not_missing() -> None
     scheduler = SlurmScheduler("alpha", Site(error=DATABASE_DOWN))
     snapshot = await scheduler.queue([3])
     assert [(job.id, job.state) for job in snapshot.jobs] == [(3, JobState.UNKNOWN)]
-    assert await scheduler.find("token") is None
+    assert await scheduler.find(["token"]) is None
 
 
 @pytest.mark.parametrize("site", [Site(error=NO_ACCOUNTS), Site(trouble=Trouble.NOT_STARTED)])
@@ -71,15 +71,16 @@ async def test_a_site_without_accounts_is_asked_once(site: Site) -> None:
     scheduler = SlurmScheduler("alpha", site)
     for _ in range(3):
         assert (await scheduler.queue([3])).jobs == ()
-        assert await scheduler.find("token") == ()
+        assert await scheduler.find(["token"]) == {}
     assert len(site.asked) == 1
 
 
 async def test_a_lost_submission_is_found_in_the_accounts_by_its_submit_line() -> None:
     row = "|sbatch --parsable --comment=rowtui:lost-1|j|None|COMPLETED|0:0|1|10|cpu|n1|21"
-    found = await SlurmScheduler("alpha", Site([*ROWS, row])).find("lost-1")
+    found = await SlurmScheduler("alpha", Site([*ROWS, row])).find(["lost-1"])
     assert found is not None
-    assert [(job.id, job.token, job.state) for job in found] == [(21, "lost-1", JobState.COMPLETED)]
+    (job,) = found["lost-1"]
+    assert (job.id, job.token, job.state) == (21, "lost-1", JobState.COMPLETED)
 
 
 class Silent(Site):

@@ -9,13 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.commands import CommandResult, Trouble
-from rowtui.core.clusters.schedulers.base import Accepted, Job, JobState, OutcomeUnknown, Rejected
+from rowtui.core.clusters.schedulers.base import (
+    Accepted,
+    Job,
+    JobKey,
+    JobState,
+    OutcomeUnknown,
+    Rejected,
+)
 from rowtui.core.clusters.schedulers.slurm_parse import (
     AccountForm,
     QueueForm,
     UnreadableError,
     job_state,
-    read_cancellation,
+    read_answers,
     read_exit_statuses,
     read_submission,
     seconds_of,
@@ -248,17 +255,17 @@ def test_scancel_errors_belong_to_the_jobs_that_they_name() -> None:
         stderr=b"scancel: error: Kill job error on job id 14: Access/permission denied\n"
         b"scancel: error: Kill job error on job id 15: Job/step already completing or completed\n",
     )
-    assert read_cancellation(result, [13, 14, 15]) == {
-        13: "",
-        14: "Access/permission denied",
-        15: "",
+    assert read_answers(result, [JobKey(13), JobKey(14), JobKey(15)], "cancelled") == {
+        JobKey(13): "",
+        JobKey(14): "Access/permission denied",
+        JobKey(15): "",
     }
 
 
 def test_a_scancel_that_fails_as_a_whole_concerns_every_job() -> None:
     dead = CommandResult(("scancel",), 8, stderr=b"scancel: error: slurm_kill_job2() failed\n")
     slow = CommandResult(("scancel",), None, trouble=Trouble.TIMED_OUT, seconds=90)
-    assert read_cancellation(dead, [1, 2]) == dict.fromkeys(
-        [1, 2], "scancel: error: slurm_kill_job2() failed"
+    assert read_answers(dead, [JobKey(1), JobKey(2)], "cancelled") == dict.fromkeys(
+        [JobKey(1), JobKey(2)], "scancel: error: slurm_kill_job2() failed"
     )
-    assert "may still be cancelled" in read_cancellation(slow, [1])[1]
+    assert "may still be cancelled" in read_answers(slow, [JobKey(1)], "cancelled")[JobKey(1)]

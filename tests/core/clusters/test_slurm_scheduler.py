@@ -13,6 +13,7 @@ from rowtui.core.clusters.commands import CommandResult, LocalTransport
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     Job,
+    JobKey,
     JobSpec,
     JobState,
     OutcomeUnknown,
@@ -70,9 +71,9 @@ async def job_in(scheduler: SlurmScheduler, job_id: int, *states: JobState) -> J
 async def found_in_time(scheduler: SlurmScheduler, token: str) -> tuple[Job, ...]:
     """A frozen controller takes in requests a moment after it goes on."""
     async with asyncio.timeout(20):
-        while not (jobs := await scheduler.find(token)):  # noqa: ASYNC110
+        while not (found := await scheduler.find([token])):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
-    return jobs
+    return found[token]
 
 
 @pytest.mark.usefixtures("warned")
@@ -103,15 +104,15 @@ async def test_a_token_finds_its_job_while_it_waits_and_after_it_was_cancelled(
     held = spec(slurm, "true", "--hold\n--comment=the_users")
     job_id = await accepted(scheduler, held)
 
-    waiting = await scheduler.find(held.token)
+    waiting = await scheduler.find([held.token])
     assert waiting is not None
-    assert [(job.id, job.state, job.reason) for job in waiting] == [
+    assert [(job.id, job.state, job.reason) for job in waiting[held.token]] == [
         (job_id, JobState.HELD, "JobHeldUser")
     ]
-    assert [result.error for result in await scheduler.cancel([job_id])] == [""]
+    assert [result.error for result in await scheduler.cancel([JobKey(job_id)])] == [""]
     cancelled = await found_in_time(scheduler, held.token)
     assert [(job.id, job.state) for job in cancelled] == [(job_id, JobState.CANCELLED)]
-    assert await scheduler.find("a-token-that-nobody-has") == ()
+    assert await scheduler.find(["a-token-that-nobody-has"]) == {}
 
 
 async def test_a_running_job_that_is_cancelled_ends_as_cancelled(
@@ -120,7 +121,7 @@ async def test_a_running_job_that_is_cancelled_ends_as_cancelled(
     job_id = await accepted(scheduler, spec(slurm, "sleep 300"))
     running = await job_in(scheduler, job_id, JobState.RUNNING)
     assert running.nodes
-    await scheduler.cancel([job_id])
+    await scheduler.cancel([JobKey(job_id)])
     await job_in(scheduler, job_id, JobState.CANCELLED)
 
 
@@ -129,8 +130,8 @@ async def test_cancelling_jobs_that_never_were_or_have_ended_is_no_error(
 ) -> None:
     ended = await accepted(scheduler, spec(slurm, "true"))
     await job_in(scheduler, ended, JobState.COMPLETED)
-    results = await scheduler.cancel([ended, 999_999])
-    assert [(result.job_id, result.error) for result in results] == [(ended, ""), (999_999, "")]
+    results = await scheduler.cancel([JobKey(ended), JobKey(999_999)])
+    assert [(result.job.id, result.error) for result in results] == [(ended, ""), (999_999, "")]
 
 
 async def test_ids_that_slurm_does_not_know_are_missing_and_all_jobs_come_without_ids(
@@ -143,7 +144,7 @@ async def test_ids_that_slurm_does_not_know_are_missing_and_all_jobs_come_withou
     assert [job.id for job in some.jobs] == [job_id]
     assert job_id in {job.id for job in every.jobs}
     assert (nothing.jobs, nothing.error) == ((), "")
-    await scheduler.cancel([job_id])
+    await scheduler.cancel([JobKey(job_id)])
 
 
 async def test_a_job_after_another_starts_only_when_that_one_has_ended_well(
@@ -181,9 +182,9 @@ async def test_what_slurm_refuses_is_rejected_in_its_own_words(
     assert isinstance(answer, Rejected)
     assert answer.reason.startswith(words)
     # Some refused jobs stay on the books for a while, as failed before they began.
-    remembered = await scheduler.find(job.token)
+    remembered = await scheduler.find([job.token])
     assert remembered is not None
-    assert [job.reason for job in remembered] in ([], ["BadConstraints"])
+    assert [it.reason for it in remembered.get(job.token, ())] in ([], ["BadConstraints"])
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,7 @@ async def test_a_working_folder_that_is_gone_and_a_missing_sbatch_are_rejected(
     assert isinstance(gone, Rejected)
     assert isinstance(missing, Rejected)
     assert (await nowhere.queue()).error == "squeue could not be started: No such file or directory"
-    assert await nowhere.find("token") is None
+    assert await nowhere.find(["token"]) is None
 
 
 async def test_variables_of_the_caller_bend_neither_submission_nor_poll(
@@ -224,7 +225,7 @@ async def test_variables_of_the_caller_bend_neither_submission_nor_poll(
     job_id = await accepted(scheduler, spec(slurm, "true", "--hold"))
     snapshot = await scheduler.queue([job_id])
     assert snapshot.jobs[0].partition == "cpu"
-    await scheduler.cancel([job_id])
+    await scheduler.cancel([JobKey(job_id)])
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -236,7 +237,7 @@ async def test_an_account_from_the_environment_counts_only_if_the_script_names_n
     job_id = await accepted(scheduler, job)
     account = slurm.run(f"squeue -h -j {job_id} -o %a").stdout.strip()
     assert account == ("script" if named else "environment")
-    await scheduler.cancel([job_id])
+    await scheduler.cancel([JobKey(job_id)])
 
 
 async def test_names_with_newlines_and_separators_are_read_back_whole(
@@ -254,7 +255,7 @@ async def test_names_with_newlines_and_separators_are_read_back_whole(
     job_id = int(done.stdout)
     snapshot = await scheduler.queue([job_id])
     assert snapshot.jobs[0].name == name
-    await scheduler.cancel([job_id])
+    await scheduler.cancel([JobKey(job_id)])
 
 
 async def test_tasks_of_an_array_are_jobs_of_their_own(
@@ -262,12 +263,12 @@ async def test_tasks_of_an_array_are_jobs_of_their_own(
 ) -> None:
     first = slurm.submit("sleep 300", "--array=0-20%2 --comment=rowtui:array-token")
     slurm.wait_for(first, "PENDING\nRUNNING\nRUNNING", "RUNNING\nRUNNING\nPENDING")
-    jobs = await scheduler.find("array-token")
-    assert jobs is not None
-    states = [job.state for job in jobs]
+    found = await scheduler.find(["array-token"])
+    assert found is not None
+    states = [job.state for job in found["array-token"]]
     assert states.count(JobState.RUNNING) == 2
     assert states.count(JobState.PENDING) == 1  # the rest of the array, in one line
-    await scheduler.cancel([first])
+    await scheduler.cancel([JobKey(first)])
 
 
 @pytest.fixture
@@ -283,9 +284,9 @@ async def test_a_submission_to_a_frozen_controller_is_unknown_and_found_when_it_
     job = spec(frozen, "true", "--hold")
     answer, found, snapshot, cancelled = await asyncio.gather(
         scheduler.submit(job),
-        scheduler.find(job.token),
+        scheduler.find([job.token]),
         scheduler.queue(),
-        scheduler.cancel([999_999]),
+        scheduler.cancel([JobKey(999_999)]),
     )
     assert answer == OutcomeUnknown("Socket timed out on send/recv operation")
     assert found is None
@@ -336,7 +337,7 @@ async def test_jobs_of_another_user_of_the_project_are_not_taken_for_gone(
     assert sorted(it.id for it in some.jobs) == ids
     assert (none.jobs, none.error) == ((), "")
     assert (await another.queue()).jobs == ()
-    await scheduler.cancel(ids)
+    await scheduler.cancel([JobKey(it) for it in ids])
 
 
 if os.geteuid() == 0:  # nobody else can act as two users
@@ -352,9 +353,9 @@ if os.geteuid() == 0:  # nobody else can act as two users
                 return await super().run([*prefix, *argv], **options)
 
         nobody = SlurmScheduler("alpha", AsNobody({"SLURM_CONF": str(slurm.conf)}))
-        results = await nobody.cancel([job_id, 999_999])
+        results = await nobody.cancel([JobKey(job_id), JobKey(999_999)])
         assert [result.error for result in results] == ["Access/permission denied", ""]
-        await scheduler.cancel([job_id])
+        await scheduler.cancel([JobKey(job_id)])
 
 
 async def test_the_signal_before_the_time_limit_reaches_a_script_that_waits(
@@ -378,7 +379,7 @@ async def test_a_dead_controller_is_an_error_never_an_empty_queue(
     try:
         snapshot = await scheduler.queue()
         answer = await scheduler.submit(job)
-        found = await scheduler.find(job.token)
+        found = await scheduler.find([job.token])
     finally:
         slurm.clean()
     assert snapshot.jobs == ()
@@ -386,4 +387,4 @@ async def test_a_dead_controller_is_an_error_never_an_empty_queue(
     assert snapshot.error.startswith("slurm_load_jobs error: ")
     assert isinstance(answer, OutcomeUnknown)
     assert found is None
-    assert await scheduler.find(job.token) == ()
+    assert await scheduler.find([job.token]) == {}

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.schedulers.base import Accepted, Job, JobState, Rejected
+from rowtui.core.clusters.schedulers.base import Accepted, Job, JobKey, JobState, Rejected
 from rowtui.core.clusters.schedulers.local import LocalScheduler
 from rowtui.core.clusters.schedulers.local_processes import ProcessIdentity, identify_process
 from rowtui.core.clusters.schedulers.local_queue import LocalQueue
@@ -111,7 +111,7 @@ async def test_cancelling_ends_grandchildren_also_those_in_sessions_of_their_own
     )
     processes = identities(rig.wait_for("pids"))
     assert len(processes) == 4
-    (result,) = await rig.scheduler.cancel([number])
+    (result,) = await rig.scheduler.cancel([JobKey(number)])
     (job,) = await rig.ended(number)
     assert not result.error
     assert job.state is JobState.CANCELLED
@@ -130,7 +130,7 @@ async def test_a_cancelled_waiting_job_never_runs_and_takes_its_dependents_along
     blocker = rig.submit(WAIT_FOR_GO, cpus=3)
     waiting = rig.submit("touch ran")
     dependent = rig.submit("touch ran", after=(waiting,))
-    (result,) = await rig.scheduler.cancel([waiting])
+    (result,) = await rig.scheduler.cancel([JobKey(waiting)])
     jobs = await rig.ended(waiting, dependent)
     (rig.work / "go").touch()
     await rig.ended(blocker)
@@ -143,7 +143,7 @@ async def test_a_cancelled_waiting_job_never_runs_and_takes_its_dependents_along
 async def test_cancelling_says_of_each_job_what_is_wrong(rig: LocalRig) -> None:
     over = rig.submit("exit 0")
     await rig.ended(over)
-    results = await rig.scheduler.cancel([over, 999])
+    results = await rig.scheduler.cancel([JobKey(over), JobKey(999)])
     assert [result.error for result in results] == [
         "job 1 has ended already",
         "job 999 is not known here",
@@ -246,8 +246,8 @@ async def test_any_name_of_a_directory_a_log_or_a_token_works(rig: LocalRig) -> 
     assert (workdir / "it").read_text() == "here\n"
     assert job.log_path == f"{workdir}/l'\n\udcff/1\n.out"
     assert os.listdir(workdir / "l'\n\udcff") == ["1\n.out"]
-    found = await rig.scheduler.find(token)
-    assert found == (job,)
+    found = await rig.scheduler.find([token, "nobody's"])
+    assert found == {token: (job,)}
 
 
 async def test_a_job_that_cannot_start_says_why(rig: LocalRig) -> None:
@@ -289,7 +289,7 @@ async def test_the_environment_lies_about_for_this_user_only_and_until_the_job_h
     stored = rig.folder / "jobs" / str(waiting) / "environ"
     assert stat.S_IMODE(stored.stat().st_mode) == 0o600
     assert stat.S_IMODE(rig.folder.stat().st_mode) == 0o700
-    await rig.scheduler.cancel([waiting])
+    await rig.scheduler.cancel([JobKey(waiting)])
     (rig.work / "go").touch()
     await rig.ended(running, waiting)
     assert not list(rig.folder.glob("jobs/*/environ"))
@@ -345,7 +345,7 @@ async def test_a_folder_that_cannot_be_used_is_an_error_and_never_an_empty_queue
     scheduler = LocalScheduler(folder=tmp_path / "file" / "queue")
     snapshot = await scheduler.queue()
     assert "cannot be used: Not a directory" in snapshot.error
-    assert await scheduler.find("t") is None or await scheduler.find("t") == ()
+    assert not await scheduler.find(["t"])
     rig = LocalRig(tmp_path)
     result = await scheduler.submit(rig.spec("true"))
     assert isinstance(result, Rejected)
@@ -394,9 +394,11 @@ async def test_old_jobs_are_forgotten_but_not_their_tokens_nor_the_last_id(rig: 
     rig.queue.remove_old(now)
     fresh = LocalScheduler(folder=rig.folder)
     assert [job.id for job in (await fresh.queue()).jobs] == [recent, last]
-    found = await fresh.find("old")
+    found = await fresh.find(["old"])
     assert found is not None
-    assert [(job.id, job.state, job.exit_code) for job in found] == [(old, JobState.FAILED, 3)]
+    assert [(job.id, job.state, job.exit_code) for job in found["old"]] == [
+        (old, JobState.FAILED, 3)
+    ]
     assert await fresh.submit(rig.spec("exit 3", "old")) == Accepted(old)
 
 

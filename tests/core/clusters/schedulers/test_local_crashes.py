@@ -124,11 +124,11 @@ async def test_a_submitter_killed_at_any_step_leaves_one_job_or_none(rig: LocalR
     numbers = []
     for n in range(1, count + 1):
         spec = rig.spec(f"echo {n} >> runs", f"step-{n}", log_path="log-%j")
-        found = await rig.scheduler.find(spec.token)
+        found = await rig.scheduler.find([spec.token])
         assert found is not None
         result = await rig.scheduler.submit(spec)
         assert isinstance(result, Accepted)
-        assert [result.job_id] == [job.id for job in found] or not found
+        assert not found or [result.job_id] == [job.id for job in found[spec.token]]
         numbers.append(result.job_id)
     jobs = await rig.ended(*numbers)
     assert len(set(numbers)) == count

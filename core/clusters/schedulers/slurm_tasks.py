@@ -1,0 +1,47 @@
+"""The numbers of an array's tasks, as Slurm's commands write and read them.
+
+Takes numbers, gives `0-9,12`; takes `3-9%3`, `0-40:4` or `[1,3,5-9]` from squeue and sacct, gives
+the numbers. Source: sbatch's manual (--array); squeue 22.05 writes steps where all are equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_PART = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?", re.ASCII)
+
+
+def write_tasks(tasks: Iterable[int]) -> str:
+    """The numbers for sbatch's --array and for `ID_[...]`, neighbours as ranges."""
+    parts: list[str] = []
+    first = last = -1
+    for task in sorted(set(tasks)):
+        if task != last + 1 or first < 0:
+            if first >= 0:
+                parts.append(_range(first, last))
+            first = task
+        last = task
+    return ",".join([*parts, _range(first, last)] if first >= 0 else [])
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def read_tasks(text: str, most: int) -> list[int] | None:
+    """The numbers in a task field, in order; None if it is none, was cut off, or names over `most`.
+
+    `%N` at its end, how many may run at once, is left out.
+    """
+    tasks: list[int] = []
+    for part in text.partition("%")[0].removeprefix("[").removesuffix("]").split(","):
+        match = _PART.fullmatch(part)
+        if match is None:
+            return None
+        first = int(match[1])
+        numbers = range(first, int(match[2] or first) + 1, int(match[3] or 1) or 1)
+        if not numbers or len(tasks) + len(numbers) > most:
+            return None
+        tasks += numbers
+    return tasks
