@@ -104,7 +104,13 @@ def _values(partition: Partition) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None and value is not False}
 
 
-_TEXTS = ("name", "memory_per_cpu", "memory_per_gpu", "account_suffix")
+_TEXTS = (
+    "name",
+    "memory_per_cpu",
+    "memory_per_gpu",
+    "account_suffix",
+    "parallel_environment",
+)
 
 
 def _partition(values: object) -> Partition:

@@ -134,7 +134,9 @@ def test_a_damaged_file_is_no_file(tmp_path: Path, data: bytes) -> None:
 COUNT = st.none() | st.integers(0, 9)
 TEXT = st.none() | st.text(max_size=5)
 OF_A_KIND = {"name": st.text(max_size=5), "prevent_auto_select": st.booleans()}
-OF_A_KIND |= dict.fromkeys(("memory_per_cpu", "memory_per_gpu", "account_suffix"), TEXT)
+OF_A_KIND |= dict.fromkeys(
+    ("memory_per_cpu", "memory_per_gpu", "account_suffix", "parallel_environment"), TEXT
+)
 partitions = st.builds(Partition, **{it: OF_A_KIND.get(it, COUNT) for it in Partition._fields})
 
 
