@@ -281,7 +281,7 @@ class SlurmScheduler:
         result = await self._transport.run(
             ["sacct", *form.options, *options], timeout=self._query_timeout
         )
-        if result.trouble is Trouble.NOT_STARTED or b"storage is disabled" in result.stderr:
+        if _no_such_program(result) or b"storage is disabled" in result.stderr:
             self._has_accounts = False
             return []
         if result.exit_status != 0 or result.truncated:
@@ -297,6 +297,12 @@ class SlurmScheduler:
 
 def _lacks_exit(job: Job) -> bool:
     return job.state is JobState.FAILED and job.exit_code is None and job.exit_signal is None
+
+
+def _no_such_program(result: CommandResult) -> bool:
+    """Not there, or not for us. Whatever else keeps a command from starting may pass."""
+    words = ("not found", "No such file", "Permission denied")
+    return result.trouble is Trouble.NOT_STARTED and any(it in result.detail for it in words)
 
 
 def _last_line(output: bytes) -> str:

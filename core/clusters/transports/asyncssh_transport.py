@@ -124,8 +124,8 @@ class AsyncsshTransport:
         """Run one command there. See `Transport`.
 
         The time-out counts from when there is a connection: a login may wait for a person.
-        After it the command is left running. Without a login the result is NOT_STARTED, and
-        `error` says why.
+        After it the command is left running. Without a connection that it could be sent over
+        the result is UNREACHABLE; `error` says more on a login that failed.
         """
         try:
             line = remote_line(argv, cwd=cwd, env={**self._env, **(env or {})})
@@ -133,10 +133,10 @@ class AsyncsshTransport:
             if result is None:  # a connection that nobody had noticed to be dead
                 result = await self._once(argv, line, stdin, timeout)
         except ValueError as error:
-            return _not_started(argv, str(error))
+            return _not_run(argv, Trouble.NOT_STARTED, str(error))
         except LoginError as error:
-            return _not_started(argv, error.message)
-        return result or _not_started(argv, f"the connection to {self.target} broke before it")
+            return _unreachable(argv, error.message)
+        return result or _unreachable(argv, f"the connection to {self.target} broke")
 
     async def _once(
         self, argv: Sequence[str], line: Line, stdin: bytes, seconds: float
@@ -148,7 +148,8 @@ class AsyncsshTransport:
             async with asyncio.timeout_at(deadline):
                 await self._channels.acquire()
         except TimeoutError:
-            return _not_started(argv, f"no channel was free within {seconds:.0f} s", seconds)
+            said = f"no channel to {self.target} was free within {seconds:.0f} s"
+            return _unreachable(argv, said, seconds)
         try:
             return await self._in_channel(connection, argv, line, stdin, deadline)
         finally:
@@ -186,7 +187,7 @@ class AsyncsshTransport:
             if connection.is_closed():
                 continue
             if not tries or loop.time() >= deadline:
-                return _not_started(argv, f"{self.target} opens no channel: {said}")
+                return _unreachable(argv, f"{self.target} opens no channel: {said}")
             if self._running:
                 # The server allows fewer than we thought: wait for one of ours to end.
                 self._freed.clear()
@@ -244,7 +245,11 @@ async def _wait(event: asyncio.Event, seconds: float) -> None:
         pass
 
 
-def _not_started(argv: Sequence[str], detail: str, seconds: float = 0.0) -> CommandResult:
-    return CommandResult(
-        tuple(argv), None, seconds=seconds, trouble=Trouble.NOT_STARTED, detail=detail
-    )
+def _unreachable(argv: Sequence[str], detail: str, seconds: float = 0.0) -> CommandResult:
+    return _not_run(argv, Trouble.UNREACHABLE, detail, seconds)
+
+
+def _not_run(
+    argv: Sequence[str], trouble: Trouble, detail: str, seconds: float = 0.0
+) -> CommandResult:
+    return CommandResult(tuple(argv), None, seconds=seconds, trouble=trouble, detail=detail)

@@ -92,26 +92,28 @@ class OpensshTransport:
         """Run one command there. See `Transport`.
 
         A command that a signal ended has the status that a shell gives it, 128 and the signal.
+        Without a connection that it could be sent over the result is UNREACHABLE.
         """
         if self._closed or self.target.complaint:
             why = self.target.complaint or f"the connection to {self.target} was closed"
-            return _not_started(argv, why)
+            return _not_run(argv, Trouble.UNREACHABLE, why)
         try:
             line = remote_line(argv, cwd=cwd, env={**self._env, **(env or {})}, report_status=True)
         except ValueError as error:
-            return _not_started(argv, str(error))
+            return _not_run(argv, Trouble.NOT_STARTED, str(error))
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
         try:
             async with asyncio.timeout_at(deadline):
                 await self._channels.acquire()
         except TimeoutError:
-            return _not_started(argv, f"no channel was free within {timeout:.0f} s")
+            said = f"no channel to {self.target} was free within {timeout:.0f} s"
+            return _not_run(argv, Trouble.UNREACHABLE, said)
         try:
             return await self._tried(argv, line, stdin, deadline)
         except LoginError as error:
             self.error = error
-            return _not_started(argv, error.message)
+            return _not_run(argv, Trouble.UNREACHABLE, error.message)
         finally:
             self._channels.release()
 
@@ -215,6 +217,8 @@ class OpensshTransport:
         detail = done.detail
         if ended is not None:
             trouble = None
+        elif trouble is Trouble.NOT_STARTED:  # ssh itself, here
+            trouble, detail = Trouble.UNREACHABLE, done.complaint
         elif trouble is None and done.exit_status != _SSH_FAILED:
             # ssh passes on what the login shell ended with.
             status = done.exit_status
@@ -222,9 +226,9 @@ class OpensshTransport:
                 trouble = Trouble.NOT_STARTED
                 detail = stderr.noise or stdout.noise or "the login shell ended before it"
         elif trouble is None:
-            trouble = Trouble.LOST if stdout.started or not _not_sent(log) else Trouble.NOT_STARTED
+            trouble = Trouble.LOST if stdout.started or not _not_sent(log) else Trouble.UNREACHABLE
             self.error = self._explain(done, log)
-            detail = self.error.message if trouble is Trouble.NOT_STARTED else ""
+            detail = self.error.message if trouble is Trouble.UNREACHABLE else ""
         if trouble is None:
             self.error = None
         truncated = done.truncated or stdout.spilled or stderr.spilled
@@ -285,5 +289,5 @@ def _short_folder() -> str:
     return runtime if 0 < len(runtime) < 40 and os.access(runtime, os.W_OK) else "/tmp"
 
 
-def _not_started(argv: Sequence[str], detail: str) -> CommandResult:
-    return CommandResult(tuple(argv), None, trouble=Trouble.NOT_STARTED, detail=detail)
+def _not_run(argv: Sequence[str], trouble: Trouble, detail: str) -> CommandResult:
+    return CommandResult(tuple(argv), None, trouble=trouble, detail=detail)

@@ -22,11 +22,16 @@ class Site:
     """An empty queue, and accounts."""
 
     def __init__(
-        self, rows: Sequence[str] = ROWS, error: bytes = b"", trouble: Trouble | None = None
+        self,
+        rows: Sequence[str] = ROWS,
+        error: bytes = b"",
+        trouble: Trouble | None = None,
+        detail: str = "",
     ) -> None:
         self.rows = rows
         self.error = error
         self.trouble = trouble
+        self.detail = detail
         self.asked: list[tuple[str, ...]] = []
 
     async def run(self, argv: Sequence[str], **_: object) -> CommandResult:
@@ -34,7 +39,7 @@ class Site:
             return CommandResult(tuple(argv), 0)
         self.asked.append(tuple(argv))
         if self.trouble:
-            return CommandResult(tuple(argv), None, trouble=self.trouble)
+            return CommandResult(tuple(argv), None, trouble=self.trouble, detail=self.detail)
         if self.error:
             return CommandResult(tuple(argv), 1, stderr=self.error)
         mark = next(word for word in argv if word.startswith("--delimiter=")).split("=", 1)[1]
@@ -66,13 +71,38 @@ async def test_a_database_that_is_down_leaves_jobs_unknown_not_missing() -> None
     assert await scheduler.find(["token"]) is None
 
 
-@pytest.mark.parametrize("site", [Site(error=NO_ACCOUNTS), Site(trouble=Trouble.NOT_STARTED)])
+@pytest.mark.parametrize(
+    "site",
+    [
+        Site(error=NO_ACCOUNTS),
+        Site(trouble=Trouble.NOT_STARTED, detail="No such file or directory"),
+        Site(trouble=Trouble.NOT_STARTED, detail="sacct: not found"),
+    ],
+)
 async def test_a_site_without_accounts_is_asked_once(site: Site) -> None:
     scheduler = SlurmScheduler("alpha", site)
     for _ in range(3):
         assert (await scheduler.queue([3])).jobs == ()
         assert await scheduler.find(["token"]) == {}
     assert len(site.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("trouble", "detail"),
+    [
+        (Trouble.UNREACHABLE, "no connection to alpha"),
+        (Trouble.NOT_STARTED, "fork: Resource temporarily unavailable"),
+        (Trouble.LOST, ""),
+    ],
+)
+async def test_accounts_that_could_not_be_asked_now_are_asked_again(
+    trouble: Trouble, detail: str
+) -> None:
+    site = Site(trouble=trouble, detail=detail)
+    scheduler = SlurmScheduler("alpha", site)
+    assert await scheduler.find(["token"]) is None
+    site.trouble = None
+    assert [job.id for job in (await scheduler.queue([3])).jobs] == [3]
 
 
 async def test_a_lost_submission_is_found_in_the_accounts_by_its_submit_line() -> None:

@@ -16,6 +16,7 @@ from rowtui.core.clusters.schedulers.base import (
     JobState,
     OutcomeUnknown,
     Rejected,
+    Unreachable,
 )
 from rowtui.core.clusters.schedulers.slurm_parse import (
     AccountForm,
@@ -97,6 +98,12 @@ def test_anything_else_leaves_the_outcome_unknown(result: CommandResult) -> None
 def test_a_command_that_never_started_is_a_rejection() -> None:
     result = CommandResult(("sbatch",), None, trouble=Trouble.NOT_STARTED, detail="No such file")
     assert read_submission(result) == Rejected("sbatch could not be started: No such file")
+
+
+def test_a_cluster_that_could_not_be_reached_has_neither_taken_nor_refused_a_job() -> None:
+    why = "no connection to alpha: Connection refused"
+    result = CommandResult(("sbatch",), None, trouble=Trouble.UNREACHABLE, detail=why)
+    assert read_submission(result) == Unreachable(why)
 
 
 @pytest.mark.parametrize(

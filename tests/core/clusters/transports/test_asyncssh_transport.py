@@ -105,8 +105,8 @@ async def test_a_node_that_refuses_every_channel_did_certainly_not_start_the_com
 
     done = await transport.run(["echo", "in"], timeout=20)
 
-    assert done.trouble is Trouble.NOT_STARTED
-    assert "opens no channel" in done.detail
+    assert done.trouble is Trouble.UNREACHABLE
+    assert f"{transport.target} opens no channel" in done.complaint
 
 
 @pytest.mark.parametrize("fault", [DropBefore(), DropAfter()])
@@ -167,7 +167,8 @@ async def test_a_command_that_waits_in_vain_for_a_channel_was_not_started(reach:
     fifth = await transport.run(["echo", "fifth"], timeout=0.1)
     let_go.set()
 
-    assert fifth.trouble is Trouble.NOT_STARTED
+    assert fifth.trouble is Trouble.UNREACHABLE
+    assert fifth.complaint == f"no channel to {transport.target} was free within 0 s"
     assert [(await task).stdout for task in slow] == [b"first\n"] * 4
 
 
@@ -222,7 +223,7 @@ async def test_what_a_person_must_mend_is_not_tried_again_by_itself(reach: Reach
     await transport.reconnect()
     third = await transport.run(["true"], timeout=20)
 
-    assert first.trouble is second.trouble is Trouble.NOT_STARTED
+    assert first.trouble is second.trouble is Trouble.UNREACHABLE
     assert "given up" in first.detail
     assert asked_so_far == 1
     assert third.exit_status == 0
@@ -249,12 +250,13 @@ async def test_a_node_that_is_down_is_tried_again_after_a_pause_that_doubles(rea
     now += 0.2
     back = await transport.run(["true"], timeout=20)
 
-    assert first.trouble is Trouble.NOT_STARTED
+    assert first.trouble is Trouble.UNREACHABLE
     assert error is not None
     assert error.trouble is LoginTrouble.REFUSED
+    assert first.complaint == error.message
     assert too_early is error
     assert second_error is not error
-    assert still.trouble is Trouble.NOT_STARTED
+    assert still.trouble is Trouble.UNREACHABLE
     assert back.exit_status == 0
 
 
@@ -291,7 +293,7 @@ async def test_a_closed_transport_opens_nothing_any_more(reach: Reach) -> None:
     waited = await waiting
     after = await transport.run(["true"], timeout=20)
 
-    assert waited.trouble is after.trouble is Trouble.NOT_STARTED
+    assert waited.trouble is after.trouble is Trouble.UNREACHABLE
     assert "was closed" in waited.detail
     assert "was closed" in after.detail
     assert not node.logins

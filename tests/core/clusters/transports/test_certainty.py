@@ -40,10 +40,11 @@ def check(results: list[CommandResult], file: Path) -> Counter[str]:
         if result.trouble is None:
             assert (result.stdout, result.exit_status, ran[number]) == (b"ok\n", 0, 1)
             kinds["done"] += 1
-        elif result.trouble is Trouble.NOT_STARTED:
+        elif result.trouble is Trouble.UNREACHABLE:
             assert ran[number] == 0, result
-            kinds["not started"] += 1
+            kinds["not sent"] += 1
         else:
+            assert result.trouble is Trouble.LOST
             assert ran[number] <= 1
             kinds["unknown"] += 1
     return kinds
@@ -58,7 +59,7 @@ def hurt(node: FaultyLogin, seed: int) -> None:
         )
 
 
-async def test_what_asyncssh_did_not_start_never_ran_and_nothing_ran_twice(
+async def test_what_asyncssh_did_not_send_never_ran_and_nothing_ran_twice(
     reach: Reach, tmp_path: Path
 ) -> None:
     node = await reach.faulty()
@@ -72,7 +73,7 @@ async def test_what_asyncssh_did_not_start_never_ran_and_nothing_ran_twice(
     assert kinds["unknown"]
 
 
-async def test_what_the_systems_ssh_did_not_start_never_ran_and_nothing_ran_twice(
+async def test_what_the_systems_ssh_did_not_send_never_ran_and_nothing_ran_twice(
     reach: Reach, tmp_path: Path
 ) -> None:
     node = await reach.faulty()

@@ -77,7 +77,7 @@ async def test_one_connection_is_opened_for_the_session_and_closed_with_it(
     assert peer.stdout == same.stdout
     assert folder is not None
     assert not folder.exists()
-    assert closed.trouble is Trouble.NOT_STARTED
+    assert closed.trouble is Trouble.UNREACHABLE
 
 
 async def test_a_connection_that_the_configuration_shares_is_used_and_left_open(
@@ -147,7 +147,7 @@ async def test_a_command_that_ends_with_255_is_told_from_a_connection_that_fails
         Trouble.NOT_STARTED,
         "no-such-command: not found",
     )
-    assert refused.trouble is Trouble.NOT_STARTED
+    assert refused.trouble is Trouble.UNREACHABLE
     assert error is not None
     assert error.trouble is LoginTrouble.REFUSED
     assert back.stdout == b"back\n"
@@ -204,7 +204,7 @@ async def test_unknown_and_changed_host_keys_stop_and_say_so(
     changed = through(login, config)
     changed_result = await changed.run(["true"], timeout=60)
 
-    assert unknown_result.trouble is changed_result.trouble is Trouble.NOT_STARTED
+    assert unknown_result.trouble is changed_result.trouble is Trouble.UNREACHABLE
     assert unknown.error is not None
     assert unknown.error.trouble is LoginTrouble.HOST_KEY_UNKNOWN
     assert changed.error is not None
@@ -221,7 +221,7 @@ async def test_a_denied_login_and_a_missing_ssh_are_explained(
 
     results = [await transport.run(["true"], timeout=60) for transport in (denied, missing)]
 
-    assert [result.trouble for result in results] == [Trouble.NOT_STARTED] * 2
+    assert [result.trouble for result in results] == [Trouble.UNREACHABLE] * 2
     assert denied.error is not None
     assert denied.error.trouble is LoginTrouble.DENIED
     assert "Permission denied (publickey)" in results[0].detail

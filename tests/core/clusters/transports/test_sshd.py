@@ -148,8 +148,8 @@ async def test_a_connection_to_a_frozen_node_can_be_closed(reach: Reach, login: 
 
     await transport.close()
 
-    assert (await running).trouble in (Trouble.LOST, Trouble.NOT_STARTED)
-    assert (await stuck).trouble in (Trouble.LOST, Trouble.NOT_STARTED)
+    assert (await running).trouble in (Trouble.LOST, Trouble.UNREACHABLE)
+    assert (await stuck).trouble in (Trouble.LOST, Trouble.UNREACHABLE)
 
 
 async def test_a_node_that_is_frozen_altogether_times_out(reach: Reach, login: LoginNode) -> None:
