@@ -63,6 +63,8 @@ pip_install() {
     .venv/bin/python -m pip install -q --disable-pip-version-check "$@"
 }
 
+a_file_is() { [ -e "$1" ]; }
+
 need_test_packages() {
     missing=""
     [ -x /usr/sbin/slurmctld ] || missing="$missing slurmctld"
@@ -72,6 +74,11 @@ need_test_packages() {
     [ -x /usr/sbin/sshd ] || missing="$missing openssh-server"
     command -v ssh >/dev/null || missing="$missing openssh-client"
     command -v ps >/dev/null || missing="$missing procps"
+    command -v rsync >/dev/null || missing="$missing rsync"
+    [ -x /usr/sbin/slurmdbd ] || missing="$missing slurmdbd"
+    [ -x /usr/sbin/mariadbd ] || missing="$missing mariadb-server-core"
+    a_file_is /usr/lib/*/slurm-wlm/accounting_storage_mysql.so ||
+        missing="$missing slurm-wlm-mysql-plugin"
     [ -z "$missing" ] && return
     # shellcheck disable=SC2086
     install_packages $missing ||

@@ -5,7 +5,7 @@ import signal
 
 from hypothesis import settings
 
-pytest_plugins = ["tests.rig.fixtures"]
+pytest_plugins = ["tests.rig.accounting_fixtures", "tests.rig.fixtures"]
 
 # No deadlines: a busy machine is not a defect. Continuous integration draws the same examples
 # each time, so that what fails there fails here.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -28,6 +29,10 @@ DEBIAN_PACKAGES = {
     "sbatch": "slurm-client",
     "squeue": "slurm-client",
     "scontrol": "slurm-client",
+    "sacct": "slurm-client",
+    "sacctmgr": "slurm-client",
+    "slurmdbd": "slurmdbd slurm-wlm-mysql-plugin",
+    "mariadbd": "mariadb-server-core",
     "sshd": "openssh-server",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
@@ -50,10 +55,10 @@ def require(*programs: str) -> dict[str, str]:
 class Keeper:
     """A folder and the daemons that live in it; both are gone when this process is."""
 
-    def __init__(self) -> None:
+    def __init__(self, under: Path = Path("/tmp")) -> None:
         # Short, since Unix sockets have names of at most 107 bytes; and open to other users,
         # as jobs and daemons may run under them.
-        self.folder = Path(tempfile.mkdtemp(prefix="rig-", dir="/tmp"))
+        self.folder = Path(tempfile.mkdtemp(prefix="rig-", dir=under))
         self.folder.chmod(0o755)
         script = Path(__file__).with_name("keeper.py")
         try:
@@ -131,6 +136,25 @@ def process_state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return ""
+
+
+def listening_addresses(pid: int) -> list[str]:
+    """The addresses on which a process listens for TCP connections, one for each socket."""
+    inodes = {
+        match.group(1)
+        for link in Path(f"/proc/{pid}/fd").iterdir()
+        if link.is_symlink() and (match := re.fullmatch(r"socket:\[(\d+)\]", os.readlink(link)))
+    }
+    addresses = []
+    for family, table in ((socket.AF_INET, "tcp"), (socket.AF_INET6, "tcp6")):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                # Words of four bytes, each as a number of this machine.
+                words = re.findall("." * 8, fields[1].split(":")[0])
+                packed = b"".join(int(word, 16).to_bytes(4, sys.byteorder) for word in words)
+                addresses.append(socket.inet_ntop(family, packed))
+    return addresses
 
 
 def wait_until(

@@ -189,8 +189,15 @@ class SlurmCluster:
 
     def restart_controller(self) -> None:
         """Start slurmctld again on the state that it had saved."""
+        self._start_again(fresh=False)
+
+    def wipe_controller(self) -> None:
+        """Start slurmctld again with no state: every job is forgotten, ids begin at 1 again."""
+        self._start_again(fresh=True)
+
+    def _start_again(self, *, fresh: bool) -> None:
         self.controller.kill()
-        self.controller = self._start_controller(fresh=False)
+        self.controller = self._start_controller(fresh=fresh)
         # A slurmd that starts reports at once; one that runs is asked after about five seconds.
         for node in self._nodes:
             self.nodes[node.name].kill()

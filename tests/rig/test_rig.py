@@ -12,7 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.rig.keeper import descendants
-from tests.rig.processes import RigError, process_state, require, wait_until
+from tests.rig.processes import (
+    RigError,
+    listening_addresses,
+    process_state,
+    require,
+    wait_until,
+)
 from tests.rig.slurm import SlurmCluster
 
 ROOT = Path(__file__).parents[2]
@@ -67,19 +73,8 @@ def test_by_hand_it_prints_what_to_export_and_an_interrupt_ends_it() -> None:
 @pytest.mark.slurm
 def test_every_port_is_on_loopback(slurm: SlurmCluster) -> None:
     daemons = [slurm.controller, *slurm.nodes.values()]
-    inodes = {
-        match.group(1)
-        for daemon in daemons
-        for link in Path(f"/proc/{daemon.pid}/fd").iterdir()
-        if link.exists() and (match := re.fullmatch(r"socket:\[(\d+)\]", os.readlink(link)))
-    }
-    listening = [
-        fields[1].split(":")[0]
-        for table in ("tcp", "tcp6")
-        for fields in map(str.split, Path(f"/proc/net/{table}").read_text().splitlines()[1:])
-        if fields[3] == "0A" and fields[9] in inodes
-    ]
-    assert listening == ["0100007F"] * len(daemons)
+    listening = [listening_addresses(daemon.pid) for daemon in daemons]
+    assert listening == [["127.0.0.1"]] * len(daemons)
 
 
 @pytest.mark.slurm
