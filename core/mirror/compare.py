@@ -98,6 +98,7 @@ def compare(
     here: Mapping[str, FileFacts],
     there: Mapping[str, FileFacts],
     manifest: Mapping[str, Entry],
+    *,
     same: Mapping[str, bool] | None = None,
     above_here: Mapping[str, FileFacts] | None = None,
     above_there: Mapping[str, FileFacts] | None = None,

@@ -24,8 +24,8 @@ FILE, LINK, FOLDER = "file", "link", "folder"
 class FileFacts(NamedTuple):
     """One file as one side has it. Two equal ones are taken for the same content.
 
-    `kind`: `file`, `link` (`target` is where it leads, never followed) or `folder` (which has
-    neither size nor time). `executable`: whether its owner may run it; False for other kinds.
+    `kind`: `file`, `link` (`target` is where it leads, never followed) or `folder`; these two
+    have neither size nor time. `executable`: whether its owner may run it; False for other kinds.
     """
 
     size: int

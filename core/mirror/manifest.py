@@ -1,0 +1,147 @@
+"""What both sides of a mirror were when they were last made equal, kept between runs.
+
+One file for each cluster, `.row/rowtui/mirror/<cluster>.json`: which copy it is about (place and
+id), and for each path the facts of both sides. It is replaced as a whole; changes of another
+process that were saved meanwhile are kept. Where it is lost or cannot be read nothing is lost:
+what is equal is found by sizes, times and checksums, and anything else is a conflict.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import read_bounded, replace_file
+from rowtui.core.mirror.compare import Entry
+from rowtui.core.mirror.facts import FILE, FOLDER, LINK, FileFacts, is_relative
+from rowtui.core.text import visible
+
+VERSION = 1
+_LIMIT = 1 << 30
+_LETTERS = {FILE: "f", LINK: "l", FOLDER: "d"}
+_KINDS = {letter: kind for kind, letter in _LETTERS.items()}
+
+
+class Manifest(NamedTuple):
+    """One manifest as it was read. `notice`: why there is none though there was a file."""
+
+    place: str = ""  # the copy's absolute path there
+    copy_id: str = ""
+    entries: Mapping[str, Entry] = {}
+    notice: str = ""
+
+    def is_of(self, place: str, copy_id: str) -> bool:
+        """Whether it speaks of this copy; of another it says nothing."""
+        return self.place == place and self.copy_id == copy_id
+
+
+def manifest_path(root: Path, cluster: str) -> Path:
+    """Where the manifest of a project's copy on a cluster is."""
+    from urllib.parse import quote
+
+    name = (
+        quote(cluster, safe=" @+,=") if cluster not in (".", "..") else cluster.replace(".", "%2E")
+    )
+    return root / ".row" / "rowtui" / "mirror" / f"{name}.json"
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest; an empty one where there is none, or none that can be read.
+
+    What cannot be understood is set aside under a name that ends in `.bad`.
+    Raises: RowtuiError if it is there and cannot be read, or is of a later version.
+    """
+    try:
+        data = read_bounded(path, _LIMIT)
+    except FileNotFoundError:
+        return Manifest()
+    except OSError as error:
+        raise RowtuiError(f"cannot read {visible(str(path))}: {error.strerror}") from None
+    try:
+        return _parsed(json.loads(data))
+    except _LaterVersionError as error:
+        raise RowtuiError(
+            f"{visible(str(path))} has version {error}, this rowtui knows {VERSION}",
+            "use the newer rowtui, or remove the file: both sides are then compared anew",
+        ) from None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        with contextlib.suppress(OSError):
+            os.replace(path, path.with_name(path.name + ".bad"))
+        return Manifest(
+            notice=f"{visible(path.name)} was damaged: both sides are compared by checksums"
+        )
+
+
+def save_manifest(
+    path: Path, place: str, copy_id: str, changed: Mapping[str, Entry], forgotten: Collection[str]
+) -> Manifest:
+    """Change entries of the manifest on the disk. Raises: RowtuiError."""
+    now = read_manifest(path)
+    entries = dict(now.entries) if now.is_of(place, copy_id) else {}
+    for gone in forgotten:
+        entries.pop(gone, None)
+    entries.update(changed)
+    manifest = Manifest(place, copy_id, entries)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, _written(manifest))
+    except OSError as error:
+        raise RowtuiError(
+            f"cannot write {visible(str(path))}: {error.strerror}",
+            "what was copied is compared again the next time",
+        ) from None
+    return manifest
+
+
+class _LaterVersionError(Exception):
+    pass
+
+
+def _written(manifest: Manifest) -> bytes:
+    """One line for each path, so that people can read it, and ASCII whatever the names are."""
+    lines = [
+        f"{json.dumps(path)}: {json.dumps([_row(entry.here), _row(entry.there)])}"
+        for path, entry in sorted(manifest.entries.items())
+    ]
+    head = json.dumps(
+        {"version": VERSION, "place": manifest.place, "copy_id": manifest.copy_id}, indent=0
+    )
+    text = head.removesuffix("\n}") + ',\n"files": {\n' + ",\n".join(lines) + "\n}}\n"
+    return text.encode("ascii")
+
+
+def _row(facts: FileFacts | None) -> list[object] | None:
+    if facts is None:
+        return None
+    return [_LETTERS[facts.kind], facts.size, facts.mtime_ns, facts.target, int(facts.executable)]
+
+
+def _parsed(data: Any) -> Manifest:
+    version = data["version"]
+    if isinstance(version, int) and version > VERSION:
+        raise _LaterVersionError(version)
+    if version != VERSION:
+        raise ValueError(version)
+    place, copy_id, files = data["place"], data["copy_id"], data["files"]
+    if not isinstance(place, str) or not isinstance(copy_id, str) or not isinstance(files, dict):
+        raise TypeError
+    entries = {}
+    for path, (here, there) in files.items():
+        if not is_relative(path):
+            raise ValueError(path)
+        entries[path] = Entry(_facts(here), _facts(there))
+    return Manifest(place, copy_id, entries)
+
+
+def _facts(row: Any) -> FileFacts | None:
+    if row is None:
+        return None
+    letter, size, mtime_ns, target, executable = row
+    if not (isinstance(size, int) and isinstance(mtime_ns, int) and isinstance(target, str)):
+        raise TypeError
+    return FileFacts(size, mtime_ns, _KINDS[letter], target, bool(executable))
