@@ -1,0 +1,123 @@
+"""The way to a cluster: over the user's shared connection if there is one, else by a login here.
+
+Takes how a cluster is reached and who answers questions; gives a `Transport`. A person who has
+logged in once with `rowtui connect` is asked by nobody else. Where the shared connection ends,
+what was sent over it is lost or certainly not begun, as it says; the next command finds another
+way, which may ask. Nothing is opened before the first command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.load_remote import ssh_target
+from rowtui.core.clusters.model import Remote
+from rowtui.core.clusters.transports.login import Asker, LoginError
+from rowtui.core.clusters.transports.shared import SharedTransport
+from rowtui.core.clusters.transports.shared_folder import NobodyThere, SharedError, shared_socket
+from rowtui.core.clusters.transports.shared_start import own_transport
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.transports.shared_server import Login
+
+
+def transport_for(remote: Remote, asker: Asker, *, cluster: str) -> ClusterTransport:
+    """The way to a cluster."""
+    return ClusterTransport(remote, asker, cluster)
+
+
+class ClusterTransport:
+    """Runs commands on a cluster's login node, over whichever login there is.
+
+    `shared`: whether the last command went over the shared connection. `notice`: why a shared
+    connection that is there is not used, "" if nothing is to be said.
+    """
+
+    def __init__(self, remote: Remote, asker: Asker, cluster: str) -> None:
+        self.target = ssh_target(remote)
+        self.shared = False
+        self.notice = ""
+        self._kind = remote.transport
+        self._asker = asker
+        self._over = SharedTransport(shared_socket(cluster, self.target))
+        self._own: Login | None = None
+        self._closed = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        return self.shared or bool(getattr(self._own, "alive", False))
+
+    @property
+    def alive(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        from rowtui.core.clusters.transports.shared_server import is_connected
+
+        if self.shared:
+            return self._over.alive
+        return self._own is not None and is_connected(self._own)
+
+    @property
+    def error(self) -> LoginError | None:
+        """Why the login here failed, if one was tried."""
+        return self._own.error if self._own is not None and not self.shared else None
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        timeout: float,  # noqa: ASYNC109
+        cwd: Path | None = None,
+        env: Mapping[str, str | None] | None = None,
+    ) -> CommandResult:
+        """Run one command there. See `Transport`."""
+        if await self._is_shared():
+            result = await self._over.run(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=env)
+            if result.trouble is not Trouble.UNREACHABLE or self._over.alive:
+                return result
+        self.shared = False
+        return await self.own.run(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=env)
+
+    @property
+    def own(self) -> Login:
+        """The transport with a login of its own; it logs in at its first use."""
+        if self._own is None:
+            self._own = own_transport(self._kind, self.target, self._asker)
+        return self._own
+
+    async def reconnect(self) -> None:
+        """See that there is a connection, whatever failed before: a person asked for it.
+
+        Raises: LoginError.
+        """
+        from rowtui.core.clusters.transports.shared_server import log_in
+
+        if not await self._is_shared():
+            await log_in(self.own)
+
+    async def close(self) -> None:
+        """End the login that is ours; a shared one stays."""
+        self._closed = True
+        await self._over.close()
+        if self._own is not None:
+            await self._own.close()
+
+    async def _is_shared(self) -> bool:
+        """Whether to use the shared connection: while there is one and no login of ours."""
+        self.shared = False
+        if self._closed or getattr(self._own, "alive", False):
+            return False
+        try:
+            await self._over.open()
+        except NobodyThere:
+            self.notice = ""
+        except SharedError as error:
+            self.notice = str(error)
+        else:
+            self.notice = ""
+            self.shared = True
+        return self.shared

@@ -1,0 +1,267 @@
+"""Commands over a login that another process of this user holds.
+
+Takes the path of a socket; is a `Transport`. What is known of a command stays exact: where nobody
+answers, or the other process says that it never began, it certainly did nothing (UNREACHABLE);
+where that process went away without a word after it was sent, it may have been run (LOST).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.transports.shared_folder import NobodyThere, SharedError, connect_to
+from rowtui.core.clusters.transports.shared_protocol import (
+    Frame,
+    ProtocolError,
+    Wish,
+    greeting,
+    read_result,
+    receive,
+    request_head,
+    same_version,
+    send,
+    version_in,
+)
+
+ANSWER_SECONDS = 10.0  # for a first word; the machine may be busy
+_LOGIN_SECONDS = 90.0  # beyond a command's own time: the other process may have to log in again
+
+
+class Line:
+    """A connection to the process that holds a login."""
+
+    def __init__(
+        self,
+        connected: socket.socket,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self.socket = connected
+        self.reader = reader
+        self.writer = writer
+
+    @classmethod
+    async def to(cls, path: Path) -> Line:
+        """Connect. Raises: NobodyThere, SharedError."""
+        connected = await connect_to(path)
+        try:
+            return cls(connected, *await asyncio.open_connection(sock=connected))
+        except BaseException:
+            connected.close()
+            raise
+
+    async def greet(self, wish: Wish) -> Frame:
+        """Say what is wanted; the answer. Raises: SharedError if there is none in time."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                send(self.writer, greeting(wish))
+                answer = await receive(self.reader)
+        except TimeoutError:
+            raise SharedError(
+                "the process that holds the shared connection does not answer",
+                "rowtui disconnect ends it",
+            ) from None
+        if answer is None:
+            raise NobodyThere("the process that held the shared connection is gone")
+        return answer
+
+    @property
+    def ended(self) -> bool:
+        """Whether the other end is known to be closed; what it still said may be unread."""
+        if self.writer.is_closing() or self.reader.at_eof():
+            return True
+        try:
+            return self.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    async def close(self) -> None:
+        """Hang up."""
+        self.writer.close()
+        with contextlib.suppress(OSError):
+            await self.writer.wait_closed()
+
+
+async def open_line(path: Path, wish: Wish) -> tuple[Line, Frame]:
+    """Connect and greet. Raises: NobodyThere, SharedError, also where one is refused."""
+    line = await Line.to(path)
+    try:
+        answer = await line.greet(wish)
+        if refusal := refusal_in(answer):
+            raise refusal
+    except ProtocolError as error:
+        await line.close()
+        raise SharedError(f"the shared connection cannot be used: {error.message}") from error
+    except BaseException:
+        await line.close()
+        raise
+    return line, answer
+
+
+def refusal_in(answer: Frame) -> SharedError | None:
+    """Why the other end does not serve us."""
+    refused = answer.head.get("error")
+    if refused == "version" or (not refused and not same_version(answer)):
+        return SharedError(
+            f"rowtui {version_in(answer)} holds the shared connection, which this one cannot use",
+            "rowtui disconnect ends it",
+        )
+    if refused == "logging in":
+        return SharedError("somebody is logging in for the shared connection right now")
+    if refused:
+        return NobodyThere("the shared connection is being ended")
+    return None
+
+
+class SharedTransport:
+    """Runs commands over a shared connection. One connection to it is kept."""
+
+    def __init__(self, socket_path: Path) -> None:
+        self.socket_path = socket_path
+        self.error: SharedError | None = None  # why it could not be used the last time
+        self._opened: _Opened | None = None
+        self._opening = asyncio.Lock()
+        self._numbers = itertools.count(1)
+
+    @property
+    def alive(self) -> bool:
+        """Whether somebody is at the other end, as far as is known."""
+        return self._opened is not None and not self._opened.over
+
+    async def open(self) -> None:
+        """See that somebody is there. Raises: NobodyThere, SharedError."""
+        await self._line()
+
+    async def close(self) -> None:
+        """Hang up; the shared connection stays. What was sent is run, and its result lost."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            await opened.close()
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        timeout: float,  # noqa: ASYNC109
+        cwd: Path | None = None,
+        env: Mapping[str, str | None] | None = None,
+    ) -> CommandResult:
+        """Run one command there. See `Transport`.
+
+        The time-out counts there, from when there is a connection. Whoever stops waiting does
+        not stop the command.
+        """
+        number = next(self._numbers)
+        try:
+            opened = await self._line()
+            opened.send(number, request_head(number, argv, timeout, cwd, env), stdin)
+        except SharedError as error:
+            return CommandResult(
+                tuple(argv), None, trouble=Trouble.UNREACHABLE, detail=error.message
+            )
+        except ValueError as error:
+            return CommandResult(tuple(argv), None, trouble=Trouble.NOT_STARTED, detail=str(error))
+        return await opened.result(number, argv, timeout)
+
+    async def _line(self) -> _Opened:
+        async with self._opening:
+            if self._opened is not None and self._opened.over:
+                await self._opened.close()
+                self._opened = None
+            if self._opened is None:
+                try:
+                    line, _ = await open_line(self.socket_path, Wish.COMMANDS)
+                except SharedError as error:
+                    self.error = error
+                    raise
+                self._opened = _Opened(line)
+            self.error = None
+            return self._opened
+
+
+class _Opened:
+    """One connection, and the commands that wait for their results."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._waiting: dict[int, asyncio.Future[Frame | Trouble]] = {}
+        self._bye = False
+        self._reading = asyncio.create_task(self._read())
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing can be sent any more."""
+        return self._bye or self._reading.done() or self._line.ended
+
+    def send(self, number: int, head: Mapping[str, object], stdin: bytes) -> None:
+        """Send a command. Raises: ValueError if it is too long."""
+        self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            send(self._line.writer, head, stdin)
+        except BaseException:
+            del self._waiting[number]
+            raise
+
+    async def result(self, number: int, argv: Sequence[str], seconds: float) -> CommandResult:
+        """What came of it."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        answer: Frame | Trouble
+        try:
+            async with asyncio.timeout(seconds + _LOGIN_SECONDS):
+                answer = await self._waiting[number]
+        except TimeoutError:
+            answer = Trouble.TIMED_OUT
+        finally:
+            del self._waiting[number]
+        if isinstance(answer, Frame):
+            try:
+                return read_result(argv, answer)
+            except ProtocolError:
+                answer = Trouble.LOST
+        gone = "the shared connection ended before the command was begun"
+        detail = gone if answer is Trouble.UNREACHABLE else ""
+        return CommandResult(
+            tuple(argv), None, seconds=loop.time() - began, trouble=answer, detail=detail
+        )
+
+    async def close(self) -> None:
+        self._reading.cancel()
+        await asyncio.wait({self._reading})
+        await self._line.close()
+
+    async def _read(self) -> None:
+        try:
+            while (frame := await receive(self._line.reader)) is not None:
+                if "bye" in frame.head:
+                    self._part(frame.head["bye"])
+                    return
+                self._settle(frame.head.get("result"), frame)
+        except ProtocolError:
+            pass
+        finally:
+            for number in self._waiting:
+                self._settle(number, Trouble.LOST)
+
+    def _part(self, taken: object) -> None:
+        """The last word: whatever is not named in it was never begun, and never will be."""
+        self._bye = True
+        if not isinstance(taken, list):
+            return
+        for number in self._waiting:
+            if number not in taken:
+                self._settle(number, Trouble.UNREACHABLE)
+
+    def _settle(self, number: object, answer: Frame | Trouble) -> None:
+        waiting = self._waiting.get(number) if isinstance(number, int) else None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(answer)
