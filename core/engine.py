@@ -11,16 +11,25 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rowtui.core.clusters.schedulers.base import CancelResult
+from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.errors import Problem
 from rowtui.core.grouping.model import Status
-from rowtui.core.project.views import Explanation, JobsView, JobView, LogTail, WhatIfAsked
+from rowtui.core.project.questions import Question, Withdrawn
+from rowtui.core.project.views import (
+    ClusterView,
+    Explanation,
+    JobsView,
+    JobView,
+    LogTail,
+    WhatIfAsked,
+)
 from rowtui.core.submission.carry_out import Progress
 from rowtui.core.submission.model import Plan
 from rowtui.core.text import Cost
 
 __all__ = [
     "ActionSummary",
+    "ClusterView",
     "DirectoriesPage",
     "DirectoryRow",
     "Engine",
@@ -30,9 +39,11 @@ __all__ = [
     "JobView",
     "JobsView",
     "LogTail",
+    "Question",
     "Snapshot",
     "SubmitProgress",
     "WhatIfAsked",
+    "Withdrawn",
 ]
 
 
@@ -176,12 +187,32 @@ class Engine(Protocol):
         """Carry out a plan that a person confirmed."""
         ...
 
-    async def jobs(self) -> JobsView:
-        """Poll the scheduler and list this project's jobs."""
+    async def jobs(self, *, now: bool = False) -> JobsView:
+        """This project's jobs, and the clusters; queues are asked where that is due, or `now`."""
         ...
 
-    async def cancel(self, tokens: Sequence[str]) -> tuple[CancelResult, ...]:
+    async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Cancel these jobs."""
+        ...
+
+    async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        """Keep these jobs from starting."""
+        ...
+
+    async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        """Let these jobs start."""
+        ...
+
+    async def connect(self, cluster: str) -> None:
+        """Log in to a cluster; what it asks comes from `questions`. Raises: RowtuiError."""
+        ...
+
+    def questions(self) -> AsyncIterator[Question | Withdrawn]:
+        """What logins ask of the person before the screen."""
+        ...
+
+    def answer(self, number: int, answers: Sequence[str] | None) -> None:
+        """Answer a question; None: the person gives up."""
         ...
 
     async def log_tail(self, token: str, lines: int) -> LogTail:

@@ -8,11 +8,12 @@ the next refresh, so that scrolling costs the page.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
 
-from rowtui.core.clusters.schedulers.base import CancelResult
+from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.engine import (
     ActionSummary,
     DirectoriesPage,
@@ -33,6 +34,7 @@ from rowtui.core.project.describe import describe_grouping, describe_resources
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.follow import Changes, look_at_touched
 from rowtui.core.project.mapping_files import has_mapping_files
+from rowtui.core.project.questions import Question, Questions, Withdrawn
 from rowtui.core.project.queues import Answers
 from rowtui.core.submission.model import Plan
 from rowtui.core.workflow.model import Action
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
 SHOWN_BAD = 20  # bad directories that a snapshot names
 VALUE_LENGTH = 200  # characters of a value that a row shows
 LOAD_SECONDS = 60.0  # between two looks at how busy a cluster is
-QUEUE_SECONDS = 30.0  # between two looks at a queue that many people share
 KEPT_CUTS = 4  # lists of groups that are kept: the action on the screen and those just left
 
 
@@ -57,10 +58,23 @@ class InProcessEngine:
         self._asking = asyncio.Lock()  # the queues
         self._cuts: dict[tuple[int, int, tuple[Status, ...]], tuple[Group, ...]] = {}
         self._generation = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._changes = Changes(project)
+        self._questions = Questions()
+        self._connecting: asyncio.Task[None] | None = None
+        project.reach.person = self._questions.asker
+        project.wait = self._wait
+
+    def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """For threads that plan: what waits for a cluster runs where its connection is."""
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def refresh(self, *, full: bool = False) -> Snapshot:
         """Synchronise with disk and scheduler. Raises: RowtuiError, OSError."""
+        self._loop = asyncio.get_running_loop()
+        with contextlib.suppress(RowtuiError):  # `_where` says what is missing
+            await self._project.reach.prepare()
         async with self._turn:
             touched = self._changes.take_touched()
             await asyncio.to_thread(self._synchronise, full, touched)
@@ -69,14 +83,13 @@ class InProcessEngine:
         async with self._turn:
             return await asyncio.to_thread(self._snapshot)
 
-    async def _ask_for_jobs(self, *, now: bool = False) -> Answers:
+    async def _ask_for_jobs(self, *, now: bool = False, everywhere: bool = False) -> Answers:
         """Ask the queues, where it is due, without keeping anybody from the records meanwhile."""
         jobs = self._project.jobs
-        if not self._project.has_jobs_to_ask_for():
+        if not (everywhere or self._project.has_jobs_to_ask_for()):
             return Answers({})
-        jobs.queues.patience = QUEUE_SECONDS
         async with self._asking:
-            answers = await jobs.queues.ask(now=now)
+            answers = await jobs.queues.ask(now=now, everywhere=everywhere)
             async with self._turn:
                 await asyncio.to_thread(jobs.enter, answers)
         for name, why in jobs.queues.unanswered.items():
@@ -151,19 +164,49 @@ class InProcessEngine:
         async for step in self._project.jobs.submit(plan):
             yield step
 
-    async def jobs(self) -> JobsView:
-        """Ask the scheduler and list this project's jobs, newest first."""
-        answers = await self._ask_for_jobs()
+    async def jobs(self, *, now: bool = False) -> JobsView:
+        """This project's jobs, newest first, and all clusters' queues."""
+        answers = await self._ask_for_jobs(now=now, everywhere=True)
         async with self._turn:
-            return await asyncio.to_thread(self._project.jobs.show, answers.looks)
+            return await asyncio.to_thread(self._project.jobs.show, answers.queues)
 
-    async def cancel(self, tokens: Sequence[str]) -> tuple[CancelResult, ...]:
+    async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Cancel these jobs."""
         return await self._project.jobs.cancel(tokens)
 
+    async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        """Keep these jobs from starting."""
+        return await self._project.jobs.hold(tokens)
+
+    async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        """Let these jobs start."""
+        return await self._project.jobs.release(tokens)
+
+    async def connect(self, cluster: str) -> None:
+        """Log in to a cluster, and look at its queue. Raises: RowtuiError."""
+        await self._project.reach.connect(cluster)
+        await self._project.reach.prepare()
+
+    async def questions(self) -> AsyncIterator[Question | Withdrawn]:
+        """What logins ask. Whoever listens can answer: log in to the cluster that jobs go to."""
+        self._connecting = asyncio.create_task(self._connect_at_start())
+        async for question in self._questions.stream():
+            yield question
+
+    async def _connect_at_start(self) -> None:
+        project = self._project
+        with contextlib.suppress(RowtuiError):  # the queue's line says what is wrong
+            cluster = (await asyncio.to_thread(lambda: project.recognised)).cluster
+            if project.reach.is_remote(cluster):
+                await self.connect(cluster.name)
+
+    def answer(self, number: int, answers: Sequence[str] | None) -> None:
+        """Answer a question of a login."""
+        self._questions.answer(number, answers)
+
     async def log_tail(self, token: str, lines: int) -> LogTail:
         """The last lines of a job's log."""
-        return await asyncio.to_thread(self._project.jobs.log_tail, token, lines)
+        return await self._project.jobs.log_tail(token, lines)
 
     async def changes(self) -> AsyncIterator[str]:
         """A word whenever something on disk changes, until the engine is closed."""
@@ -173,8 +216,11 @@ class InProcessEngine:
     async def close(self) -> None:
         """Stop watching; bring Row's files up to date."""
         self._changes.close()
+        if self._connecting is not None:
+            self._connecting.cancel()
         async with self._turn:
             await asyncio.to_thread(self._project.close)
+        await self._project.reach.close()
 
     # In threads
 

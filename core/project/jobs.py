@@ -7,41 +7,45 @@ merged (a job stages before it ends), so that nothing that was completed stays m
 from __future__ import annotations
 
 import asyncio
-import os
 import time
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from rowtui.core.clusters.polling import Polled
 from rowtui.core.clusters.schedulers.base import (
-    CancelResult,
+    Job,
+    JobAnswer,
+    JobKey,
     JobState,
     QueueSnapshot,
+    Scheduler,
 )
 from rowtui.core.errors import RowtuiError
-from rowtui.core.project.queues import Answers, Look, Queues
+from rowtui.core.project.logs import LocalLog, Log, RemoteLog, read_log_end
+from rowtui.core.project.queues import Answers, Queues
 from rowtui.core.project.views import JobsView, JobView, LogTail
 from rowtui.core.state.store import NotSavedError
 from rowtui.core.state.stored import Stored
 from rowtui.core.submission.carry_out import Progress, Tools, carry_out
-from rowtui.core.submission.journal import Journal, job_records
-from rowtui.core.submission.model import JobRecord, Plan, Step
+from rowtui.core.submission.ending import LOST
+from rowtui.core.submission.journal import SEEN, Journal, job_records
+from rowtui.core.submission.model import JobRecord, JournalEntry, Plan, Step
 from rowtui.core.submission.plan_json import load_plan
 from rowtui.core.submission.reservations import StoredReservations, without_gone
-from rowtui.core.submission.settle import apply_settled
+from rowtui.core.submission.settled import apply_settled
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
-
-LOG_TAIL_BYTES = 1 << 18  # what is read of a log's end: enough for a screen of very long lines
 
 _REASONS = {
     "time limit": JobState.TIMEOUT,
     "cancelled": JobState.CANCELLED,
     "out of memory": JobState.OUT_OF_MEMORY,
     "the node failed": JobState.NODE_FAIL,
+    LOST: JobState.LOST,
 }
 
 
@@ -63,11 +67,14 @@ class Jobs:
 
     async def ask(self) -> None:
         """Ask the schedulers, and bring the records in step with what they say."""
-        answers = await self.queues.ask()
-        await asyncio.to_thread(self.enter, answers)
+        await self.entered(await self.queues.ask(now=True))
         for name, why in self.queues.unanswered.items():
             said = f"{visible(name)} could not be asked: {visible(why)}"
             self.project.notice(f"{said}; what was known before is shown")
+
+    async def entered(self, answers: Answers) -> None:
+        """Bring the records in step with what the schedulers said."""
+        await asyncio.to_thread(self.enter, answers)
 
     def enter(self, answers: Answers) -> None:
         """Bring the records in step with what the schedulers said. Waits for the disk."""
@@ -105,13 +112,16 @@ class Jobs:
     async def submit(self, plan: Plan) -> AsyncIterator[Progress]:
         """Carry out a plan. Raises: RowtuiError if nothing can be written down."""
         project = self.project
-        scheduler = self.queues.scheduler(plan.cluster)
-        if scheduler is None:
-            raise RowtuiError(
-                f"the plan is for cluster '{visible(plan.cluster)}', not for this one"
-            )
+        access = {}
+        for name in dict.fromkeys(job.destination.cluster for job in plan.jobs):
+            there = await project.reach.access(name)
+            if there is None:
+                raise RowtuiError(
+                    f"the plan is for cluster '{visible(name)}', which cannot be reached from here"
+                )
+            access[name] = there
         tools = Tools(
-            scheduler=scheduler,
+            access=access,
             journal=self.journal,
             reservations=StoredReservations(project.store),
             root=project.root,
@@ -121,34 +131,70 @@ class Jobs:
             async for step in carry_out(plan, tools):
                 yield step
         finally:
-            self.queues.submitted(plan.cluster)
+            for name in access:
+                self.queues.submitted(name)
             self._use_latest()
 
-    async def cancel(self, tokens: Sequence[str]) -> tuple[CancelResult, ...]:
+    async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Cancel these jobs, if the ids still are theirs: Slurm gives ids again after a crash."""
+        return await self._tell(tokens, Scheduler.cancel)
+
+    async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        """Keep these jobs from starting."""
+        # Whoever looks after jobs that were just submitted must not let them go again.
+        now = time.time()
+        held = [
+            JournalEntry(
+                it.token, it.plan_id, Step.ACCEPTED, now, it.job_id, SEEN, it.cluster, it.task
+            )
+            for it in self.records()
+            if it.token in set(tokens) and it.step is Step.ACCEPTED
+        ]
+        await asyncio.to_thread(self.journal.append, held)
+        return await self._tell(tokens, Scheduler.hold)
+
+    async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        """Let these jobs start."""
+        return await self._tell(tokens, Scheduler.release)
+
+    async def _tell(
+        self,
+        tokens: Sequence[str],
+        what: Callable[[Scheduler, Sequence[JobKey]], Awaitable[tuple[JobAnswer, ...]]],
+    ) -> tuple[JobAnswer, ...]:
         records = {record.token: record for record in self.records()}
-        by_cluster: dict[str, dict[int, str]] = {}
-        results: list[CancelResult] = []
+        by_cluster: dict[str, dict[str, JobKey]] = {}
+        answers: list[JobAnswer] = []
         for token in tokens:
             record = records.get(token)
             if record is None or not record.job_id:
-                results.append(CancelResult(0, "the job has no id, so nothing can be cancelled"))
+                answers.append(JobAnswer(JobKey(0), "the job has no id, so it cannot be named"))
             else:
-                by_cluster.setdefault(record.cluster, {})[record.job_id] = token
-        for name, ids in by_cluster.items():
-            scheduler = self.queues.scheduler(name)
+                by_cluster.setdefault(record.cluster, {})[token] = record.key
+        for name, keys in by_cluster.items():
+            scheduler = self.project.reach.scheduler(name)
             if scheduler is None:
-                results += [CancelResult(it, f"{name} cannot be asked from here") for it in ids]
+                why = f"{name} cannot be asked from here"
+                answers += [JobAnswer(key, why) for key in keys.values()]
                 continue
-            snapshot = await scheduler.queue(list(ids))
-            if snapshot.error:
-                why = f"whether the id still is this job's cannot be asked: {snapshot.error}"
-                results += [CancelResult(it, why) for it in ids]
+            found = await scheduler.find(list(keys))
+            if found is None:
+                why = f"whether the id still is this job's cannot be asked: {name} does not answer"
+                answers += [JobAnswer(key, why) for key in keys.values()]
                 continue
-            others = {job.id for job in snapshot.jobs if job.token and job.token != ids.get(job.id)}
-            results += [CancelResult(it, "the id now belongs to another job") for it in others]
-            results += await scheduler.cancel([it for it in ids if it not in others])
-        return tuple(results)
+            theirs = {
+                token: any(job.key == key for job in found.get(token, ()))
+                for token, key in keys.items()
+            }
+            answers += [
+                JobAnswer(key, "the cluster knows no such job of ours any more")
+                for token, key in keys.items()
+                if not theirs[token]
+            ]
+            done = await what(scheduler, [key for token, key in keys.items() if theirs[token]])
+            answers += done
+            self.queues.submitted(name)
+        return tuple(answers)
 
     # Looking at them
 
@@ -164,64 +210,76 @@ class Jobs:
                 self.project.notice(str(error))
         return sorted(found, key=lambda record: (-record.submitted_at, record.token))
 
-    async def view(self) -> JobsView:
+    async def view(self, *, everywhere: bool = False) -> JobsView:
         """All jobs with their states: of the active ones what the scheduler says now."""
-        looks: Mapping[str, Look] = {}
-        if self.project.has_jobs_to_ask_for():
-            answers = await self.queues.ask()
-            await asyncio.to_thread(self.enter, answers)
-            looks = answers.looks
-        return await asyncio.to_thread(self.show, looks)
+        queues: Mapping[str, Polled] = {}
+        if everywhere or self.project.has_jobs_to_ask_for():
+            answers = await self.queues.ask(now=True, everywhere=everywhere)
+            await self.entered(answers)
+            queues = answers.queues
+        return await asyncio.to_thread(self.show, queues)
 
-    def show(self, looks: Mapping[str, Look]) -> JobsView:
+    def show(self, queues: Mapping[str, Polled]) -> JobsView:
         """All jobs as they were at these looks at the queues. Waits for the disk."""
         records = self.records()
         unreachable = {
             record.cluster
             for record in records
-            if record.step is Step.ACCEPTED and self.queues.scheduler(record.cluster) is None
+            if record.step is Step.ACCEPTED
+            and self.project.reach.scheduler(record.cluster) is None
         }
         errors = dict(self.queues.unanswered)
         for name in unreachable:
             errors.setdefault(name, "it cannot be asked from here")
+        known = {
+            name: {job.key: job for job in polled.snapshot.jobs}
+            for name, polled in queues.items()
+            if polled.snapshot is not None
+        }
         return JobsView(
             generation=self.project.state.generation,
             at=time.time(),
-            jobs=tuple(_view(record, looks.get(record.cluster)) for record in records),
+            jobs=tuple(
+                _view(record, queues.get(record.cluster), known.get(record.cluster, {}))
+                for record in records
+            ),
             error="; ".join(f"{name}: {why}" for name, why in sorted(errors.items())),
+            clusters=self.queues.views(),
         )
 
-    def log_tail(self, token: str, lines: int) -> LogTail:
+    async def log_tail(self, token: str, lines: int) -> LogTail:
         """The last lines of a job's log, cut to a bounded size."""
-        record = next((it for it in self.records() if it.token == token), None)
+        records = await asyncio.to_thread(self.records)
+        record = next((it for it in records if it.token == token), None)
         if record is None:
             return LogTail("", 0, (), "this job is not on record")
-        path = self.log_path(record)
-        shown = visible(str(path))
         if not record.log_path:
             return LogTail("", 0, (), "the job wrote to the terminal that it ran in")
         try:
-            with path.open("rb") as log:
-                size = os.fstat(log.fileno()).st_size
-                log.seek(max(0, size - LOG_TAIL_BYTES))
-                data = log.read(LOG_TAIL_BYTES)
-        except FileNotFoundError:
-            return LogTail(shown, 0, (), "nothing has been written yet")
-        except OSError as error:
-            return LogTail(shown, 0, (), f"cannot be read: {error.strerror}")
-        text = data.decode("utf-8", "replace").split("\n")
-        if size > LOG_TAIL_BYTES:
-            text = text[1:]  # the first line is cut
-        if text and not text[-1]:
-            text.pop()
-        return LogTail(shown, size, tuple(text[-lines:] if lines else text))
+            return await read_log_end(await self.log(record), lines)
+        except RowtuiError as error:
+            return LogTail(visible(record.log_path), 0, (), error.message)
+
+    async def log(self, record: JobRecord) -> Log:
+        """A job's log: on this machine, or in the copy of the project on its cluster.
+
+        Raises: RowtuiError if the copy cannot be told.
+        """
+        reach = self.project.reach
+        cluster = reach.known(record.cluster)
+        path = self.log_path(record)
+        if cluster is None or not reach.is_copied(cluster) or path.exists():
+            return LocalLog(path)
+        copy = await reach.mirror(cluster).resolve()
+        where = PurePosixPath(copy, record.log_path)
+        return RemoteLog(reach.transport(cluster), where, cluster.name)
 
     def log_path(self, record: JobRecord) -> Path:
-        """Where a job's log is, on this machine."""
+        """Where a job's log is, or will be, on this machine."""
         return self.project.root / record.log_path
 
 
-def _view(record: JobRecord, look: Look | None) -> JobView:
+def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job]) -> JobView:
     if record.step is Step.ENDED:
         if not record.end_reason:
             return JobView(record, JobState.COMPLETED)
@@ -230,10 +288,12 @@ def _view(record: JobRecord, look: Look | None) -> JobView:
         return JobView(record, JobState.FAILED, record.end_reason)
     if record.step is Step.ABANDONED:
         return JobView(record, JobState.CANCELLED, record.end_reason)
-    if look is not None and not look.snapshot.error and record.job_id not in look.asked:
-        return JobView(record, JobState.PENDING, "submitted since the queue was last asked")
-    jobs = look.snapshot.jobs if look is not None else ()
-    job = next((it for it in jobs if it.id == record.job_id), None)
-    if job is None or (job.token and job.token != record.token):
-        return JobView(record, JobState.UNKNOWN, record.end_reason)
-    return JobView(record, job.state, job.reason, job.elapsed, job.limit, job.nodes)
+    job = known.get(record.key)
+    if job is not None and job.token in ("", record.token):
+        return JobView(
+            record, job.state, job.reason, job.elapsed, job.limit, job.nodes, job.start_estimate
+        )
+    if record.job_id and (polled is None or (polled.as_of or 0.0) < record.submitted_at):
+        if polled is not None:
+            return JobView(record, JobState.PENDING, "submitted since the queue was last asked")
+    return JobView(record, JobState.UNKNOWN, record.end_reason)

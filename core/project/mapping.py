@@ -128,10 +128,10 @@ class ProjectMapping:
         except RowtuiError:
             return
         if cluster.scheduler == "slurm":
-            from rowtui.core.clusters.commands import LocalTransport
             from rowtui.core.clusters.schedulers.slurm_load import slurm_load
 
-            load = await slurm_load(LocalTransport(), timeout=_LOAD_SECONDS, cluster=cluster.name)
+            transport = self.project.reach.transport(cluster)
+            load = await slurm_load(transport, timeout=_LOAD_SECONDS, cluster=cluster.name)
             self.know((load,))
         elif cluster.scheduler == "local":
             from rowtui.core.clusters.schedulers.local_load import local_load
@@ -141,7 +141,7 @@ class ProjectMapping:
     def ask_loads_if_read(self) -> None:
         """The same, at once and only where an expression reads the answer. Not in an event loop."""
         if self.mapper.reads_loads:
-            asyncio.run(self.ask_loads())
+            self.project.wait(self.ask_loads())
 
     def _facts(self) -> Facts:
         return self.facts._replace(reachable=frozenset({self.project.cluster.name}))

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rowtui.core.grouping.model import ActionStatus, Group, Status, StatusTable
 from rowtui.core.grouping.status import action_status, chosen_from, status_table, with_status
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rowtui.core.grouping.order import ActionOrder
     from rowtui.core.project.jobs import Jobs
     from rowtui.core.project.mapping import ProjectMapping
+    from rowtui.core.project.reach import Reach
     from rowtui.core.project.requests import Requests
     from rowtui.core.submission.model import Plan
     from rowtui.core.workspace.sync import Disk
@@ -66,6 +67,8 @@ class Project:
         self._state: State | None = None
         self._workflow_identity: Identity | None = None
         self._notices: list[str] = []
+        # Waits for what is asynchronous on behalf of what is not, outside of an event loop.
+        self.wait: Callable[[Coroutine[Any, Any, Any]], Any] = _run
         self._rows: dict[int, ActionStatus] = {}
         self._orders: dict[tuple[str, ...], ActionOrder] = {}
 
@@ -228,6 +231,12 @@ class Project:
     @cached_property
     def identified(self) -> Identified:
         """The cluster and why it was taken. Raises: InvalidFileError, RowtuiError."""
+        found = self.recognised
+        return found._replace(cluster=self.reach.described(found.cluster))
+
+    @cached_property
+    def recognised(self) -> Identified:
+        """The same as it was configured: what is to be asked of it may be missing."""
         from rowtui.core.clusters.identify import identify_cluster
         from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
 
@@ -391,6 +400,13 @@ class Project:
 
         return Jobs(self)
 
+    @cached_property
+    def reach(self) -> Reach:
+        """The clusters of the project, and the connections to them."""
+        from rowtui.core.project.reach import Reach
+
+        return Reach(self)
+
     def has_jobs_to_ask_for(self) -> bool:
         """Whether a scheduler may know something new, or a submission was cut off."""
         return any(self.state.submitted.values()) or has_open_journals(str(self.root))
@@ -398,6 +414,12 @@ class Project:
     def submitted_clusters(self) -> set[str]:
         """The clusters that have jobs of this project, as far as is known."""
         return {job.cluster for jobs in self.state.submitted.values() for job in jobs.values()}
+
+
+def _run(work: Coroutine[Any, Any, Any]) -> Any:
+    import asyncio
+
+    return asyncio.run(work)
 
 
 def _needs_order_for_cost(action: Action) -> bool:

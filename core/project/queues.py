@@ -1,68 +1,45 @@
 """Asking the schedulers of a project's jobs, as seldom as their administrators would like.
 
-Takes the records of submitted jobs; gives `Answers`, which `jobs.py` enters into the records. A
-queue that many people share is not asked again within `patience`, whatever happens on disk: what
-it last said is given again. Our own queue on this machine is always asked. Nothing here changes
-the records, so that nobody waits for the records while a cluster is slow. Source: slurm_rig §8.
+Takes the records of submitted jobs; gives `Answers`, which `jobs.py` enters into the records. When
+a queue that many people share is really asked, and by which of the user's processes, `Poll`
+decides; what it last said is given meanwhile. Nothing here changes the records, so that nobody
+waits for the records while a cluster is slow. Source: slurm_rig §8.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.clusters.schedulers.base import QueueSnapshot, Scheduler
+from rowtui.core.clusters.polling import Poll, Polled
+from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, QueueSnapshot, Scheduler
 from rowtui.core.errors import RowtuiError
+from rowtui.core.project.views import ClusterView
 from rowtui.core.state.model import Submitted
 from rowtui.core.submission.journal import Journal
-from rowtui.core.submission.settle import Settled, settle
+from rowtui.core.submission.settle import settle
+from rowtui.core.submission.settled import Settled
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
-# How long a scheduler is waited for: it is asked again soon, and people wait for the answer.
-QUERY_SECONDS = 20.0
 # How long a cluster that did not answer when it was to be recognised is left alone.
 REST_SECONDS = 15.0
-# After a submission the queue is looked at once before `patience` is over.
-AFTER_SUBMISSION_SECONDS = 10.0
-
-
-def scheduler_of(cluster: Cluster) -> Scheduler:
-    """The scheduler of a cluster, loaded only now."""
-    if cluster.scheduler == "bash":
-        from rowtui.core.clusters.schedulers.bash import BashScheduler
-
-        return BashScheduler(cluster.name)
-    if cluster.scheduler == "slurm":
-        from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
-
-        return SlurmScheduler(cluster.name, query_timeout=QUERY_SECONDS)
-    from rowtui.core.clusters.schedulers.local import LocalScheduler
-
-    return LocalScheduler(cluster.name)
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """One look at a queue. `asked`: the ids that it was for; `at`: seconds of a steady clock."""
-
-    snapshot: QueueSnapshot
-    asked: frozenset[int]
-    at: float
+# Between two looks at queues for which the configuration says nothing.
+POLL_VARIABLE = "ROWTUI_POLL"
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What is known of the jobs now: the looks by cluster, what was settled, whose jobs are gone.
+    """What is known of the jobs now: the queues by cluster, what was settled, whose jobs are gone.
 
     `gone`: snapshots with the ids that Row submitted, of which nothing else is known.
     """
 
-    looks: Mapping[str, Look]
+    queues: Mapping[str, Polled]
     settled: tuple[Settled, ...] = ()
     gone: tuple[tuple[QueueSnapshot, tuple[int, ...]], ...] = ()
 
@@ -78,32 +55,16 @@ class Queues:
 
     project: Project
     journal: Journal
-    patience: float = 0.0  # seconds; 0 for a command, which asks once
     clock: Callable[[], float] = time.monotonic
     unanswered: dict[str, str] = field(default_factory=dict)
     failure: str = ""  # why it cannot be told which cluster this is
     _failed_at: float = 0.0
-    _schedulers: dict[str, Scheduler] = field(default_factory=dict)
-    _looks: dict[str, Look] = field(default_factory=dict)
-
-    def scheduler(self, name: str) -> Scheduler | None:
-        """The scheduler of a cluster that jobs were sent to, if it can be asked from here.
-
-        Only the cluster that this is, and this machine's own queue.
-        """
-        if name not in self._schedulers:
-            cluster = self.here()
-            if cluster is None or name != cluster.name:
-                from rowtui.core.clusters.builtin import LOCAL
-
-                if name != LOCAL.name:
-                    return None
-                cluster = LOCAL
-            self._schedulers[name] = scheduler_of(cluster)
-        return self._schedulers[name]
+    _polls: dict[str, Poll] = field(default_factory=dict)
+    _latest: dict[str, Polled] = field(default_factory=dict)
+    _settled_at: dict[str, tuple[float | None, object]] = field(default_factory=dict)
 
     def here(self) -> Cluster | None:
-        """The cluster that this is; None where that cannot be told now.
+        """The cluster that jobs go to; None where that cannot be told now.
 
         What is known of a project can be shown also while its cluster does not answer.
         """
@@ -117,56 +78,131 @@ class Queues:
         self.failure = ""
         return cluster
 
-    async def ask(self, *, now: bool = False) -> Answers:
-        """Ask where it is due, or everywhere `now`."""
+    async def ask(self, *, now: bool = False, everywhere: bool = False) -> Answers:
+        """Ask where it is due; `now`: since a person wants to know.
+
+        `everywhere`: also clusters that have no jobs of this project.
+        """
         project = self.project
         self.unanswered = {}
         settled: list[Settled] = []
         gone: list[tuple[QueueSnapshot, tuple[int, ...]]] = []
         here = self.here()
-        for name in sorted(project.submitted_clusters() | ({here.name} if here else set())):
-            scheduler = self.scheduler(name)
+        names = project.submitted_clusters() | ({here.name} if here else set())
+        if everywhere:
+            names |= {cluster.name for cluster in project.reach.remote()} | {"local"}
+        for name in sorted(names):
+            scheduler = project.reach.scheduler(name)
             if scheduler is None:
                 if self.failure:
                     self.unanswered[name] = self.failure
                 continue
-            if not now and self._is_recent(scheduler):
-                self._note(name)
-                continue
-            snapshot = await self._look(scheduler)
-            settled += await settle(self.journal, scheduler, project.root, snapshot=snapshot)
+            polled = await self._look(name, scheduler, now)
+            if polled is not None and polled.error:
+                self.unanswered[name] = polled.error
+            settled += await self._settle(name, polled)
+            snapshot = polled.snapshot if polled is not None else None
             strangers = tuple(
                 sorted({job.job_id for job in self._sent_to(name) if job.job_id and not job.token})
             )
             if snapshot is not None and not snapshot.error and strangers:
                 gone.append((snapshot, strangers))
-        return Answers(dict(self._looks), tuple(settled), tuple(gone))
+        return Answers(dict(self._latest), tuple(settled), tuple(gone))
 
     def submitted(self, cluster: str) -> None:
         """Jobs were sent to this cluster: look soon."""
-        look = self._looks.get(cluster)
-        if look is not None:
-            due = self.clock() - self.patience + AFTER_SUBMISSION_SECONDS
-            self._looks[cluster] = Look(look.snapshot, look.asked, min(look.at, due))
+        if cluster in self._polls:
+            self._polls[cluster].submitted()
 
-    def _is_recent(self, scheduler: Scheduler) -> bool:
-        look = self._looks.get(scheduler.cluster)
-        return scheduler.shared and look is not None and self.clock() - look.at < self.patience
+    def views(self) -> tuple[ClusterView, ...]:
+        """The clusters as they were last seen, in the order of their names."""
+        return tuple(self._view(name) for name in sorted(self._latest))
 
-    async def _look(self, scheduler: Scheduler) -> QueueSnapshot | None:
-        """One look at the queue for all jobs on record; None: there is none to ask for."""
-        ids = frozenset(job.job_id for job in self._sent_to(scheduler.cluster) if job.job_id)
-        if scheduler.immediate or not ids:
+    def _view(self, name: str) -> ClusterView:
+        reach, polled = self.project.reach, self._latest[name]
+        cluster = reach.known(name)
+        remote = cluster is not None and reach.is_remote(cluster)
+        snapshot = polled.snapshot
+        return ClusterView(
+            name=name,
+            scheduler=cluster.scheduler if cluster is not None else "",
+            where=reach.where(name) if remote else "here",
+            connected=reach.connected(name) if remote else None,
+            login=reach.login_needed(name) if remote else "",
+            as_of=polled.as_of,
+            next_at=polled.next_at,
+            error=polled.error,
+            jobs=snapshot.jobs if snapshot is not None else (),
+        )
+
+    def _poll(self, name: str, scheduler: Scheduler) -> Poll:
+        if name not in self._polls:
+            cluster = self.project.reach.known(name)
+            assert cluster is not None
+            self._polls[name] = Poll(scheduler, _with_interval(cluster, self.project.environment))
+        return self._polls[name]
+
+    async def _look(self, name: str, scheduler: Scheduler, now: bool) -> Polled | None:
+        """The queue as it is known; None: there is none."""
+        if scheduler.immediate:
             return None
-        snapshot = await scheduler.queue(sorted(ids))
-        self._looks[scheduler.cluster] = Look(snapshot, ids, self.clock())
-        self._note(scheduler.cluster)
-        return snapshot
+        polled = await self._poll(name, scheduler).look(now=now)
+        before = self._latest.get(name)
+        if before is not None and before.as_of == polled.as_of and before.snapshot is not None:
+            # The same answer again: what was found out beside it still holds.
+            polled = replace(polled, snapshot=before.snapshot)
+        elif polled.snapshot is not None:
+            more = await self._others(name, scheduler, polled.snapshot)
+            if more:
+                jobs = (*polled.snapshot.jobs, *more)
+                polled = replace(polled, snapshot=replace(polled.snapshot, jobs=jobs))
+        self._latest[name] = polled
+        return polled
 
-    def _note(self, cluster: str) -> None:
-        error = self._looks[cluster].snapshot.error
-        if error:
-            self.unanswered[cluster] = error
+    async def _others(
+        self, name: str, scheduler: Scheduler, snapshot: QueueSnapshot
+    ) -> tuple[Job, ...]:
+        """Jobs on record that are not among this user's: of other users, or out of the queue."""
+        there = {job.id for job in snapshot.jobs}
+        ids = {job.job_id for job in self._sent_to(name) if job.job_id} - there
+        if not ids:
+            return ()
+        more = await scheduler.queue(sorted(ids))
+        if more.error:
+            return tuple(Job(it, JobState.UNKNOWN, reason=more.error) for it in sorted(ids))
+        return more.jobs
+
+    async def _settle(self, name: str, polled: Polled | None) -> tuple[Settled, ...]:
+        """Settle once for each new answer, and whenever the journals have changed."""
+        journals = self.journal.stamp()
+        seen = (polled.as_of if polled is not None else None, journals)
+        if polled is not None and self._settled_at.get(name) == seen:
+            return ()
+        try:
+            access = await self.project.reach.access(name)
+        except RowtuiError as error:
+            self.unanswered[name] = error.message
+            return ()
+        if access is None:
+            return ()
+        snapshot = None
+        if polled is not None:
+            snapshot = polled.snapshot
+            if snapshot is None or polled.error:
+                snapshot = QueueSnapshot(name, 0.0, error=polled.error or "not asked yet")
+            elif polled.as_of is not None:
+                snapshot = replace(snapshot, at=polled.as_of)
+        settled = await settle(self.journal, access, self.project.root, snapshot=snapshot)
+        if not settled:
+            self._settled_at[name] = seen
+        return settled
+
+    def job(self, cluster: str, key: JobKey) -> Job | None:
+        """A job as it was last seen."""
+        polled = self._latest.get(cluster)
+        if polled is None or polled.snapshot is None:
+            return None
+        return next((job for job in polled.snapshot.jobs if job.key == key), None)
 
     def _sent_to(self, cluster: str) -> set[Submitted]:
         return {
@@ -175,3 +211,11 @@ class Queues:
             for job in jobs.values()
             if job.cluster == cluster
         }
+
+
+def _with_interval(cluster: Cluster, environment: Mapping[str, str]) -> Cluster:
+    """The cluster with the interval that the environment asks for, if it asks for one."""
+    try:
+        return cluster._replace(poll_seconds=max(0.0, float(environment[POLL_VARIABLE])))
+    except (KeyError, ValueError):
+        return cluster

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.errors import Problem
 from rowtui.core.mapping.decision import Decision
 from rowtui.core.mapping.request import WhatIf
@@ -20,6 +20,27 @@ class JobView(NamedTuple):
     elapsed: int | None = None
     limit: int | None = None
     nodes: str = ""
+    start_estimate: int | None = None
+
+
+class ClusterView(NamedTuple):
+    """One cluster: how it is reached, and what is known of its queue. Times: epoch seconds.
+
+    `where`: "here" or `me@host`; `connected`: None where nobody has to log in; `login`: why a
+    person is needed, "" if none is. `as_of`: of `jobs`, None if nothing is known yet; `next_at`: of
+    the next look. `error`: why the last look failed, else "". `jobs`: all of this user's there,
+    also those that are not of this project.
+    """
+
+    name: str
+    scheduler: str
+    where: str = "here"
+    connected: bool | None = None
+    login: str = ""
+    as_of: float | None = None
+    next_at: float = 0.0
+    error: str = ""
+    jobs: tuple[Job, ...] = ()
 
 
 class JobsView(NamedTuple):
@@ -29,6 +50,7 @@ class JobsView(NamedTuple):
     at: float
     jobs: tuple[JobView, ...]
     error: str = ""
+    clusters: tuple[ClusterView, ...] = ()
 
 
 class LogTail(NamedTuple):

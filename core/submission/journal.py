@@ -90,6 +90,14 @@ class Journal:
         """Those of them whose journal was not put away."""
         return sorted(self._in(self.folder))
 
+    def stamp(self) -> tuple[tuple[str, int], ...]:
+        """Which journals are open and how long they are: the same as long as nobody wrote."""
+        found = []
+        for plan_id in self.open_plan_ids():
+            with contextlib.suppress(FileNotFoundError):
+                found.append((plan_id, os.stat(self.folder / f"{plan_id}{ENDING}").st_size))
+        return tuple(found)
+
     def done_plan_ids(self) -> list[str]:
         """Those of them whose jobs have all come to an end."""
         return sorted(set(self._in(self.folder / DONE)) - set(self._in(self.folder)))

@@ -49,11 +49,6 @@ class ClusterTransport:
     @property
     def alive(self) -> bool:
         """Whether there is a connection, as far as is known."""
-        return self.shared or bool(getattr(self._own, "alive", False))
-
-    @property
-    def alive(self) -> bool:
-        """Whether there is a connection, as far as is known."""
         from rowtui.core.clusters.transports.shared_server import is_connected
 
         if self.shared:

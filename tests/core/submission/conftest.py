@@ -29,7 +29,9 @@ from rowtui.core.submission.model import Plan
 from rowtui.core.submission.plan import Setting, make_plan
 from rowtui.core.submission.reservations import StoredReservations
 from rowtui.core.submission.script import job_script, write_recipe
-from rowtui.core.submission.settle import Settled, apply_settled, settle
+from rowtui.core.submission.settle import settle
+from rowtui.core.submission.settled import Settled, apply_settled
+from rowtui.core.submission.site import Access, LocalSite
 from rowtui.core.text import Cost
 from rowtui.core.workflow.model import Action, Resources, SubmitOptions, Workflow
 from rowtui.core.workflow.template import parse_command
@@ -234,7 +236,7 @@ class RealProject:
 
     def tools(self, **rest: Any) -> Tools:
         return Tools(
-            self.scheduler,
+            {self.cluster.name: self.access},
             self.journal,
             StoredReservations(self.store),
             self.root,
@@ -242,11 +244,15 @@ class RealProject:
             **rest,
         )
 
+    @property
+    def access(self) -> Access:
+        return Access(self.scheduler, LocalSite(self.root))
+
     async def submit(self, plan: Plan, **rest: Any) -> list[Progress]:
         return [progress async for progress in carry_out(plan, self.tools(**rest))]
 
     async def settle(self) -> tuple[Settled, ...]:
-        settled = await settle(self.journal, self.scheduler, self.root)
+        settled = await settle(self.journal, self.access, self.root)
         self.synchronise()
         apply_settled(settled, StoredReservations(self.store))
         return settled

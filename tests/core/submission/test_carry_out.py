@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
-    CancelResult,
     Job,
+    JobAnswer,
+    JobKey,
     JobSpec,
     JobState,
     OutcomeUnknown,
@@ -42,11 +43,14 @@ class Answers:
     def __init__(self, real: LocalScheduler, *answers: SubmitResult | None) -> None:
         self.real = real
         self.answers = list(answers)
-        self.cancelled: list[int] = []
+        self.cancelled: list[JobKey] = []
         self.silent = False
 
     cluster = "local"
     immediate = False
+    shared = False
+    holds = False
+    at_once = 1
 
     @property
     def place(self) -> str:
@@ -61,17 +65,23 @@ class Answers:
         done = await self.real.submit(job)
         return answer or done
 
-    async def find(self, token: str) -> tuple[Job, ...] | None:
-        return None if self.silent else await self.real.find(token)
+    async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
+        return None if self.silent else await self.real.find(tokens)
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
         if self.silent:
             return QueueSnapshot("local", 0.0, error="no answer")
         return await self.real.queue(job_ids)
 
-    async def cancel(self, job_ids: Sequence[int]) -> tuple[CancelResult, ...]:
-        self.cancelled += job_ids
-        return await self.real.cancel(job_ids)
+    async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
+        self.cancelled += jobs
+        return await self.real.cancel(jobs)
+
+    async def hold(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
+        return await self.real.hold(jobs)
+
+    async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
+        return await self.real.release(jobs)
 
 
 async def test_every_directory_runs_once_and_is_complete(real: RealProject) -> None:
@@ -253,9 +263,11 @@ async def test_a_job_that_was_given_up_while_it_was_sent_is_taken_back(
 
     progress = await real.submit(plan)
 
-    assert "given up" in progress[1].error
+    assert [step.error for step in progress if step.error] == [
+        "one-a: given up by another process meanwhile"
+    ]
     assert len(answers.cancelled) == 1
-    assert real.state.submitted == {}
+    assert [job.token for job in real.state.submitted["one"].values()] == ["n-1", "n-2"]
 
 
 async def test_a_job_that_fails_leaves_the_reason_with_its_directories(real: RealProject) -> None:
@@ -294,7 +306,7 @@ async def test_a_cancelled_job_says_so(real: RealProject) -> None:
     plan = real.with_command("sleep 1000 # {directory}").plan("n", size=3)
     await real.submit(plan)
     (record,) = {job.job_id for job in real.state.submitted["one"].values()}
-    await real.scheduler.cancel([record])
+    await real.scheduler.cancel([JobKey(record)])
     await real.wait()
     await real.settle()
 
@@ -359,7 +371,7 @@ async def test_ids_that_were_written_down_but_not_recorded_are_recorded(real: Re
 
     assert {job.job_id for job in real.state.submitted["one"].values()} == {accepted.job_id}
     assert await real.settle() == ()
-    await real.scheduler.cancel([accepted.job_id])
+    await real.scheduler.cancel([JobKey(accepted.job_id)])
     await real.wait()
 
 

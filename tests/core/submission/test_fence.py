@@ -10,7 +10,7 @@ from rowtui.core.submission.fence import (
     abandon,
     ended_path,
     fence_path,
-    job_id_of,
+    job_key_of,
     read_ended,
     read_fence,
 )
@@ -65,7 +65,7 @@ def test_an_end_has_a_reason_for_people(ended: Ended, reason: str) -> None:
 
 
 def test_the_id_is_read_from_the_fence() -> None:
-    assert [job_id_of(text) for text in ("slurm:12", "local:3", "bash:h:1.2", "abandoned")] == [
+    assert [job_key_of(text).id for text in ("slurm:12", "local:3", "bash:h:1.2", "abandoned")] == [
         12,
         3,
         0,

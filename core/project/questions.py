@@ -1,0 +1,83 @@
+"""What logins ask of a person, carried to whoever shows it, and the answers carried back.
+
+A login runs where the engine runs, the person sits before a screen: `Questions` is between them.
+A question stays open until it is answered or withdrawn (the server closed the connection, ...).
+Answers pass through and are kept nowhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import NamedTuple
+
+from rowtui.core.clusters.transports.login import Asker, Prompt, UnknownHostKey
+
+
+class Question(NamedTuple):
+    """What one step of a login wants to know: answers to `prompts`, or trust in `host_key`."""
+
+    number: int
+    cluster: str
+    prompts: tuple[Prompt, ...] = ()
+    host_key: UnknownHostKey | None = None
+
+
+class Withdrawn(NamedTuple):
+    """Nobody waits for the answer to this question any more."""
+
+    number: int
+
+
+class Questions:
+    """The open questions of all logins."""
+
+    def __init__(self) -> None:
+        self._news: asyncio.Queue[Question | Withdrawn] = asyncio.Queue()
+        self._open: dict[int, asyncio.Future[Sequence[str] | None]] = {}
+        self._count = 0
+
+    def asker(self, cluster: str) -> Asker:
+        """Who asks for the login of one cluster."""
+        return _Asker(self, cluster)
+
+    async def stream(self) -> AsyncIterator[Question | Withdrawn]:
+        """What there is to ask, as it comes."""
+        while True:
+            yield await self._news.get()
+
+    def answer(self, number: int, answers: Sequence[str] | None) -> None:
+        """One answer for each prompt, or one word for a host key; None: the person gives up."""
+        waiting = self._open.get(number)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(answers)
+
+    async def ask(self, question: Question) -> Sequence[str] | None:
+        """Wait for the answer to a question, which gets its number here."""
+        self._count += 1
+        number = self._count
+        future: asyncio.Future[Sequence[str] | None] = asyncio.get_running_loop().create_future()
+        self._open[number] = future
+        self._news.put_nowait(question._replace(number=number))
+        try:
+            return await future
+        except asyncio.CancelledError:
+            self._news.put_nowait(Withdrawn(number))
+            raise
+        finally:
+            del self._open[number]
+
+
+class _Asker:
+    """See `login.Asker`."""
+
+    def __init__(self, questions: Questions, cluster: str) -> None:
+        self._questions = questions
+        self._cluster = cluster
+
+    async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
+        return await self._questions.ask(Question(0, self._cluster, tuple(prompts)))
+
+    async def host_key(self, question: UnknownHostKey) -> bool:
+        answers = await self._questions.ask(Question(0, self._cluster, host_key=question))
+        return answers is not None

@@ -1,0 +1,297 @@
+"""The clusters that a project's jobs are on or may go to, and how they are reached from here.
+
+Takes the project's configuration; gives schedulers, and the access to a cluster: its scheduler
+with the project's folder as it is there. One connection for each cluster, opened when it is first
+needed. Who sits in the background never asks a person: only `connect` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from rowtui.core.clusters.commands import Transport
+from rowtui.core.clusters.identify import runs_here
+from rowtui.core.clusters.model import Cluster
+from rowtui.core.clusters.schedulers.base import Scheduler
+from rowtui.core.errors import RowtuiError
+from rowtui.core.submission.site import Access, LocalSite, RemoteSite, Site
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.transports.login import Asker, LoginError, Prompt, UnknownHostKey
+    from rowtui.core.mirror.mirror import Mirror
+    from rowtui.core.project.project import Project
+
+# How long a scheduler is waited for: it is asked again soon, and people wait for the answer.
+QUERY_SECONDS = 20.0
+
+
+class Connection(Transport, Protocol):
+    """A transport that can be opened and closed."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        ...
+
+    @property
+    def error(self) -> LoginError | None:
+        """Why there is none, if that is known."""
+        ...
+
+    async def reconnect(self) -> None:
+        """Log in now. Raises: LoginError."""
+        ...
+
+    async def close(self) -> None:
+        """End it."""
+        ...
+
+
+def scheduler_of(cluster: Cluster, transport: Transport | None = None) -> Scheduler:
+    """The scheduler of a cluster, loaded only now. Without a transport: on this machine."""
+    if cluster.scheduler == "bash":
+        from rowtui.core.clusters.schedulers.bash import BashScheduler
+
+        return BashScheduler(cluster.name)
+    if cluster.scheduler == "slurm":
+        from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
+
+        return SlurmScheduler(cluster.name, transport, query_timeout=QUERY_SECONDS)
+    if cluster.scheduler == "grid_engine":
+        from rowtui.core.clusters.schedulers.grid_engine import GridEngineScheduler
+
+        return GridEngineScheduler(cluster.name, transport, query_timeout=QUERY_SECONDS)
+    from rowtui.core.clusters.schedulers.local import LocalScheduler
+
+    return LocalScheduler(cluster.name)
+
+
+class Reach:
+    """The clusters of one project. `person`: who answers the questions of a login, by cluster."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.person: Callable[[str], Asker] | None = None
+        self.always_ask = False  # a command in a terminal: whoever runs it sits before it
+        self._described: dict[str, Cluster] = {}
+        self._doors: dict[str, _Door] = {}
+        self._connections: dict[str, Connection] = {}
+        self._schedulers: dict[str, Scheduler] = {}
+        self._mirrors: dict[str, Mirror] = {}
+
+    # Which
+
+    def known(self, name: str) -> Cluster | None:
+        """The cluster with this name, as far as it can be told now.
+
+        The one that jobs go to, one that is reached over SSH, and this machine's own queue.
+        """
+        from rowtui.core.clusters.builtin import LOCAL
+
+        try:
+            here = self.project.cluster
+        except RowtuiError:
+            here = None
+        if here is not None and here.name == name:
+            return here
+        cluster = self.project.configured.named(name)
+        if cluster is not None and (cluster.remote is not None or cluster.name == LOCAL.name):
+            return cluster
+        return LOCAL if name == LOCAL.name else None
+
+    def remote(self) -> tuple[Cluster, ...]:
+        """The clusters that are reached over SSH."""
+        return tuple(c for c in self.project.configured.clusters if self.is_remote(c))
+
+    def is_remote(self, cluster: Cluster) -> bool:
+        """Whether commands for this cluster run on another machine."""
+        return cluster.remote is not None and not runs_here(cluster, self.project.environment)
+
+    def is_copied(self, cluster: Cluster) -> bool:
+        """Whether the cluster sees a copy of the project, not its own folder."""
+        return self.is_remote(cluster) and self._shared_folder(cluster) is None
+
+    def described(self, cluster: Cluster) -> Cluster:
+        """The cluster with its partitions. Raises: RowtuiError if nobody knows them yet."""
+        from rowtui.core.clusters.described import described_cluster, needs_description
+
+        if not (self.is_remote(cluster) and needs_description(cluster)):
+            return cluster
+        if cluster.name not in self._described:
+            kept = described_cluster(cluster)
+            if kept is None:
+                name = visible(cluster.name)
+                raise RowtuiError(
+                    f"{name} was not asked for its partitions yet",
+                    self.login_needed(cluster.name) or f"log in with 'rowtui connect {name}'",
+                )
+            self._described[cluster.name] = kept
+        return self._described[cluster.name]
+
+    async def prepare(self) -> None:
+        """Ask the cluster that jobs go to for its partitions, if nobody configured them.
+
+        Raises: RowtuiError.
+        """
+        from rowtui.core.clusters.described import needs_description, remember_description
+
+        cluster = self.project.recognised.cluster
+        if not (self.is_remote(cluster) and needs_description(cluster)):
+            return
+        try:
+            self.described(cluster)
+            return
+        except RowtuiError:
+            pass
+        from rowtui.core.clusters.schedulers.slurm_describe import describe_over
+
+        described = await describe_over(self.transport(cluster))
+        if described is None:
+            raise RowtuiError(
+                f"{visible(cluster.name)} has no Slurm that answers",
+                "name its scheduler in clusters.toml",
+            )
+        self._described[cluster.name] = remember_description(cluster, described)
+
+    def where(self, name: str) -> str:
+        """`me@host` for a cluster that is reached over SSH."""
+        cluster = self.known(name)
+        if cluster is None or cluster.remote is None:
+            return "here"
+        from rowtui.core.clusters.load_remote import ssh_target
+
+        return str(ssh_target(cluster.remote))
+
+    def connected(self, name: str) -> bool:
+        """Whether there is a connection, as far as is known."""
+        connection = self._connections.get(name)
+        return connection is not None and connection.alive
+
+    def login_needed(self, name: str) -> str:
+        """Why a person is needed to log in, "" if none is."""
+        from rowtui.core.clusters.transports.login import PASSING
+
+        connection = self._connections.get(name)
+        error = connection.error if connection is not None else None
+        if error is None or error.trouble in PASSING:
+            return ""
+        return error.message
+
+    # How
+
+    def transport(self, cluster: Cluster) -> Transport:
+        """What runs commands on a cluster."""
+        if not self.is_remote(cluster):
+            from rowtui.core.clusters.commands import LocalTransport
+
+            return LocalTransport()
+        return self._connection(cluster)
+
+    def _connection(self, cluster: Cluster) -> Connection:
+        if cluster.name not in self._connections:
+            from rowtui.core.clusters.transports.reach import transport_for
+
+            assert cluster.remote is not None
+            door = _Door(self, cluster.name)
+            self._doors[cluster.name] = door
+            self._connections[cluster.name] = transport_for(
+                cluster.remote, door, cluster=cluster.name
+            )
+        return self._connections[cluster.name]
+
+    async def connect(self, name: str) -> None:
+        """Log in to a cluster, with a person to ask. Raises: LoginError, RowtuiError."""
+        cluster = self.known(name)
+        if cluster is None:
+            raise RowtuiError(f"there is no cluster '{visible(name)}' to connect to")
+        if self.is_remote(cluster):
+            connection = self._connection(cluster)
+            door = self._doors[name]
+            door.open += 1
+            try:
+                await connection.reconnect()
+            finally:
+                door.open -= 1
+
+    async def close(self) -> None:
+        """End all connections."""
+        connections, self._connections = self._connections, {}
+        self._schedulers.clear()
+        self._mirrors.clear()
+        for connection in connections.values():
+            await connection.close()
+
+    def scheduler(self, name: str) -> Scheduler | None:
+        """The scheduler of a cluster; None if it cannot be asked from here."""
+        if name not in self._schedulers:
+            cluster = self.known(name)
+            if cluster is None:
+                return None
+            transport = self.transport(cluster) if self.is_remote(cluster) else None
+            self._schedulers[name] = scheduler_of(cluster, transport)
+        return self._schedulers[name]
+
+    async def access(self, name: str) -> Access | None:
+        """The scheduler, and the project's folder there; None if it cannot be asked from here.
+
+        Raises: RowtuiError if the folder cannot be told.
+        """
+        cluster, scheduler = self.known(name), self.scheduler(name)
+        if cluster is None or scheduler is None:
+            return None
+        return Access(scheduler, await self._site(cluster))
+
+    async def _site(self, cluster: Cluster) -> Site:
+        root = self.project.root
+        if not self.is_remote(cluster):
+            return LocalSite(root)
+        shared = self._shared_folder(cluster)
+        if shared is not None:
+            return LocalSite(root, shared)
+        copy = await self.mirror(cluster).resolve()
+        return RemoteSite(self.transport(cluster), Path(copy))
+
+    def _shared_folder(self, cluster: Cluster) -> Path | None:
+        """The project's folder on the cluster, if it is the same one."""
+        from rowtui.core.clusters.paths import remote_path
+
+        assert cluster.remote is not None
+        found = remote_path(self.project.root, cluster.remote.paths)
+        return None if found is None else Path(found)
+
+    def mirror(self, cluster: Cluster) -> Mirror:
+        """The copy of the project on a cluster that does not share its file system."""
+        if cluster.name not in self._mirrors:
+            from rowtui.core.mirror.mirror import Mirror, default_place
+
+            assert cluster.remote is not None
+            root = self.project.root
+            place = default_place(cluster.remote.mirror, root)
+            self._mirrors[cluster.name] = Mirror(root, cluster.name, self.transport(cluster), place)
+        return self._mirrors[cluster.name]
+
+
+class _Door:
+    """The asker of one connection: a person only while one wants to log in."""
+
+    def __init__(self, reach: Reach, cluster: str) -> None:
+        self._reach = reach
+        self._cluster = cluster
+        self.open = 0
+
+    async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
+        return await self._who().ask(prompts)
+
+    async def host_key(self, question: UnknownHostKey) -> bool:
+        return await self._who().host_key(question)
+
+    def _who(self) -> Asker:
+        from rowtui.core.clusters.transports.login import Nobody
+
+        person = self._reach.person
+        if person is None or not (self.open or self._reach.always_ask):
+            return Nobody()
+        return person(self._cluster)
