@@ -23,8 +23,26 @@ def identify_cluster(
 ) -> Identified:
     """Decide which of `clusters` to use; `describe_slurm` is only called if it must be.
 
+    Also for the partitions of a cluster that is reached over SSH from elsewhere, on its login node.
     Raises: RowtuiError if there is no cluster called `name`.
     """
+    identified = _identify(clusters, environ, name, describe_slurm)
+    cluster = identified.cluster
+    if cluster.remote is not None and runs_here(cluster, environ):
+        from rowtui.core.clusters.described import completed, needs_description
+
+        described = describe_slurm() if needs_description(cluster) else None
+        if described is not None:
+            return identified._replace(cluster=completed(cluster, described))
+    return identified
+
+
+def _identify(
+    clusters: Sequence[Cluster],
+    environ: Mapping[str, str],
+    name: str | None,
+    describe_slurm: Callable[[], Cluster | None],
+) -> Identified:
     if name is not None:
         return _named(clusters, name)
     considered: list[str] = []

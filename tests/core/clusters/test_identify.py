@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from rowtui.core.clusters.builtin import CLUSTERS
 from rowtui.core.clusters.identify import identify_cluster, runs_here
-from rowtui.core.clusters.model import Cluster, Identified, Identify, Remote
+from rowtui.core.clusters.model import Cluster, Identified, Identify, Partition, Remote
 from rowtui.core.errors import RowtuiError
 
 
@@ -119,3 +119,16 @@ def test_nothing_goes_over_ssh_on_the_login_node_itself(
     identify: Identify, remote: Remote | None, environ: dict[str, str], here: bool
 ) -> None:
     assert runs_here(mine("a", identify)._replace(remote=remote), environ) is here
+
+
+def test_on_its_login_node_a_cluster_without_partitions_is_described_by_it() -> None:
+    mine_here = mine("a", Identify(("X", "1")))._replace(remote=REMOTE)
+    said = mine("sinfo", Identify())._replace(partitions=(Partition("cpu"),), maximum_array_size=7)
+    expected = mine_here._replace(partitions=said.partitions, maximum_array_size=7)
+    for name in (None, "a"):
+        found = identify_cluster([mine_here], {"X": "1"}, name, lambda: said)
+        assert found.cluster == expected
+        assert identify_cluster([mine_here], {"X": "1"}, name, no_slurm).cluster == mine_here
+    assert identify_cluster([mine_here], {}, "a", never_asked).cluster == mine_here
+    configured = mine_here._replace(partitions=(Partition("p"),))
+    assert identify_cluster([configured], {"X": "1"}, None, never_asked).cluster == configured
