@@ -74,6 +74,7 @@ need_test_packages() {
     [ -x /usr/sbin/sshd ] || missing="$missing openssh-server"
     command -v ssh >/dev/null || missing="$missing openssh-client"
     command -v ps >/dev/null || missing="$missing procps"
+    a_file_is /lib/*/security/pam_oath.so || missing="$missing libpam-oath"
     command -v rsync >/dev/null || missing="$missing rsync"
     [ -x /usr/sbin/slurmdbd ] || missing="$missing slurmdbd"
     [ -x /usr/sbin/mariadbd ] || missing="$missing mariadb-server-core"

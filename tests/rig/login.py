@@ -2,7 +2,8 @@
 
 Whoever logs in talks to the cluster behind it, since sshd sets SLURM_CONF. Clients find it by its
 name in `ssh_config`, which all login nodes of one keeper share. Its sessions can be frozen and cut,
-its listener killed and restarted, its host key changed; `clean()` makes all that good again.
+its listener killed and restarted, its host key changed; `clean()` makes all that good again. With
+`one_time_codes` (root only) it asks for a password and then for a code.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.rig.keeper import descendants
+from tests.rig.one_time_codes import OneTimeCodes
 from tests.rig.processes import (
     Daemon,
     Keeper,
@@ -57,6 +59,7 @@ class LoginNode:
         banner: str = "",
         bashrc: str = "",
         max_sessions: int = 10,
+        one_time_codes: bool = False,
         settings: Mapping[str, object] | None = None,
     ) -> None:
         self.name = name or cluster.name
@@ -102,6 +105,10 @@ class LoginNode:
             "Subsystem": f"sftp internal-sftp -d {self.home}",
             "SetEnv": f"SLURM_CONF={cluster.conf} HOME={self.home} PATH={_user_path()}",
         }
+        self.codes: OneTimeCodes | None = None
+        if one_time_codes:
+            self.codes = OneTimeCodes(self.folder, self.user)
+            self._settings |= self.codes.settings
         self._settings |= settings or {}
         # Since 9.8 whoever fails to log in is kept out for a while; older ones don't know the word.
         if self._understands({"PerSourcePenalties": "no"}):
@@ -237,11 +244,10 @@ class LoginNode:
         self._starts += 1
         conf = self._write_configuration(self._settings | {"Port": port})
         log = self.folder / f"sshd-{self._starts}.log"
-        daemon = self._keeper.start(
-            [self._programs["sshd"], "-D", "-e", "-f", str(conf)],
-            log=log,
-            env={"PATH": _user_path()},
-        )
+        argv = [self._programs["sshd"], "-D", "-e", "-f", str(conf)]
+        if self.codes is not None:
+            argv = self.codes.around(argv)
+        daemon = self._keeper.start(argv, log=log, env={"PATH": _user_path()})
 
         def listens() -> bool:
             if not daemon.alive:

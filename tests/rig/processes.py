@@ -36,6 +36,7 @@ DEBIAN_PACKAGES = {
     "sshd": "openssh-server",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
+    "unshare": "util-linux",
 }
 
 
