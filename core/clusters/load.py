@@ -9,7 +9,7 @@ say (how the cluster is reached over SSH) to the first of that name. Source: Row
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,8 +88,7 @@ def own_config_folder(environ: Mapping[str, str]) -> Path | None:
 
 def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
     """The user's clusters (Row's file, then rowtui's), then the built-in ones. Never raises."""
-    clusters: list[Cluster] = []
-    additions: list[TomlTable] = []
+    entries: list[Cluster | TomlTable] = []
     problems: list[Problem] = []
     files: list[TomlFile] = []
     for folder, own in ((row_config_folder(environ), False), (own_config_folder(environ), True)):
@@ -105,10 +104,10 @@ def load_clusters(environ: Mapping[str, str]) -> ClusterFile:
             file.top.only(("cluster",))
             for table in file.top.tables("cluster") or ():
                 if own and not any(key in table for key in _OWN_DESCRIPTION):
-                    additions.append(table)
+                    entries.append(table)
                 else:
-                    clusters += _cluster(table, own)
-    clusters = _with_additions(additions, clusters)
+                    entries += _cluster(table, own)
+    clusters = _with_additions(entries)
     problems += (problem for file in files for problem in file.problems)
     return ClusterFile(tuple(clusters), tuple(problems))
 
@@ -178,25 +177,28 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
     return [_with_the_rest(_with_resources(cluster, table) if own else cluster, gpus, poll)]
 
 
-def _with_additions(additions: list[TomlTable], users: list[Cluster]) -> list[Cluster]:
-    """All clusters, with what the entries say added to those they name.
+def _with_additions(entries: Sequence[Cluster | TomlTable]) -> list[Cluster]:
+    """All clusters, the built-in ones too, with what some entries say added to those they name.
 
     An entry with `ssh` and a new name is a Slurm cluster. A cluster to which something wrong would
     be added is left out: without its `ssh` it would be taken for one that is here.
     """
-    described = {cluster.name for cluster in (*users, *CLUSTERS)}
-    new: list[Cluster] = []
+    described = {entry.name for entry in (*entries, *CLUSTERS) if isinstance(entry, Cluster)}
+    every: list[Cluster] = []
     adding: list[TomlTable] = []
-    for table in additions:
+    for table in entries:
+        if isinstance(table, Cluster):
+            every.append(table)
+            continue
         name = table.values.get("name")
         if name in described:
             adding.append(table)
         elif "ssh" in table or not isinstance(name, str):
-            new += _cluster(table, own=True)
+            every += _cluster(table, own=True)
         else:
             hint = did_you_mean(name, described) or "a new one needs `scheduler`, or `ssh`"
             table.problem("name", f"no cluster is called '{visible(name)}' to add this to", hint)
-    every = [*users, *new, *CLUSTERS]
+    every += CLUSTERS
     for table in adding:
         name = table.values["name"]
         index = next((at for at, cluster in enumerate(every) if cluster.name == name), None)

@@ -100,6 +100,13 @@ def test_what_is_added_goes_to_the_first_of_several_of_one_name(tmp_path: Path) 
     assert found == [5.0, 60.0]
 
 
+def test_the_users_clusters_keep_the_order_of_the_file(tmp_path: Path) -> None:
+    whole = '[[cluster]]\nname = "{}"\nscheduler = "slurm"\nssh.host = "h"\n'
+    text = whole.format("a") + SSH + whole.format("b")
+    file = load(tmp_path, text)
+    assert [cluster.name for cluster in file.clusters[:4]] == ["a", "t", "b", "andes"]
+
+
 def test_a_cluster_of_its_own_may_leave_out_what_can_be_asked(tmp_path: Path) -> None:
     file = load(
         tmp_path,
@@ -119,7 +126,7 @@ def test_a_cluster_of_its_own_may_leave_out_what_can_be_asked(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "line", "column", "message", "hint"),
     [
-        (SSH.replace("host =", "hots ="), 3, 1, "`cluster.ssh` is missing `host`", "login node"),
+        (SSH.replace("host =", "hots ="), 3, 10, "`cluster.ssh` is missing `host`", "login node"),
         (SSH.replace("host =", "hots ="), 4, 1, "unknown key `hots`", "did you mean 'host'?"),
         (SSH.replace('"h"', '""'), 4, 1, "the name of the host is empty", ""),
         (SSH.replace('"h"', "1"), 4, 1, "`host` must be a string, not an integer", ""),
