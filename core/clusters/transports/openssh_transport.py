@@ -134,6 +134,18 @@ class OpensshTransport:
             await asyncio.sleep(pause)
         return result
 
+    async def stream_command(self, line: str) -> list[str]:
+        """The ssh that runs a line over the shared connection, for whoever needs its streams.
+
+        Raises: LoginError.
+        """
+        if self._closed:
+            raise LoginError(LoginTrouble.CLOSED, f"the connection to {self.target} was closed")
+        if self.target.complaint:
+            raise LoginError(LoginTrouble.CONFIG, self.target.complaint)
+        await self._share()
+        return self._command(_ONLY_SHARED, line)
+
     async def close(self) -> None:
         """Close the connection that was opened for the session; one that was there stays."""
         self._closed = True
@@ -180,6 +192,11 @@ class OpensshTransport:
     async def _ssh(
         self, words: Sequence[str], line: str | None, seconds: float, stdin: bytes = b""
     ) -> CommandResult:
+        limit = self._limit + _NOISE_LIMIT
+        command = self._command(words, line)
+        return await run_command(command, stdin=stdin, timeout=seconds, limit=limit)
+
+    def _command(self, words: Sequence[str], line: str | None) -> list[str]:
         target = self.target
         command = [self._program]
         if target.config is not None:
@@ -201,9 +218,7 @@ class OpensshTransport:
             command += ["-o", option]
         command += ["-l", target.user] if target.user else []
         command += ["-p", str(target.port)] if target.port else []
-        command += ["--", target.host, *([line] if line is not None else [])]
-        limit = self._limit + _NOISE_LIMIT
-        return await run_command(command, stdin=stdin, timeout=seconds, limit=limit)
+        return [*command, "--", target.host, *([line] if line is not None else [])]
 
     def _conclude(
         self, argv: Sequence[str], line: Line, done: CommandResult, log: str

@@ -1,0 +1,119 @@
+"""rsync's remote shell, over the connection that is open already instead of a login of its own.
+
+rsync starts a tiny program of ours; that connects to a socket in a folder that only this user may
+enter, and says what rsync wants to be run on the cluster. This process runs it there and passes
+on what both say. rsync's own words for a host and a folder never reach a shell: the command runs
+in the copy's folder, whatever its name is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.mirror.errors import MirrorError
+from rowtui.core.mirror.streams import CHUNK, Stream, open_stream
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.commands import Transport
+
+_PROGRAM = Path(__file__).with_name("bridge_program.py")
+
+
+class Bridge:
+    """Where rsync's remote shell connects to. `open_bridge` opens and closes one."""
+
+    def __init__(self, transport: Transport, root: str, where: str) -> None:
+        self.said = ""  # by the remote end, on stderr
+        self.error: MirrorError | None = None  # why there was no remote end
+        self._transport = transport
+        self._root = Path(root)
+        self._where = where
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One remote shell, from its first word to its last."""
+        try:
+            words = json.loads(await reader.readline())
+            async with open_stream(
+                self._transport,
+                words[1:],  # the first is rsync's name for the cluster
+                cwd=self._root,
+                where=self._where,
+                env={"LC_ALL": "C"},
+            ) as stream:
+                sending = asyncio.create_task(_send(reader, stream))
+                try:
+                    await _receive(stream, writer)
+                    await stream.ended()
+                finally:
+                    sending.cancel()
+                    self.said += stream.said
+        except MirrorError as error:
+            self.error = error
+        except (OSError, ValueError, RowtuiError) as error:
+            self.said += f"{error}\n"
+        finally:
+            with contextlib.suppress(OSError):
+                writer.close()
+
+
+@contextlib.asynccontextmanager
+async def open_bridge(
+    transport: Transport, root: str, where: str
+) -> AsyncIterator[tuple[Bridge, str]]:
+    """A bridge, and rsync's `--rsh` for it, while the block lasts."""
+    folder = await asyncio.to_thread(tempfile.mkdtemp, "", "rowtui-", _short_folder())
+    bridge = Bridge(transport, root, where)
+    tasks: set[asyncio.Task[None]] = set()
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(bridge.serve(reader, writer))
+        tasks.add(task)
+
+    try:
+        socket = f"{folder}/s"
+        server = await asyncio.start_unix_server(connected, socket, limit=CHUNK)
+        try:
+            words = [sys.executable, "-I", "-S", str(_PROGRAM), socket]
+            yield bridge, " ".join(_quoted(word) for word in words)
+        finally:
+            server.close()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+async def _send(reader: asyncio.StreamReader, stream: Stream) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(CHUNK):
+            await stream.write(data)
+    stream.end()
+
+
+async def _receive(stream: Stream, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):  # rsync has gone: there is nobody to tell
+        while data := await stream.read():
+            writer.write(data)
+            await writer.drain()
+
+
+def _quoted(word: str) -> str:
+    """A word as rsync reads its `--rsh`: in quotes, a quote of the same kind doubled."""
+    return "'" + word.replace("'", "''") + "'"
+
+
+def _short_folder() -> str:
+    """Where a private folder with a short name can be made: a socket's has 107 bytes."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    return runtime if 0 < len(runtime) < 60 and os.access(runtime, os.W_OK) else "/tmp"

@@ -1,0 +1,152 @@
+"""The streams of a command that runs on a cluster, over the connection that is open already.
+
+Takes a transport; gives a `Stream`, or says that this transport has none (it only runs commands
+to their ends). What a start-up file prints before the command is taken out, as for commands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from rowtui.core.clusters.commands import client_environment
+from rowtui.core.clusters.transports.remote_line import Answer, remote_line
+from rowtui.core.errors import RowtuiError
+from rowtui.core.mirror.errors import cut
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    import asyncssh
+    from rowtui.core.clusters.commands import Transport
+
+CHUNK = 1 << 18
+_KEPT = 1 << 14  # bytes of what it says on stderr
+
+
+@runtime_checkable
+class HasConnection(Protocol):
+    """A transport that keeps a connection of asyncssh's."""
+
+    async def connection(self) -> asyncssh.SSHClientConnection:
+        """The open connection. Raises: LoginError."""
+        ...
+
+
+@runtime_checkable
+class HasCommand(Protocol):
+    """A transport that runs programs of this machine to reach the cluster."""
+
+    async def stream_command(self, line: str) -> list[str]:
+        """The program that runs a line there. Raises: LoginError."""
+        ...
+
+
+def has_streams(transport: Transport) -> bool:
+    """Whether commands over this transport can have streams."""
+    return isinstance(transport, (HasConnection, HasCommand))
+
+
+class Stream:
+    """A running command's input and output. Both ends of a slow reader wait."""
+
+    def __init__(self, process: Any, start: bytes) -> None:
+        # asyncio's Process, or asyncssh's, which was made to look like it.
+        self._process = process
+        self._answer = Answer(start, CHUNK * 2)
+        self._said = Answer(start, _KEPT)
+        self._listening = asyncio.create_task(self._listen())
+
+    @property
+    def said(self) -> str:
+        """What it said on stderr so far; what came instead of it, if it did not even start."""
+        text = self._said.data.decode(errors="surrogateescape")
+        return text or ("" if self._answer.started else self._said.noise or self._answer.noise)
+
+    async def read(self) -> bytes:
+        """What it printed next; b"" at the end. Raises: OSError."""
+        while True:
+            chunk: bytes = await self._process.stdout.read(CHUNK)
+            if self._answer.started or not chunk:
+                return chunk
+            self._answer.add(chunk)
+            if self._answer.data:
+                return bytes(self._answer.data)
+
+    async def write(self, data: bytes) -> None:
+        """Give it something to read. Raises: OSError."""
+        self._process.stdin.write(data)
+        await self._process.stdin.drain()
+
+    def end(self) -> None:
+        """There is no more for it to read."""
+        with contextlib.suppress(OSError):
+            self._process.stdin.write_eof()
+
+    async def ended(self) -> None:
+        """Wait until it has said all that it had to say."""
+        await self._listening
+
+    async def _listen(self) -> None:
+        with contextlib.suppress(OSError):
+            while chunk := await self._process.stderr.read(CHUNK):
+                self._said.add(chunk)
+
+    def stop_listening(self) -> None:
+        """Nobody wants to know any more."""
+        self._listening.cancel()
+
+
+@contextlib.asynccontextmanager
+async def open_stream(
+    transport: Transport,
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    where: str,
+    env: Mapping[str, str | None] | None = None,
+) -> AsyncIterator[Stream]:
+    """Run a command there while the block lasts. Raises: MirrorError if it cannot be started."""
+    line = remote_line(argv, cwd=cwd, env=env)
+    if isinstance(transport, HasConnection):
+        import asyncssh
+
+        try:
+            process = await (await transport.connection()).create_process(
+                line.text, encoding=None, request_pty=False, send_env=(), env=(),
+                x11_forwarding=False,
+            )  # fmt: skip
+        except RowtuiError as error:
+            raise cut(where, error.message) from None
+        except (asyncssh.Error, OSError) as error:
+            raise cut(where, visible(str(error))) from None
+        stream = Stream(process, line.start)
+        try:
+            yield stream
+        finally:
+            stream.stop_listening()
+            process.channel.abort()
+    elif isinstance(transport, HasCommand):
+        try:
+            command = await transport.stream_command(line.text)
+        except RowtuiError as error:
+            raise cut(where, error.message) from None
+        pipe = asyncio.subprocess.PIPE
+        child = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, stderr=pipe,
+            env=client_environment(), start_new_session=True,
+        )  # fmt: skip
+        stream = Stream(child, line.start)
+        try:
+            yield stream
+        finally:
+            stream.stop_listening()
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
+            await child.wait()
+    else:
+        raise TypeError("this transport has no streams")
