@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from rowtui.cli.output import Output
     from rowtui.core.clusters.model import Identified
+    from rowtui.core.errors import Problem
     from rowtui.core.project.project import Project
 
 OK, WARNING, ERROR = "ok", "warning", "error"
@@ -69,6 +70,7 @@ def _examine(args: argparse.Namespace) -> Iterator[Finding]:
     if project is not None:
         yield from _project(project)
     yield from _cluster(args, project)
+    yield from _over_ssh(args, project is not None)
     yield from _mapping()
 
 
@@ -109,11 +111,14 @@ def _project(project: Project) -> Iterator[Finding]:
         problems = project.problems()
     except RowtuiError as error:
         yield Finding("problems", ERROR, error.message, error.hint)
-        return
-    for problem in problems:
-        verdict = ERROR if problem.severity == "error" else WARNING
-        place = f"{problem.file}:{problem.line}: " if problem.line else ""
-        yield Finding("problem", verdict, place + problem.message, problem.hint)
+        problems = project.configured.problems  # they may be why
+    yield from map(_problem, problems)
+
+
+def _problem(problem: Problem) -> Finding:
+    verdict = ERROR if problem.severity == "error" else WARNING
+    place = f"{problem.file}:{problem.line}: " if problem.line else ""
+    return Finding("problem", verdict, place + problem.message, problem.hint)
 
 
 def _cluster(args: argparse.Namespace, project: Project | None) -> Iterator[Finding]:
@@ -138,6 +143,10 @@ def _cluster(args: argparse.Namespace, project: Project | None) -> Iterator[Find
     cluster = identified.cluster
     text = f"{cluster.name} ({cluster.scheduler}), because {identified.because}"
     yield Finding("cluster", OK, text, "\n".join(f"not {why}" for why in identified.considered))
+    from rowtui.core.clusters.identify import runs_here
+
+    if not runs_here(cluster, os.environ):
+        return
     yield from _scheduler(identified)
     if cluster.scheduler != "slurm" and shutil.which("sbatch"):
         yield Finding("slurm", WARNING, f"sbatch is here, but: {why_no_slurm()}")
@@ -146,7 +155,7 @@ def _cluster(args: argparse.Namespace, project: Project | None) -> Iterator[Find
 def _scheduler(identified: Identified) -> Iterator[Finding]:
     import asyncio
 
-    from rowtui.core.project.queues import scheduler_of
+    from rowtui.core.project.reach import scheduler_of
 
     cluster = identified.cluster
     if cluster.scheduler == "slurm":
@@ -167,6 +176,27 @@ def _scheduler(identified: Identified) -> Iterator[Finding]:
             for partition in cluster.partitions
         )
         yield Finding("partitions", OK, names)
+
+
+def _over_ssh(args: argparse.Namespace, problems_said: bool) -> Iterator[Finding]:
+    """The clusters reached over SSH, or the one that was named."""
+    from rowtui.core.clusters.load import load_clusters
+
+    configured = load_clusters(os.environ)
+    if not problems_said:
+        yield from map(_problem, configured.problems)
+    name = cluster_name(args)
+    clusters = [
+        cluster
+        for cluster in configured.clusters
+        if cluster.remote is not None and name in (None, cluster.name)
+    ]
+    if clusters:
+        from rowtui.cli.ssh_findings import ssh_findings
+
+        yield from ssh_findings(clusters, connect=args.connect)
+    elif args.connect:
+        yield Finding("ssh", OK, "no cluster is described that is reached over SSH")
 
 
 def _mapping() -> Iterator[Finding]:

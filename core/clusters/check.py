@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from rowtui.core.clusters.builtin import CLUSTERS
+from rowtui.core.clusters.described import needs_description
 from rowtui.core.clusters.launcher_prefix import LauncherError, launcher_prefix
 from rowtui.core.clusters.model import Cluster, Launchers
 from rowtui.core.clusters.partition import choose_partition
@@ -40,7 +41,8 @@ def check_workflow(
     found = []
     for action in workflow.actions:
         found += _check_launchers(action, cluster, launchers, places)
-        found += _check_partition(action, cluster, places)
+        if not needs_description(cluster):  # else its partitions are not known yet
+            found += _check_partition(action, cluster, places)
         for name in action.submit_options:
             if name not in known:
                 message = f"no cluster is called '{visible(name)}'"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.builtin import CLUSTERS, LAUNCHERS
 from rowtui.core.clusters.check import check_workflow
-from rowtui.core.clusters.model import Launchers
+from rowtui.core.clusters.model import Cluster, Identify, Launchers, Remote
 from rowtui.core.errors import Problem
 from rowtui.core.workflow.load import load_workflow
 
@@ -77,6 +77,15 @@ def test_partitions_do_not_matter_without_slurm(tmp_path: Path) -> None:
     text = HEAD + "resources.threads_per_process = 1000\nsubmit_options.none.partition = 'x'\n"
     assert checked(tmp_path, text, "none") == ()
     assert checked(tmp_path, text, "local") == ()
+
+
+def test_partitions_that_are_still_to_be_asked_for_are_no_problem(tmp_path: Path) -> None:
+    (tmp_path / "workflow.toml").write_text(HEAD)
+    workflow, launchers = load_workflow(tmp_path), Launchers(LAUNCHERS)
+    here = Cluster("x", Identify(), "slurm")
+    there = here._replace(remote=Remote("login"))
+    assert check_workflow(workflow, there, launchers) == ()
+    assert [it.severity for it in check_workflow(workflow, here, launchers)] == ["error"]
 
 
 def test_all_problems_of_all_actions_come_in_the_order_of_the_file(tmp_path: Path) -> None:
