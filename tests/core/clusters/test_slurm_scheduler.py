@@ -39,6 +39,15 @@ def warned(slurm: SlurmCluster) -> int:
     return slurm.submit(script, f"--time=1 {time_limit_signal_option(60)}")
 
 
+@pytest.fixture(scope="module")
+def overdue(slurm: SlurmCluster, warned: int) -> int:
+    """A job whose limit has passed. Slurm looks every 30 s: it runs beside all other tests, too."""
+    job_id = slurm.submit("sleep 300", "--time=5")
+    slurm.wait_for(job_id, "RUNNING")
+    slurm.run(f"scontrol update JobId={job_id} EndTime=now+1")
+    return job_id
+
+
 def spec(slurm: SlurmCluster, body: str, header: str = "", **changes: object) -> JobSpec:
     lines = "".join(f"#SBATCH {line}\n" for line in header.splitlines())
     values: dict[str, object] = {
@@ -76,7 +85,7 @@ async def found_in_time(scheduler: SlurmScheduler, token: str) -> tuple[Job, ...
     return found[token]
 
 
-@pytest.mark.usefixtures("warned")
+@pytest.mark.usefixtures("warned", "overdue")
 async def test_a_job_runs_in_its_folder_and_its_end_carries_token_name_and_exit_code(
     slurm: SlurmCluster, scheduler: SlurmScheduler
 ) -> None:
@@ -369,6 +378,14 @@ async def test_the_signal_before_the_time_limit_reaches_a_script_that_waits(
     assert words[:2] == ["signalled", "after"]
     assert int(words[2]) < 60
     assert words[3:5] == ["went", "on"]  # Slurm may add why it ended the job
+
+
+async def test_a_job_that_runs_into_its_time_limit_says_so(
+    slurm: SlurmCluster, scheduler: SlurmScheduler, overdue: int
+) -> None:
+    job = await job_in(scheduler, overdue, JobState.TIMEOUT)
+    assert (job.reason, job.exit_code) == ("TimeLimit", None)
+    assert "DUE TO TIME LIMIT" in (slurm.work / f"{overdue}.out").read_text()
 
 
 async def test_a_dead_controller_is_an_error_never_an_empty_queue(
