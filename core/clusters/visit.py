@@ -79,7 +79,8 @@ def _difference(told: CommandResult, before: float, after: float) -> float | Non
 
 
 def _line(result: CommandResult) -> str:
-    """The first line of what a command said, "" if it failed."""
+    """The first line of what a command said, without gaps; "" if it failed."""
     if result.exit_status != 0:
         return ""
-    return result.stdout.decode(errors="replace").strip().partition("\n")[0]
+    first = result.stdout.decode(errors="replace").strip().partition("\n")[0]
+    return " ".join(first.split())

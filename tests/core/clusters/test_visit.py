@@ -54,7 +54,7 @@ async def test_the_difference_of_the_clocks_is_what_it_must_be_at_least(
 async def test_a_node_without_slurm_is_told() -> None:
     seen = await visit(ALPHA, Answers(true="", rsync="rsync  version 3.2.7\nand more"))
     assert (seen.described, seen.silence) == (None, "there is no Slurm on its login node")
-    assert seen.rsync == "rsync  version 3.2.7"
+    assert seen.rsync == "rsync version 3.2.7"
 
 
 async def test_without_a_connection_nothing_is_known() -> None:
