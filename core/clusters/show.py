@@ -28,6 +28,7 @@ _PARTITION_KEYS = (
     "gpus_per_node",
     "prevent_auto_select",
     "account_suffix",
+    "parallel_environment",  # of Grid Engine
 )
 USUAL_POLL_SECONDS = Cluster._field_defaults["poll_seconds"]
 _LAUNCHER_KEYS = ("executable", "gpus_per_process", "processes", "threads_per_process")
@@ -70,11 +71,15 @@ def _cluster(cluster: Cluster, prefix: str) -> str:
     poll = ""
     if remote is not None or cluster.poll_seconds != USUAL_POLL_SECONDS:
         poll = f"poll = {cluster.poll_seconds:.15g}\n"
+    resources = ""
+    if cluster.scheduler == "grid_engine":
+        resources = f"memory_resource = {_string(cluster.memory_resource)}\n"
+        resources += f"gpu_resource = {_string(cluster.gpu_resource)}\n"
     return (
         f"name = {_string(cluster.name)}\n"
         f"scheduler = {_string(cluster.scheduler)}\n{empty}"
         f"slurm_gpus_per_task = {_string(cluster.slurm_gpus_per_task)}\n"
-        f"submit_options = {_array(cluster.submit_options)}\n{poll}"
+        f"submit_options = {_array(cluster.submit_options)}\n{resources}{poll}"
         f"\n[{prefix}identify]\n{identified}\n{'' if remote is None else _remote(remote, prefix)}"
     ) + "".join(_partition(partition, prefix) for partition in cluster.partitions)
 

@@ -50,10 +50,10 @@ def doctor(capsys: pytest.CaptureFixture[str]) -> Doctor:
     return doctor
 
 
-def reached(node: LoginNode, more: str = "") -> str:
+def reached(node: LoginNode, more: str = "", transport: str = "asyncssh") -> str:
     return (
         f'[[cluster]]\nname = "{node.name}"\n{more}\n[cluster.ssh]\nhost = "{node.name}"\n'
-        f'config = ["{node.ssh_config}"]\n'
+        f'config = ["{node.ssh_config}"]\ntransport = "{transport}"\n'
     )
 
 
@@ -152,7 +152,7 @@ def test_two_real_clusters_are_logged_in_to_and_looked_at(
     tmp_path: Path,
 ) -> None:
     alpha, beta = two_logins
-    write(reached(alpha) + reached(beta, 'partition = [{ name = "gone" }]'))
+    write(reached(alpha) + reached(beta, 'partition = [{ name = "gone" }]', "openssh"))
 
     ways = doctor()
     found = doctor("--connect")
@@ -167,6 +167,7 @@ def test_two_real_clusters_are_logged_in_to_and_looked_at(
     ]
     assert "cluster alpha, arrays of at most 1,001 tasks" in of_alpha[2]["text"]
     assert "cpu, gpu, highmem, shared, closed (by name only)" in of_alpha[3]["text"]
+    assert f"@127.0.0.1:{beta.port} with openssh" in ways[1]["text"]
     assert "beta: Slurm has no partition gone" in [each["text"] for each in found]
     cluster = load_clusters({"HOME": str(tmp_path)}).named("alpha")
     assert cluster is not None

@@ -6,11 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rowtui.core.clusters.builtin import CLUSTERS
 from rowtui.core.clusters.commands import run_briefly
 from rowtui.core.clusters.load import ClusterFile, load_clusters
 from rowtui.core.clusters.load_remote import ssh_target
 from rowtui.core.clusters.model import Cluster, Identify, PathPrefix, Remote
+from rowtui.core.clusters.show import clusters_toml
 from rowtui.core.clusters.transports.login import SshTarget
 
 SSH = '[[cluster]]\nname = "t"\n[cluster.ssh]\nhost = "h"\n'  # what follows is on line 5
@@ -262,3 +265,34 @@ def test_loading_clusters_loads_neither_asyncssh_nor_asyncio(tmp_path: Path) -> 
     )
     result = run_briefly([sys.executable, "-c", code, str(tmp_path)], timeout=30)
     assert (result.exit_status, result.stderr) == (0, b"")
+
+
+WORDS = st.sampled_from(["h", "-h", "", "/a", "/a/", "~/b", "$C/d", "x/..", "a b", "openssh", "é"])
+STRINGS = WORDS.map(lambda word: f'"{word}"')
+NUMBERS = st.sampled_from(["-1", "0", "1", "22", "65536", "1e400", "nan", "2.5", "true"])
+PAIRS = st.dictionaries(st.sampled_from(["local", "remote", "x"]), STRINGS | NUMBERS).map(
+    lambda pair: "{ " + ", ".join(f"{key} = {value}" for key, value in pair.items()) + " }"
+)
+SCALARS = STRINGS | NUMBERS | PAIRS
+VALUES = SCALARS | st.lists(SCALARS, max_size=3).map(lambda items: f"[{', '.join(items)}]")
+PARTS = ("host", "user", "port", "transport", "mirror", "config", "paths", "zz")
+KEYS = [*(f"ssh.{part}" for part in PARTS), "poll", "identify", "scheduler", "partition"]
+
+
+@given(st.sampled_from(["t", "anvil", "none"]), st.dictionaries(st.sampled_from(KEYS), VALUES))
+def test_whatever_is_written_is_a_cluster_that_can_be_written_again_or_a_problem_with_its_place(
+    tmp_path_factory: pytest.TempPathFactory, name: str, values: dict[str, str]
+) -> None:
+    home = tmp_path_factory.getbasetemp() / "whatever"
+    text = "".join(f"{key} = {value}\n" for key, value in values.items())
+    file = load(home, f'[[cluster]]\nname = "{name}"\n{text}')
+    errors = [problem for problem in file.problems if problem.severity == "error"]
+    assert all(problem.line > 0 and problem.column > 0 for problem in file.problems)
+    if errors:
+        return
+    found = file.named(name)
+    assert found is not None
+    if "scheduler" not in values:
+        again = load(home, clusters_toml([found]))
+        assert [problem for problem in again.problems if problem.severity == "error"] == []
+        assert again.clusters[0] == found._replace(source=again.clusters[0].source)

@@ -196,7 +196,16 @@ mirror = "~/rowtui"
 
 @pytest.mark.parametrize(
     "cluster",
-    [REACHED, REACHED._replace(remote=Remote("h"), partitions=(), poll_seconds=60.0)],
+    [
+        REACHED,
+        REACHED._replace(remote=Remote("h"), partitions=(), poll_seconds=60.0),
+        REACHED._replace(
+            scheduler="grid_engine",
+            partitions=(Partition("all.q", parallel_environment="smp"),),
+            memory_resource="mem_free",
+            gpu_resource="ngpus",
+        ),
+    ],
 )
 def test_a_cluster_that_is_printed_can_be_written_into_our_file(
     tmp_path: Path, cluster: Cluster
