@@ -63,6 +63,15 @@ def _clusters(**_: Any) -> list[str]:
     return [cluster.name for cluster in load_clusters(os.environ).clusters]
 
 
+def _connections(**_: Any) -> list[str]:
+    """Those that are reached over SSH."""
+    import os
+
+    from rowtui.core.clusters.load import load_clusters
+
+    return [each.name for each in load_clusters(os.environ).clusters if each.remote is not None]
+
+
 def _destinations(**_: Any) -> list[str]:
     """Those of the mapping files here, of which nothing runs, and the partitions of clusters."""
     import os
@@ -99,6 +108,7 @@ _COMPLETERS = {
     "action": _actions,
     "directories": _directories,
     "cluster": _clusters,
+    "connection": _connections,
     "known_cluster": _clusters,
     "why_not": _destinations,
     "machine": _machines,

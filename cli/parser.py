@@ -223,6 +223,7 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
     _add_project_commands(commands, add)
     _add_job_commands(commands, add)
     _add_mapping_commands(commands, add, words)
+    _add_connect_commands(commands, add, words)
     _add_secrets_commands(commands, add, words)
     return parser
 
@@ -482,6 +483,18 @@ def _add_mapping_commands(commands: Any, add: Any, words: Collection[str] | None
 
     add_explain(commands, add, explain)
     add_mapping(commands, add, mapping, _sub_parser)
+
+
+def _add_connect_commands(commands: Any, add: Any, words: Collection[str] | None) -> None:
+    connect = "log in to a cluster once, for all rowtui commands"
+    disconnect = "end logins that connect made"
+    if words is not None and not {"connect", "disconnect"} & set(words):
+        add(commands, "connect", "connect", connect)
+        add(commands, "disconnect", "disconnect", disconnect)
+        return
+    from rowtui.cli.connect_parser import add_connect
+
+    add_connect(commands, add, connect, disconnect)
 
 
 def _add_secrets_commands(commands: Any, add: Any, words: Collection[str] | None) -> None:

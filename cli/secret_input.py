@@ -25,10 +25,21 @@ async def ask_on_terminal(prompt: str, echo: bool) -> Secret | None:
 
     The event loop goes on meanwhile. Raises: RowtuiError without a terminal.
     """
+    answer = await answer_on_terminal(prompt, echo)
+    return answer if answer is not None and answer.reveal() else None
+
+
+async def answer_on_terminal(prompt: str, echo: bool) -> Secret | None:
+    """The same, but an empty line is an answer; None: they ended it (Ctrl-D).
+
+    `prompt` may have several lines. Raises: RowtuiError without a terminal.
+    """
+    shown = "\n".join(map(visible, prompt.split("\n")))
     with _terminal() as fd, _quiet(fd, echo=echo):
-        os.write(fd, visible(prompt).encode("utf-8", "replace"))
+        os.write(fd, shown.encode("utf-8", "replace"))
         await _readable(fd)
-        return _secret_in(os.read(fd, LINE), "what was typed")
+        typed = os.read(fd, LINE)
+        return _secret_in(typed, "what was typed") or (Secret("") if typed else None)
 
 
 def secret_from_stdin() -> Secret | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import subprocess
 import sys
+import termios
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.cli.conftest import Shell
@@ -39,3 +42,40 @@ def on_a_terminal(
     finally:
         os.close(outer)
     return process.wait(60), bytes(seen)
+
+
+class Terminal:
+    """A command on a controlling terminal of its own, which a person talks to."""
+
+    def __init__(
+        self, shell: Shell, *arguments: str, program: Sequence[str] = ("-m", "rowtui.cli.main")
+    ) -> None:
+        self.outer, inner = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, *program, *arguments],
+            cwd=shell.folder,
+            env={**shell.environment, "TERM": "xterm"},
+            stdin=inner,
+            stdout=inner,
+            stderr=inner,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(inner)
+        self.seen = b""
+
+    def answer(self, prompt: bytes, typed: bytes) -> None:
+        """Wait for this prompt, then type."""
+        while not self.seen.endswith(prompt):
+            self.seen += os.read(self.outer, 1 << 16)
+        os.write(self.outer, typed)
+
+    def end(self) -> int:
+        """The exit code; all that the screen showed is in `seen`."""
+        try:
+            while piece := os.read(self.outer, 1 << 16):
+                self.seen += piece
+        except OSError:  # Linux: EIO once nobody holds the other end any more
+            pass
+        os.close(self.outer)
+        return self.process.wait(60)

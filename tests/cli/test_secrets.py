@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -20,6 +18,7 @@ import pytest
 from rowtui.cli.main import main
 
 from tests.cli.conftest import Shell
+from tests.cli.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
 PLANTED = "pl4nted-s3cret"
@@ -106,41 +105,6 @@ class Done(NamedTuple):
 def here(shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
     monkeypatch.chdir(shell.folder)
     return Here(shell, monkeypatch, capsys)
-
-
-class Terminal:
-    """A command on a controlling terminal of its own, which a person talks to."""
-
-    def __init__(self, shell: Shell, *arguments: str) -> None:
-        self.outer, inner = pty.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "rowtui.cli.main", *arguments],
-            cwd=shell.folder,
-            env={**shell.environment, "TERM": "xterm"},
-            stdin=inner,
-            stdout=inner,
-            stderr=inner,
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-        )
-        os.close(inner)
-        self.seen = b""
-
-    def answer(self, prompt: bytes, typed: bytes) -> None:
-        """Wait for this prompt, then type."""
-        while not self.seen.endswith(prompt):
-            self.seen += os.read(self.outer, 1 << 16)
-        os.write(self.outer, typed)
-
-    def end(self) -> int:
-        """The exit code; all that the screen showed is in `seen`."""
-        try:
-            while piece := os.read(self.outer, 1 << 16):
-                self.seen += piece
-        except OSError:  # Linux: EIO once nobody holds the other end any more
-            pass
-        os.close(self.outer)
-        return self.process.wait(60)
 
 
 @pytest.fixture

@@ -61,8 +61,12 @@ def shared_socket(
     """The socket of a cluster's shared connection; whether anybody listens there is not said."""
     parts = (cluster, target.host, target.user, target.port, target.config)
     digest = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    name = re.sub(r"[^A-Za-z0-9_-]+", "_", cluster)[:_LONGEST_NAME].strip("_")
-    return shared_folder(environ) / f"{name or 'cluster'}-{digest}{SUFFIX}"
+    return shared_folder(environ) / f"{plain_name(cluster)}-{digest}{SUFFIX}"
+
+
+def plain_name(cluster: str) -> str:
+    """A cluster's name as far as it can be seen in the name of its socket."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", cluster)[:_LONGEST_NAME].strip("_") or "cluster"
 
 
 def sockets(folder: Path) -> tuple[Path, ...]:

@@ -43,7 +43,7 @@ from rowtui.core.clusters.transports.shared_protocol import (
     wish_in,
 )
 
-FIRST_WAIT = 60.0  # seconds for somebody to come and log in
+FIRST_WAIT = 20.0  # seconds for somebody to come and log in
 _GREETING = 10.0  # seconds for who connects to say what they want
 _LOOK = 60.0  # seconds between two looks at the clock and at the socket
 _GRACE = 5.0  # seconds for commands under way when the end has come, and for what else closes

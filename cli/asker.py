@@ -1,0 +1,71 @@
+"""The person at the terminal, who answers what a login asks.
+
+Takes the questions of one cluster's login; asks on the terminal that the process belongs to,
+whatever its standard streams are. Typed answers show only where the question says so. Without a
+terminal, every question is answered with no. Answers go back to the login and are kept nowhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
+from rowtui.cli.secret_input import answer_on_terminal
+from rowtui.core.clusters.transports.login import Prompt, UnknownHostKey
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+# There is one terminal: logins of several clusters wait for one another.
+_TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
+
+class TerminalAsker:
+    """Asks on the terminal. `cluster`: named before the questions, if given.
+
+    `complaint`: why the last question could not be asked or answered, "" if it could.
+    """
+
+    def __init__(self, cluster: str = "") -> None:
+        self.complaint = ""
+        self._cluster = visible(cluster)
+
+    async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
+        """See `Asker`. Ctrl-D gives up; Return alone is an answer, which some servers want."""
+        answers: list[str] = []
+        self.complaint = ""
+        try:
+            async with _turn():
+                for number, prompt in enumerate(prompts):
+                    text = self._named(prompt.text) if not number else prompt.text
+                    answer = await answer_on_terminal(f"{text.rstrip()} ", prompt.echo)
+                    if answer is None:
+                        return None
+                    answers.append(answer.reveal())
+        except RowtuiError as error:  # no terminal, or what was typed is no text
+            self.complaint = error.message
+            return None
+        return answers
+
+    async def host_key(self, question: UnknownHostKey) -> bool:
+        """See `Asker`. Only the word yes says yes."""
+        text = self._named(
+            f"{visible(question.host)} was never seen before. It shows this key:\n"
+            f"  {visible(question.kind)} {visible(question.fingerprint)}\n"
+            "Compare it with what the site publishes. Type yes to believe it from now on: "
+        )
+        self.complaint = ""
+        try:
+            async with _turn():
+                answer = await answer_on_terminal(text, echo=True)
+        except RowtuiError as error:
+            self.complaint = error.message
+            return False
+        return answer is not None and answer.reveal().strip().lower() == "yes"
+
+    def _named(self, text: str) -> str:
+        return f"[{self._cluster}] {text}" if self._cluster else text
+
+
+def _turn() -> asyncio.Lock:
+    return _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock())

@@ -1,0 +1,47 @@
+"""`rowtui disconnect`: end logins that `rowtui connect` made."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+from rowtui.core.clusters.transports.shared_calls import end_shared, shared_logins
+from rowtui.core.clusters.transports.shared_folder import plain_name
+from rowtui.core.clusters.transports.shared_protocol import SharedLogin, State
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """End them; 1 if there is none to that cluster."""
+    name: str = args.connection or getattr(args, "cluster", None) or ""
+    if bool(name) == args.all:
+        raise RowtuiError("which login?", "give the name of a cluster, or --all")
+    ended = asyncio.run(_end(name))
+    if args.json:
+        out.print(json.dumps(ended, indent=2))
+        return 0 if ended or args.all else 1
+    for cluster in ended:
+        out.print(f"Disconnected from {visible(cluster)}.")
+    if not ended:
+        out.warn("No login is shared." if args.all else f"No login to {visible(name)} is shared.")
+    return 0 if ended or args.all else 1
+
+
+async def _end(name: str) -> list[str]:
+    """The clusters of the logins that were ended; "" stands for all."""
+
+    def meant(login: SharedLogin) -> bool:
+        if login.state is State.SILENT:  # its name is known from its socket alone
+            return not name or login.cluster == plain_name(name)
+        return not name or login.cluster == visible(name)
+
+    chosen = [(path, login) for path, login in await shared_logins() if meant(login)]
+    done = await asyncio.gather(*(end_shared(path) for path, _ in chosen))
+    return [login.cluster for (_, login), ended in zip(chosen, done, strict=True) if ended]
