@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
-import hashlib
 import math
 import os
 import re
@@ -57,6 +56,8 @@ def queues_folder() -> Path:
 
 def cache_name(cluster: Cluster, environ: Mapping[str, str]) -> str:
     """A file name for a cluster and the way it is reached from this machine by this user."""
+    import hashlib
+
     remote = cluster.remote
     how: tuple[object, ...] = (
         tuple(environ.get(name, "") for name in _POINTERS)

@@ -41,7 +41,7 @@ def next_look(history: PollHistory, interval: float) -> float:
     if not history.began:
         return 0.0
     due = history.ended + _pause(history, interval)
-    if history.submitted > history.began:
+    if history.submitted >= history.began:
         due = min(due, _after_submission(history, interval))
     return due
 
@@ -112,5 +112,5 @@ def _after_submission(history: PollHistory, interval: float) -> float:
 def _hurried(history: PollHistory, interval: float, began: float) -> float:
     """When the last look for the sake of a submission began, given one that begins now."""
     early = history.began and began < history.ended + _pause(history, interval)
-    for_jobs = history.submitted > history.began
+    for_jobs = history.submitted >= history.began
     return began if early and for_jobs else history.hurried

@@ -9,7 +9,6 @@ anything: the last good queue stays, with its age and the error. Source: slurm_r
 from __future__ import annotations
 
 import os
-import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,7 +65,8 @@ class Poll:
 
     `clock`: epoch seconds; `steady`: measures how long an answer took; `chance`: in [0, 1).
     `folder`: where answers are shared, else the user's cache folder. A scheduler that is not
-    shared (this machine's own queue) is always asked, and nothing is kept.
+    shared (this machine's own queue) is always asked, and nothing is kept; so is any whose
+    `poll_seconds` is 0.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Poll:
         folder: Path | None = None,
         clock: Callable[[], float] = time.time,
         steady: Callable[[], float] = time.monotonic,
-        chance: Callable[[], float] = random.random,
+        chance: Callable[[], float] | None = None,
         wait_seconds: float = WAIT_SECONDS,
     ) -> None:
         self.scheduler = scheduler
@@ -85,7 +85,7 @@ class Poll:
         self._folder = folder
         self._clock = clock
         self._steady = steady
-        self._chance = chance
+        self._chance = chance or _drawn
         self._wait_seconds = wait_seconds
         self._known = Known()
         self._submitted = 0.0
@@ -96,7 +96,7 @@ class Poll:
         While another process asks, its answer is waited for, but not for long: then what was
         last known is given. A look that is cancelled has not taken place.
         """
-        if not self.scheduler.shared:
+        if not self._is_kept:
             await self._ask()
             return self._polled()
         await self._learn()
@@ -104,6 +104,7 @@ class Poll:
             return self._polled()
         lock = await self._turn()
         if lock is None:
+            await self._learn()
             return self._polled(waiting=True)
         try:
             await self._learn()
@@ -119,7 +120,7 @@ class Poll:
 
     async def last(self) -> Polled:
         """What is known, without asking the scheduler."""
-        if self.scheduler.shared:
+        if self._is_kept:
             await self._learn()
         return self._polled()
 
@@ -127,8 +128,13 @@ class Poll:
         """Jobs were submitted: whoever looks at this queue looks soon."""
         at = self._clock()
         self._submitted = at
-        if self.scheduler.shared:
+        if self._is_kept:
             self._files.submitted = at
+
+    @property
+    def _is_kept(self) -> bool:
+        """Whether answers are shared and kept for a while: not those of a queue of our own."""
+        return self.scheduler.shared and self.cluster.poll_seconds > 0
 
     @cached_property
     def _files(self) -> PollCache:
@@ -146,9 +152,10 @@ class Poll:
         """The right to ask, or to see that it is not necessary any more; None: not in time."""
         import asyncio
 
-        deadline = self._steady() + self._wait_seconds
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self._wait_seconds
         while (lock := self._files.try_lock()) is None:
-            if self._steady() >= deadline:
+            if clock() >= deadline:
                 return None
             await asyncio.sleep(_TRY_SECONDS)
         return lock
@@ -202,10 +209,16 @@ class Poll:
             snapshot,
             error,
             history.began or None,
-            next_look(self._history, self.cluster.poll_seconds),
+            next_look(self._history, self.cluster.poll_seconds) if self.scheduler.shared else 0.0,
             as_of if good else None,
             max(0.0, self._clock() - as_of) if good else None,
         )
+
+
+def _drawn() -> float:
+    import random
+
+    return random.random()
 
 
 async def _in_thread(work: Callable[[], _Answer]) -> _Answer:

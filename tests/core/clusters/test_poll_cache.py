@@ -232,7 +232,8 @@ def test_a_lock_on_a_file_that_was_removed_is_no_lock(
 ) -> None:
     # given a lock file that is removed as old between its opening and its locking
     path = cache.folder / "alpha.lock"
-    real, locked = fcntl.flock, []
+    real = fcntl.flock
+    locked: list[int] = []
 
     def flock(fd: int, how: int) -> None:
         if not locked:
