@@ -22,21 +22,23 @@ from rowtui.core.clusters.schedulers.base import (
     QueueSnapshot,
     SubmitResult,
 )
-from rowtui.core.clusters.schedulers.slurm_parse import (
-    COMMENT_PREFIX,
-    AccountForm,
+from rowtui.core.clusters.schedulers.slurm_accounts import AccountForm
+from rowtui.core.clusters.schedulers.slurm_answers import read_answers, read_submission
+from rowtui.core.clusters.schedulers.slurm_parse import COMMENT_PREFIX, UnreadableError
+from rowtui.core.clusters.schedulers.slurm_queue import (
+    EXIT_FORM,
     QueueForm,
-    UnreadableError,
+    Reading,
     knows_none,
-    read_answers,
     read_exit_statuses,
-    read_submission,
 )
 from rowtui.core.clusters.schedulers.slurm_tasks import write_tasks
 
 SUBMIT_TIMEOUT = 90.0  # Slurm's clients themselves try for up to 60 s
 QUERY_TIMEOUT = 60.0
-ACT_BATCH = 100  # scancel and scontrol send one message for each id, about a millisecond each
+ACT_BATCH = 100  # scancel and scontrol send one message for each word, 1-10 ms each
+ACT_LENGTH = 50_000  # bytes of ids on one command line of those
+TASKS_IN_WORD = 1_000  # 8 kB of numbers at most
 AT_ONCE = 4  # submissions under way: what the channels of one connection carry
 ACCOUNT_BATCH = 500  # ids on one sacct command line: 5 kB
 SQUEUE_BATCH = 5_000  # ids on one squeue command line: 50 kB; each costs a list of all jobs
@@ -61,7 +63,7 @@ class SlurmScheduler:
         self._submit_timeout = submit_timeout
         self._query_timeout = query_timeout
         self._has_accounts: bool | None = None  # None: not asked yet
-        self._exits: dict[tuple[int, str], tuple[int | None, int | None]] = {}
+        self._exits: dict[tuple[JobKey, str], tuple[int | None, int | None]] = {}
 
     @property
     def cluster(self) -> str:
@@ -123,18 +125,14 @@ class SlurmScheduler:
         if not tokens:
             return {}
         wanted = set(tokens)
-        form = QueueForm.new()
-        result = await self._squeue("-t", "all", "-o", form.option)
-        if result.exit_status != 0 or result.truncated:
-            return None
         try:
-            jobs = [job for job in form.read(result.stdout) if job.token in wanted]
+            jobs, complaints = await self._jobs("--me")
         except UnreadableError:
             return None
-        jobs = await self._with_exit_codes(jobs)
+        jobs = await self._with_exit_codes([job for job in jobs if job.token in wanted])
         missing = wanted - {job.token for job in jobs}
         if missing:
-            if result.stderr.strip():  # squeue may complain and still end with status 0
+            if complaints:
                 return None
             past = await self._accounts("-S", f"now-{ACCOUNT_DAYS}days")
             if past is None:
@@ -146,27 +144,22 @@ class SlurmScheduler:
         return found
 
     async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
-        """One squeue for all jobs of this user; `job_ids` selects among them here.
+        """One squeue for all jobs of this user; `job_ids` (of jobs, of arrays) selects among them.
 
         Of the ids asked for, those that are not there are looked for among other users' jobs
         (several people may share a project), then in the accounts, if the site keeps any. An id
         that is nowhere is missing from the snapshot; one that could not be looked up is in it
-        as `JobState.UNKNOWN`.
+        as `JobState.UNKNOWN`. Tasks that left the queue while others of their array are in it
+        are missing too: `find` looks for them in the accounts.
         """
         if job_ids is not None and not job_ids:
             return QueueSnapshot(self._cluster, self._clock())
-        form = QueueForm.new()
-        result = await self._squeue("-t", "all", "-o", form.option)
-        if result.exit_status != 0:
-            return self._no_answer(result.complaint)
-        if result.truncated:
-            return self._no_answer("squeue printed more than can be read")
         try:
-            jobs = form.read(result.stdout)
+            jobs, complaints = await self._jobs("--me")
         except UnreadableError as error:
-            return self._no_answer(f"squeue printed something unexpected: {error}")
-        if not jobs and result.stderr.strip():
-            return self._no_answer(_last_line(result.stderr))
+            return self._no_answer(str(error))
+        if not jobs and complaints:
+            return self._no_answer(complaints)
         if job_ids is not None:
             wanted = set(job_ids)
             jobs = [job for job in jobs if job.id in wanted]
@@ -176,39 +169,96 @@ class SlurmScheduler:
         return QueueSnapshot(self._cluster, self._clock(), tuple(jobs))
 
     async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Scancel. It is silent about jobs that have ended or never were."""
-        return await self._act(("scancel",), " ", "cancelled", jobs)
+        """Scancel. It is silent about jobs that have ended or never were.
+
+        Waiting tasks of an array vanish from squeue when they are cancelled, unless they have a
+        record of their own: to be held gives them one. The last ones go with the array.
+        """
+        asked = {key for key in jobs if key.task is not None}
+        waiting: list[JobKey] = []
+        whole: set[int] = set()
+        if asked:
+            try:
+                known, _ = await self._jobs("--me")
+            except UnreadableError:
+                known = []  # then they are cancelled as well as it goes
+            left = {job.key for job in known if job.state.active}
+            whole = {key.id for key in asked & left} - {key.id for key in left - asked}
+            waiting = [
+                job.key
+                for job in known
+                if job.key in asked and job.state in _WAITS and job.id not in whole
+            ]
+        if waiting:
+            await self._act(["scontrol", "hold"], waiting, _words(waiting), "held")
+        words = _words([key for key in jobs if key.task is None or key.id not in whole])
+        words += [(str(it), [key for key in jobs if key.id == it]) for it in whole]
+        return await self._act(["scancel"], jobs, words, "cancelled")
 
     async def hold(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
-        """Keep waiting jobs from starting."""
-        return await self._act(("scontrol", "hold"), ",", "held", jobs)
+        """Keep waiting jobs from starting. One that runs goes on, and is held if it is requeued."""
+        return await self._act(["scontrol", "hold"], jobs, _words(jobs), "held")
 
     async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Let held jobs start; those that are released, or over, are no error."""
-        return await self._act(("scontrol", "release"), ",", "released", jobs)
+        return await self._act(["scontrol", "release"], jobs, _words(jobs), "released")
 
     async def _act(
-        self, command: tuple[str, ...], between: str, done: str, jobs: Sequence[JobKey]
+        self,
+        command: list[str],
+        jobs: Sequence[JobKey],
+        words: list[tuple[str, list[JobKey]]],
+        done: str,
     ) -> tuple[JobAnswer, ...]:
         """One command on many jobs, in batches. After a time-out it may still be carried out."""
-        answers: list[JobAnswer] = []
-        for start in range(0, len(jobs), ACT_BATCH):
-            batch = jobs[start : start + ACT_BATCH]
-            words = list(map(str, batch))
-            result = await self._transport.run(
-                [*command, *(words if between == " " else [between.join(words)])],
-                timeout=self._submit_timeout,
-            )
-            errors = read_answers(result, batch, done)
-            answers += [JobAnswer(job, errors[job]) for job in batch]
-        return tuple(answers)
+        errors: dict[JobKey, str] = {}
+        while words:
+            batch: list[JobKey] = []
+            said: list[str] = []
+            while words and len(said) < ACT_BATCH and sum(map(len, said)) < ACT_LENGTH:
+                word, keys = words.pop(0)
+                said.append(word)
+                batch += keys
+            listed = said if command[0] == "scancel" else [",".join(said)]
+            result = await self._transport.run([*command, *listed], timeout=self._submit_timeout)
+            errors |= read_answers(result, batch, done)
+        return tuple(JobAnswer(job, errors[job]) for job in jobs)
+
+    async def _jobs(self, *options: str) -> tuple[list[Job], str]:
+        """What squeue shows, ended jobs too, and the last line of what it complains of besides.
+
+        squeue may complain and still end with status 0. Raises: UnreadableError.
+        """
+        import asyncio  # here, since a command that only asks for options of sbatch needs none
+
+        async def look(*more: str) -> tuple[Reading, str]:
+            form = QueueForm.new()
+            result = await self._squeue("-t", "all", *more, *options, "-o", form.option)
+            if knows_none(result):
+                return Reading([]), ""
+            if result.exit_status != 0:
+                raise UnreadableError(result.complaint or "squeue failed")
+            if result.truncated:
+                raise UnreadableError("squeue printed more than can be read")
+            try:
+                # Aside: ten thousand jobs take a few hundredths of a second.
+                reading = await asyncio.to_thread(form.read, result.stdout)
+            except UnreadableError as error:
+                raise UnreadableError(f"squeue printed something unexpected: {error}") from error
+            return reading, result.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+
+        reading, complaint = await look()
+        if not reading.merged:
+            return reading.jobs, complaint
+        apart, complaint = await look("-r")
+        return reading.told_apart(apart), complaint
 
     async def _squeue(self, *options: str) -> CommandResult:
-        """One squeue of this user's jobs. `--me` is the filter that the controller applies."""
+        """One squeue. Of its filters the controller applies `--me`, the others squeue itself."""
         return await self._transport.run(
-            ["squeue", "--me", "-h", *options],
+            ["squeue", "-h", *options],
             timeout=self._query_timeout,
-            env={"SLURM_TIME_FORMAT": "%s"},
+            env={"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"},
         )
 
     async def _of_others(self, job_ids: Sequence[int]) -> list[Job]:
@@ -216,27 +266,10 @@ class SlurmScheduler:
         jobs: list[Job] = []
         for start in range(0, len(job_ids), SQUEUE_BATCH):
             batch = job_ids[start : start + SQUEUE_BATCH]
-            form = QueueForm.new()
-            result = await self._transport.run(
-                [
-                    "squeue",
-                    "-h",
-                    "-t",
-                    "all",
-                    "--jobs",
-                    ",".join(map(str, batch)),
-                    "-o",
-                    form.option,
-                ],
-                timeout=self._query_timeout,
-                env={"SLURM_TIME_FORMAT": "%s"},
-            )
             try:
-                if knows_none(result):
-                    continue
-                if result.exit_status != 0 or result.truncated:
-                    raise UnreadableError(result.complaint)
-                jobs += [job for job in form.read(result.stdout) if job.id in set(batch)]
+                shown, _ = await self._jobs("--jobs", ",".join(map(str, batch)))
+                wanted = set(batch)
+                jobs += [job for job in shown if job.id in wanted]
             except UnreadableError as error:
                 reason = f"squeue could not be asked: {error}"
                 jobs += [Job(job_id, JobState.UNKNOWN, reason=reason) for job_id in batch]
@@ -244,18 +277,21 @@ class SlurmScheduler:
 
     async def _with_exit_codes(self, jobs: list[Job]) -> list[Job]:
         """Fill in how failed jobs ended: one more squeue, only when one has newly failed."""
-        failed = {(job.id, job.token) for job in jobs if _lacks_exit(job)}
+        failed = {(job.key, job.token) for job in jobs if _lacks_exit(job)}
         if failed - self._exits.keys():
-            result = await self._squeue("-t", "F", "-O", "JobID:20,exit_code:20")
-            found = read_exit_statuses(result.stdout) if result.exit_status == 0 else {}
-            # What could not be learnt now is not asked again with every poll.
-            self._exits = {
-                key: self._exits.get(key) or found.get(key[0], (None, None)) for key in failed
-            }
+            result = await self._squeue("--me", "-t", "F", "-O", EXIT_FORM)
+            if result.exit_status == 0:
+                found = read_exit_statuses(result.stdout)
+                unknown = (None, None)  # not asked for again with every poll
+                self._exits = {
+                    (key, token): self._exits.get((key, token))
+                    or found.get(key, found.get(JobKey(key.id), unknown))
+                    for key, token in failed
+                }
         return [self._with_exit(job) if _lacks_exit(job) else job for job in jobs]
 
     def _with_exit(self, job: Job) -> Job:
-        code, by_signal = self._exits[job.id, job.token]
+        code, by_signal = self._exits.get((job.key, job.token), (None, None))
         return replace(job, exit_code=code, exit_signal=by_signal)
 
     async def _past(self, job_ids: Sequence[int]) -> list[Job]:
@@ -275,11 +311,15 @@ class SlurmScheduler:
 
     async def _accounts(self, *options: str) -> list[Job] | None:
         """Jobs from sacct; none where no accounts are kept, None where it could not be asked."""
+        import asyncio
+
         if self._has_accounts is False:
             return []
         form = AccountForm.new()
         result = await self._transport.run(
-            ["sacct", *form.options, *options], timeout=self._query_timeout
+            ["sacct", *form.options, *options],
+            timeout=self._query_timeout,
+            env={"SLURM_BITSTR_LEN": "0"},
         )
         if _no_such_program(result) or b"storage is disabled" in result.stderr:
             self._has_accounts = False
@@ -287,12 +327,15 @@ class SlurmScheduler:
         if result.exit_status != 0 or result.truncated:
             return None
         try:
-            return form.read(result.stdout)
+            return await asyncio.to_thread(form.read, result.stdout)
         except UnreadableError:
             return None
 
     def _no_answer(self, error: str) -> QueueSnapshot:
         return QueueSnapshot(self._cluster, self._clock(), error=error or "squeue failed")
+
+
+_WAITS = (JobState.PENDING, JobState.HELD)
 
 
 def _lacks_exit(job: Job) -> bool:
@@ -305,8 +348,21 @@ def _no_such_program(result: CommandResult) -> bool:
     return result.trouble is Trouble.NOT_STARTED and any(it in result.detail for it in words)
 
 
-def _last_line(output: bytes) -> str:
-    return output.decode(errors="replace").strip().splitlines()[-1]
+def _words(jobs: Sequence[JobKey]) -> list[tuple[str, list[JobKey]]]:
+    """Jobs as scontrol takes them, tasks of one array as `ID_[0-9,12]`: one message for many."""
+    words: list[tuple[str, list[JobKey]]] = []
+    tasks: dict[int, list[JobKey]] = {}
+    for job in jobs:
+        if job.task is None:
+            words.append((str(job), [job]))
+        else:
+            tasks.setdefault(job.id, []).append(job)
+    for number, keys in tasks.items():
+        for start in range(0, len(keys), TASKS_IN_WORD):
+            part = keys[start : start + TASKS_IN_WORD]
+            numbers = write_tasks(key.task or 0 for key in part)
+            words.append((f"{number}_[{numbers}]" if len(part) > 1 else str(part[0]), part))
+    return words
 
 
 def names_account(script: str) -> bool:

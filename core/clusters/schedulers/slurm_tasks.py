@@ -7,7 +7,9 @@ the numbers. Source: sbatch's manual (--array); squeue 22.05 writes steps where 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+MOST_JOBS = 1_000_000  # in one answer; Slurm's own limit for one array is 4,000,001
 
 _PART = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?", re.ASCII)
 
@@ -45,3 +47,21 @@ def read_tasks(text: str, most: int) -> list[int] | None:
             return None
         tasks += numbers
     return tasks
+
+
+def tasks_of(text: str, job_id: int, ours: bool, room: int) -> Sequence[int | None]:
+    """The tasks that one record stands for, at most `room`; just None for a job that is no array.
+
+    Raises: ValueError for an array of ours whose tasks can't be told; one of somebody else's
+    is then a single job.
+    """
+    if text.isdecimal() and text.isascii():
+        return (int(text),)
+    if text in ("", "N/A", "(null)"):
+        return (None,)
+    tasks = read_tasks(text, room)
+    if tasks is not None:
+        return tasks
+    if ours:
+        raise ValueError(f"the tasks of array {job_id} are {text[:50]}")
+    return (None,)

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.commands import CommandResult, Trouble
-from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, task_token
 from rowtui.core.clusters.schedulers.slurm import ACCOUNT_BATCH, SlurmScheduler
+from rowtui.core.clusters.schedulers.slurm_accounts import AccountForm
+from rowtui.core.clusters.schedulers.slurm_parse import UnreadableError
 
 ROWS = Path(__file__).with_name("samples").joinpath("sacct.txt").read_text().splitlines()[1:]
 DATABASE_DOWN = b"sacct: error: Problem talking to the database: Connection refused\n"
@@ -45,6 +47,69 @@ class Site:
         mark = next(word for word in argv if word.startswith("--delimiter=")).split("=", 1)[1]
         text = "".join(row.replace("|", mark) + "\n" for row in self.rows)
         return CommandResult(tuple(argv), 0, text.encode())
+
+
+def recorded_accounts(form: AccountForm) -> bytes:
+    return "".join(row.replace("|", form.mark) + "\n" for row in ROWS).encode()
+
+
+def test_recorded_accounts_become_jobs() -> None:
+    form = AccountForm.new()
+    found = form.read(recorded_accounts(form))
+    jobs = {job.id: job for job in found if job.task is None}
+    assert [str(job.key) for job in found][-7:] == ["9", "4_0", "4_1", "4_2", "4_3", "4_4", "4_5"]
+    assert len(jobs) == 8
+    assert (jobs[1].state, jobs[1].exit_code, jobs[1].limit) == (JobState.COMPLETED, 0, 600)
+    assert (jobs[3].state, jobs[3].exit_code) == (JobState.FAILED, 4)
+    assert (jobs[6].exit_code, jobs[6].exit_signal) == (None, 9)
+    assert jobs[5].state is JobState.CANCELLED
+    assert (jobs[7].partition, jobs[7].nodes, jobs[7].elapsed) == ("gpu", "g1", 2)
+
+
+@pytest.mark.parametrize(
+    ("comment", "submit_line"),
+    [("rowtui:tok-9", ""), ("", "sbatch --parsable --comment=rowtui:tok-9 --dependency=x")],
+)
+def test_a_token_is_read_from_the_comment_or_the_submit_line(
+    comment: str, submit_line: str
+) -> None:
+    form = AccountForm.new()
+    fields = [comment, submit_line, "a\n1|b", "None", "RUNNING", "0:0", "5", "10", "cpu", "n1"]
+    record = form.mark.join([*fields, "9"]) + "\n"
+    jobs = form.read((record * 3).encode())
+    assert [job.token for job in jobs] == ["tok-9"] * 3
+    assert jobs[0] == Job(9, JobState.RUNNING, "a\n1|b", "tok-9", "", "cpu", 5, 600, "n1")
+
+
+def test_accounts_without_jobs_and_accounts_that_can_not_be_read_differ() -> None:
+    form = AccountForm.new()
+    assert form.read(b"") == []
+    with pytest.raises(UnreadableError):
+        form.read(b"sacct: something else\n")
+    with pytest.raises(UnreadableError):
+        form.read(recorded_accounts(form)[:-20])
+
+
+@pytest.mark.parametrize(
+    ("called", "keys"),
+    [
+        ("12_3", [JobKey(12, 3)]),
+        ("12_[4-6%2]", [JobKey(12, 4), JobKey(12, 5), JobKey(12, 6)]),
+        ("12_[1,3]", [JobKey(12, 1), JobKey(12, 3)]),
+        ("12+1", [JobKey(13)]),
+    ],
+)
+def test_tasks_in_the_accounts_are_jobs_with_tokens_of_their_own(
+    called: str, keys: list[JobKey]
+) -> None:
+    form = AccountForm.new()
+    fields = ["", "sbatch --comment=rowtui:arr --array=0-9", "n", "None", "PENDING", "0:0"]
+    data = form.mark.join([*fields, "0", "10", "cpu", "None assigned", called]) + "\n"
+    jobs = form.read(data.encode())
+    assert [job.key for job in jobs] == keys
+    assert [job.token for job in jobs] == [
+        "arr" if key.task is None else task_token("arr", key.task) for key in keys
+    ]
 
 
 async def test_jobs_that_left_the_queue_end_as_the_accounts_say() -> None:

@@ -18,6 +18,7 @@ from rowtui.core.clusters.schedulers.base import (
     JobState,
     OutcomeUnknown,
     Rejected,
+    task_token,
 )
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler, time_limit_signal_option
 
@@ -267,17 +268,94 @@ async def test_names_with_newlines_and_separators_are_read_back_whole(
     await scheduler.cancel([JobKey(job_id)])
 
 
+async def tasks_in(
+    scheduler: SlurmScheduler, job_id: int, count: int, *states: JobState
+) -> dict[int | None, Job]:
+    """Poll until so many tasks of an array are in one of these states; all its tasks."""
+    async with asyncio.timeout(30):
+        while True:
+            snapshot = await scheduler.queue([job_id])
+            assert not snapshot.error
+            if sum(job.state in states for job in snapshot.jobs) >= count:
+                return {job.task: job for job in snapshot.jobs}
+            await asyncio.sleep(0.05)
+
+
+async def test_a_held_job_waits_until_it_is_released_and_releasing_again_is_harmless(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    job = spec(slurm, "echo ran", held=True)
+    array = spec(slurm, "exit $SLURM_ARRAY_TASK_ID", held=True, tasks=(0, 1, 2, 3, 7))
+    ids = [await accepted(scheduler, it) for it in (job, array)]
+    waiting = await scheduler.queue(ids)
+
+    keys = [JobKey(ids[0]), JobKey(999_999), JobKey(ids[1]), JobKey(999_999, 3)]
+    answers = [await scheduler.release(keys) for _ in range(2)]
+    done = await job_in(scheduler, ids[0], JobState.COMPLETED)
+    tasks = await tasks_in(scheduler, ids[1], 5, JobState.COMPLETED, JobState.FAILED)
+    after = await scheduler.release(keys)
+    too_late = await scheduler.hold([JobKey(ids[0])])
+
+    assert {it.state for it in waiting.jobs} == {JobState.HELD}
+    assert len(waiting.jobs) == 6
+    for answer in (*answers, after):
+        assert [it.job for it in answer] == keys
+        assert [it.error for it in answer] == [
+            "", "Invalid job id specified", "", "Invalid job id specified",
+        ]  # fmt: skip
+    assert done.token == job.token
+    assert {task: (it.token, it.exit_code) for task, it in tasks.items()} == {
+        task: (task_token(array.token, task), task) for task in array.tasks
+    }
+    assert too_late[0].error == "Job has already finished"
+
+
 async def test_tasks_of_an_array_are_jobs_of_their_own(
     slurm: SlurmCluster, scheduler: SlurmScheduler
 ) -> None:
-    first = slurm.submit("sleep 300", "--array=0-20%2 --comment=rowtui:array-token")
-    slurm.wait_for(first, "PENDING\nRUNNING\nRUNNING", "RUNNING\nRUNNING\nPENDING")
-    found = await scheduler.find(["array-token"])
-    assert found is not None
-    states = [job.state for job in found["array-token"]]
+    first = slurm.submit("sleep 300", "--array=0-8,10-30:4%2 --comment=rowtui:array-token")
+    numbers = [*range(9), 10, 14, 18, 22, 26, 30]
+    tasks = await tasks_in(scheduler, first, 2, JobState.RUNNING)
+    tokens = [task_token("array-token", task) for task in (0, 9, 30)]
+    found = await scheduler.find(tokens)
+
+    cancelled = await scheduler.cancel([JobKey(first, task) for task in (5, 99, 0, 14)])
+    tasks_after = await tasks_in(scheduler, first, 3, JobState.CANCELLED)
+    others = [JobKey(first, task) for task in numbers]
+    cancelled += await scheduler.cancel(others)
+    at_last = await tasks_in(scheduler, first, len(numbers), JobState.CANCELLED)
+
+    states = [job.state for job in tasks.values()]
+    assert sorted(task for task in tasks if task is not None) == numbers
     assert states.count(JobState.RUNNING) == 2
-    assert states.count(JobState.PENDING) == 1  # the rest of the array, in one line
-    await scheduler.cancel([JobKey(first)])
+    assert states.count(JobState.PENDING) == len(numbers) - 2
+    assert found is not None
+    assert {token: [job.key for job in jobs] for token, jobs in found.items()} == {
+        tokens[0]: [JobKey(first, 0)],
+        tokens[2]: [JobKey(first, 30)],
+    }
+    assert {answer.error for answer in cancelled} == {""}
+    ended = {task for task, job in tasks_after.items() if not job.state.active}
+    assert ended == {0, 5, 14}
+    assert set(tasks_after) == set(at_last) == set(numbers)
+
+
+async def test_tasks_that_are_held_are_told_from_those_that_wait_for_others(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    job = spec(slurm, "sleep 300", "--nodes=2\n--begin=now+1hour", tasks=tuple(range(300)))
+    array = await accepted(scheduler, job)
+    held = [JobKey(array, task) for task in (*range(0, 300, 2), 500)]
+
+    answers = await scheduler.hold(held)
+    some = {it.task: it.state for it in (await scheduler.queue([array])).jobs}
+    await scheduler.release([JobKey(array)])
+    none = {it.state for it in (await scheduler.queue([array])).jobs}
+    await scheduler.cancel([JobKey(array)])
+
+    assert [answer.error for answer in answers] == [""] * 150 + ["Invalid job id specified"]
+    assert some == {task: JobState.PENDING if task % 2 else JobState.HELD for task in range(300)}
+    assert none == {JobState.PENDING}
 
 
 @pytest.fixture
@@ -297,10 +375,12 @@ async def test_a_submission_to_a_frozen_controller_is_unknown_and_found_when_it_
         scheduler.queue(),
         scheduler.cancel([JobKey(999_999)]),
     )
+    released = await scheduler.release([JobKey(999_999)])
     assert answer == OutcomeUnknown("Socket timed out on send/recv operation")
     assert found is None
     assert snapshot.error == "slurm_load_jobs error: Socket timed out on send/recv operation"
     assert "it may still be cancelled" in cancelled[0].error
+    assert "it may still be released" in released[0].error
 
     frozen.continue_controller()
     assert [job.state for job in await found_in_time(scheduler, job.token)] == [JobState.HELD]

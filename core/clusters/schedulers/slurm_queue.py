@@ -1,0 +1,161 @@
+"""What squeue says, read into jobs. Pure: the bytes of an answer in, jobs out.
+
+Decides how squeue is asked so that its answer can be read back without doubt: with a separator
+that was drawn for this one call, since job names and comments may hold anything, newlines and `|`
+included. A waiting array is one line for squeue and a job for each of its tasks here.
+Source: squeue's manual, and measured behaviour of 22.05.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from rowtui.core.clusters.commands import CommandResult
+from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, task_token
+from rowtui.core.clusters.schedulers.slurm_parse import (
+    REASON_LIMIT,
+    UnreadableError,
+    job_state,
+    reason_of,
+    seconds_of,
+    token_of,
+)
+from rowtui.core.clusters.schedulers.slurm_tasks import MOST_JOBS, tasks_of
+
+
+@dataclass(frozen=True, slots=True)
+class QueueForm:
+    """One squeue output format. `mark` is new each time, so that no job name can imitate it."""
+
+    mark: str
+
+    @classmethod
+    def new(cls) -> QueueForm:
+        """A form with a mark of its own."""
+        return cls(secrets.token_hex(8))
+
+    @property
+    def option(self) -> str:
+        """The argument of squeue's `-o`. Free text stands between marks, the name last."""
+        fields = "%A|%F|%K|%T|%M|%l|%S|%P|%N|%r"
+        return f"{self.mark}>{fields}{self.mark}|%k{self.mark}|%j"
+
+    def read(self, stdout: bytes) -> Reading:
+        """The jobs in squeue's order. Raises: UnreadableError."""
+        gap = f"{self.mark}|"
+        known: dict[str, _Facts] = {}  # thousands of jobs wait for one reason
+        jobs: list[Job] = []
+        unsplit: dict[int, Job] = {}
+        merged = False
+        try:
+            for record in self._records(stdout):
+                fields, comment, name = record.split(gap)
+                own_id, number, numbers, rest = fields.split("|", 3)
+                facts = known.get(rest)
+                if facts is None:
+                    facts = known[rest] = _facts(rest)
+                if name.endswith("\n"):
+                    name = name[:-1]
+                job_id, token = int(number), token_of(comment)
+                room = MOST_JOBS - len(jobs)
+                for task in tasks_of(numbers, job_id, bool(token), room):
+                    own = token if task is None or not token else task_token(token, task)
+                    jobs.append(Job(job_id, facts[0], name, own, *facts[1:], task=task))
+                if token and numbers != "N/A":
+                    merged = merged or _is_merged(facts[1])
+                    if own_id == number:
+                        unsplit[job_id] = jobs[-1]
+        except ValueError as error:
+            raise UnreadableError(str(error)[:REASON_LIMIT]) from error
+        return Reading(jobs, merged, unsplit)
+
+    def _records(self, stdout: bytes) -> Iterator[str]:
+        """One by one: to split it all at once would keep every other thread waiting."""
+        start = f"{self.mark}>".encode()
+        at = stdout.find(start)
+        head = stdout[: max(at, 0)] if at >= 0 else stdout
+        if head.strip():
+            raise ValueError(head.decode(errors="replace").strip())
+        while at >= 0:
+            following = stdout.find(start, at + 1)
+            record = stdout[at + len(start) : following if following >= 0 else None]
+            yield record.decode("utf-8", "surrogateescape")
+            at = following
+
+
+class Reading(NamedTuple):
+    """What one squeue said. `merged`: it speaks for tasks of ours of which some are held.
+
+    squeue shows the waiting tasks of an array as one, with all their reasons in a row; with `-r`
+    it tells them apart. `unsplit` has, for each array of ours, one task of those that Slurm keeps
+    in one record.
+    """
+
+    jobs: list[Job]
+    merged: bool = False
+    unsplit: Mapping[int, Job] = {}
+
+    def told_apart(self, apart: Reading) -> list[Job]:
+        """The jobs of a second look with `-r`, and those that it leaves out.
+
+        squeue 22.05 forgets the last task of a record that it writes with a step (`0-298:2`).
+        """
+        jobs = list(apart.jobs)
+        there = {job.key for job in jobs}
+        for job in self.jobs:
+            if job.task is not None and job.key not in there:
+                like = apart.unsplit.get(job.id, job)
+                jobs.append(replace(job, state=like.state, reason=like.reason))
+        return jobs
+
+
+def _is_merged(reason: str) -> bool:
+    return "JobHeld" in reason and re.search(r",(?! )", reason) is not None
+
+
+def knows_none(result: CommandResult) -> bool:
+    """Whether squeue says that it has no such job; it does so if a single id was asked for."""
+    return result.exit_status == 1 and b"Invalid job id specified" in result.stderr
+
+
+# state, reason, partition, elapsed, limit, nodes, start_estimate, exit_code: the fields of Job
+_Facts = tuple[JobState, str, str, int | None, int | None, str, int | None, int | None]
+
+
+def _facts(fields: str) -> _Facts:
+    word, elapsed, limit, start, partition, nodes, reason = fields.split("|", 6)
+    state = job_state(word, reason)
+    waits = state in (JobState.PENDING, JobState.HELD)
+    return (
+        state,
+        reason_of(word, reason),
+        partition,
+        seconds_of(elapsed),
+        seconds_of(limit),
+        nodes,
+        int(start) if waits and start.isdigit() else None,
+        0 if state is JobState.COMPLETED else None,
+    )
+
+
+EXIT_FORM = "ArrayJobID:20,exit_code:20,ArrayTaskID:20"  # for `-O`; the last may be cut off
+
+
+def read_exit_statuses(stdout: bytes) -> dict[JobKey, tuple[int | None, int | None]]:
+    """Job -> (exit code, signal) from `squeue -O EXIT_FORM`, where they are raw wait statuses.
+
+    An array that failed before it was split into tasks has its own number only.
+    """
+    found: dict[JobKey, tuple[int | None, int | None]] = {}
+    for line in stdout.decode("utf-8", "replace").splitlines():
+        match line.split():
+            case [number, status, task] if number.isdigit() and status.isdigit():
+                raw = int(status)
+                key = JobKey(int(number), int(task) if task.isdigit() else None)
+                # A core dump sets bit 7 beside the signal's number.
+                found[key] = (None, raw & 0x7F) if raw & 0x7F else (raw >> 8, None)
+    return found
