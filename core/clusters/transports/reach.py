@@ -17,6 +17,7 @@ from rowtui.core.clusters.load_remote import ssh_target
 from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.login import Asker, LoginError
 from rowtui.core.clusters.transports.shared import SharedTransport
+from rowtui.core.clusters.transports.shared_calls import log_in_at
 from rowtui.core.clusters.transports.shared_folder import NobodyThere, SharedError, shared_socket
 from rowtui.core.clusters.transports.shared_start import own_transport
 
@@ -87,12 +88,17 @@ class ClusterTransport:
     async def reconnect(self) -> None:
         """See that there is a connection, whatever failed before: a person asked for it.
 
-        Raises: LoginError.
+        A shared login that was lost is made again for all. Raises: LoginError.
         """
         from rowtui.core.clusters.transports.shared_server import log_in
 
-        if not await self._is_shared():
-            await log_in(self.own)
+        if await self._is_shared():
+            try:
+                await log_in_at(self._over.socket_path, self._asker)
+                return
+            except SharedError:  # it ended, or somebody else logs in there just now
+                self.shared = False
+        await log_in(self.own)
 
     async def close(self) -> None:
         """End the login that is ours; a shared one stays."""

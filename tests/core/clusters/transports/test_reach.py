@@ -219,6 +219,26 @@ async def test_a_login_that_is_shared_later_is_found_where_ones_own_failed(alpha
     assert logins(alpha) == [True]
 
 
+async def test_a_shared_login_that_was_lost_is_made_again_for_all(alpha: Alpha) -> None:
+    pid = await alpha.connect(*ANSWERS)
+    way = alpha.way(["right"], ["777"])
+    assert isinstance(alpha.node, FaultyLogin)
+    await alpha.node.close()
+    away = await way.run(["true"], timeout=20)
+    alpha.node.rounds = [CODE[0], [Prompt("Code: ", "777", once=True)]]
+    await alpha.node.open()
+
+    await way.reconnect()
+    back = await way.run(["true"], timeout=20)
+    known = await look_at(alpha.path)
+
+    assert away.exit_status is None
+    assert way.shared
+    assert back.exit_status == 0
+    assert known is not None
+    assert known.pid == pid
+
+
 async def test_ones_own_login_is_kept_while_it_lasts(alpha: Alpha) -> None:
     way = alpha.way(*ANSWERS)
     await way.run(["true"], timeout=20)
@@ -280,5 +300,5 @@ async def test_a_process_that_cannot_make_its_socket_says_why(
     (runtime_folder / "rowtui").mkdir(mode=0o700)
     alpha.path.mkdir()
 
-    with pytest.raises(SharedError, match="cannot be used"):
+    with pytest.raises(SharedError, match="no socket can be made"):
         await alpha.connect(*ANSWERS)
