@@ -43,6 +43,10 @@ AT_ONCE = 4  # submissions under way: what the channels of one connection carry
 ACCOUNT_BATCH = 500  # ids on one sacct command line: 5 kB
 SQUEUE_BATCH = 5_000  # ids on one squeue command line: 50 kB; each costs a list of all jobs
 ACCOUNT_DAYS = 7  # how far back a lost submission is looked for in the accounts
+# Without states sacct leaves out jobs that ended before they could have begun (held ones that were
+# cancelled); with states it wants an end, here one that clocks which differ don't reach.
+ACCOUNT_SPAN = ("-S", f"now-{ACCOUNT_DAYS}days", "-E", "now+1days")
+ACCOUNT_STATES = ("-s", "PD,R,S,CD,CA,F,TO,NF,OOM,DL,PR,BF")
 
 
 class SlurmScheduler:
@@ -134,10 +138,13 @@ class SlurmScheduler:
         if missing:
             if complaints:
                 return None
-            past = await self._accounts("-S", f"now-{ACCOUNT_DAYS}days")
+            past = await self._accounts("--duplicates", *ACCOUNT_SPAN, *ACCOUNT_STATES)
             if past is None:
                 return None
-            jobs += [job for job in past if job.token in missing]
+            # An id that was given twice is two jobs. One that was queued again has a record for
+            # each time, the last of which counts.
+            last = {(job.key, job.token): job for job in past if job.token in missing}
+            jobs += last.values()
         found: dict[str, tuple[Job, ...]] = {}
         for job in sorted(jobs, key=lambda it: it.id):
             found[job.token] = (*found.get(job.token, ()), job)
