@@ -1,0 +1,334 @@
+"""Accounts kept by a real slurmdbd: what left the queue, what limits refuse, what outages hide.
+
+One cluster stores comments, where tokens are, and one does not, as most do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pytest
+from rowtui.core.clusters.commands import LocalTransport
+from rowtui.core.clusters.schedulers.base import (
+    Accepted,
+    Job,
+    JobKey,
+    JobSpec,
+    JobState,
+    Rejected,
+    task_token,
+)
+from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
+
+from tests.rig.accounting import AccountingRig
+from tests.rig.processes import listening_addresses, wait_until
+from tests.rig.slurm import SlurmCluster
+
+pytestmark = pytest.mark.slurm
+
+NOT_YET = ("PENDING", "RUNNING", "REQUEUED")
+
+
+class Ended(NamedTuple):
+    """How a job ended, as a test sees it."""
+
+    state: JobState
+    exit_code: int | None = None
+    exit_signal: int | None = None
+
+
+SCRIPTS = {
+    "well": "true",
+    "badly": "exit 4",
+    "killed": "kill -9 $$",
+    "stopped": "sleep 300",
+    "queued again": "sleep 300",
+}
+ENDS = {
+    "well": Ended(JobState.COMPLETED, 0),
+    "badly": Ended(JobState.FAILED, 4),
+    "killed": Ended(JobState.FAILED, None, 9),
+    "stopped": Ended(JobState.CANCELLED, 0),
+    "queued again": Ended(JobState.CANCELLED, 0),
+    "never began": Ended(JobState.CANCELLED, 0),
+}
+TASKS = (1, 4, 7)
+TASK_ENDS = {
+    1: Ended(JobState.COMPLETED, 0),
+    4: Ended(JobState.FAILED, 1),
+    7: Ended(JobState.COMPLETED, 0),
+}
+
+
+def ended(job: Job) -> Ended:
+    return Ended(job.state, job.exit_code, job.exit_signal)
+
+
+def scheduler_of(cluster: SlurmCluster, **options: float) -> SlurmScheduler:
+    transport = LocalTransport({"SLURM_CONF": str(cluster.conf)})
+    return SlurmScheduler(cluster.name, transport, **options)  # type: ignore[arg-type]
+
+
+def spec(cluster: SlurmCluster, body: str, header: str = "", **changes: object) -> JobSpec:
+    lines = "".join(f"#SBATCH {line}\n" for line in header.splitlines())
+    values: dict[str, object] = {
+        "token": secrets.token_hex(8),
+        "name": "test",
+        "script": f"#!/bin/bash\n#SBATCH --output=/dev/null\n{lines}\n{body}\n",
+        "workdir": cluster.work,
+        "log_path": "/dev/null",
+    }
+    return JobSpec(**(values | changes))  # type: ignore[arg-type]
+
+
+@dataclass
+class Past:
+    """Jobs that are in the accounts of a cluster, and no longer in its queue."""
+
+    cluster: SlurmCluster
+    scheduler: SlurmScheduler
+    jobs: dict[str, JobSpec]
+    ids: dict[str, int]
+
+    @classmethod
+    async def submit(cls, cluster: SlurmCluster) -> Past:
+        header = "--time=5\n--job-name=a|b"
+        jobs = {name: spec(cluster, script, header) for name, script in SCRIPTS.items()}
+        jobs["never began"] = spec(cluster, "true", header, held=True)
+        jobs["array"] = spec(cluster, "exit $((SLURM_ARRAY_TASK_ID == 4))", header, tasks=TASKS)
+        past = cls(cluster, scheduler_of(cluster), jobs, {})
+        for name, job in jobs.items():
+            past.ids[name] = await accepted(past.scheduler, job)
+        return past
+
+    def bring_about(self) -> None:
+        """Cancel what is to be; the requeued job then has two records."""
+        for name in ("stopped", "queued again"):
+            self.cluster.wait_for(self.ids[name], "RUNNING")
+        self.cluster.run(f"scancel {self.ids['stopped']} {self.ids['never began']}")
+        self.cluster.run(f"scontrol requeue {self.ids['queued again']}")
+        self.cluster.wait_for(self.ids["queued again"], "PENDING")
+        self.cluster.run(f"scancel {self.ids['queued again']}")
+
+    def wait_for_records(self) -> None:
+        """slurmctld sends ends at once, but only every 5 s what jobs there were."""
+        ids = ",".join(map(str, self.ids.values()))
+        form = "sacct -X -n -P -o State,SubmitLine -j"
+
+        def complete() -> bool:
+            lines = self.cluster.run(f"{form} {ids}").stdout.splitlines()
+            whole = all("|sbatch " in line and not line.startswith(NOT_YET) for line in lines)
+            return whole and len(lines) == len(ENDS) + len(TASKS)
+
+        wait_until(complete, "the accounts to have all jobs", every=0.1)
+
+
+async def accepted(scheduler: SlurmScheduler, job: JobSpec) -> int:
+    answer = await scheduler.submit(job)
+    assert isinstance(answer, Accepted), answer
+    return answer.job_id
+
+
+@pytest.fixture(scope="module")
+def pasts(slurm_accounts: AccountingRig) -> Mapping[str, Past]:
+    """The same jobs on both clusters; then their controllers forget everything."""
+    clusters = {
+        "comments": slurm_accounts.cluster,
+        "no comments": slurm_accounts.without_comments,
+    }
+    pasts = {name: asyncio.run(Past.submit(cluster)) for name, cluster in clusters.items()}
+    for past in pasts.values():
+        past.bring_about()
+    for past in pasts.values():
+        past.wait_for_records()
+        past.cluster.wipe_controller()
+    return pasts
+
+
+@pytest.fixture(params=["comments", "no comments"])
+def past(request: pytest.FixtureRequest, pasts: Mapping[str, Past]) -> Past:
+    return pasts[request.param]
+
+
+async def test_a_job_that_left_the_queue_is_found_by_its_token_as_it_ended(past: Past) -> None:
+    tokens = {past.jobs[name].token: name for name in ENDS}
+
+    found = await past.scheduler.find([*tokens, "a-token-that-nobody-has"])
+
+    assert found is not None
+    assert {tokens[token]: [ended(job) for job in jobs] for token, jobs in found.items()} == {
+        name: [end] for name, end in ENDS.items()
+    }
+    for token, (job,) in found.items():
+        assert (job.token, job.key) == (token, JobKey(past.ids[tokens[token]]))
+        assert (job.name, job.partition, job.limit) == ("a|b", "cpu", 300)
+
+
+async def test_a_job_that_left_the_queue_is_known_by_its_id(past: Past) -> None:
+    ids = {past.ids[name]: name for name in ENDS}
+
+    snapshot = await past.scheduler.queue([*ids, 999_999])
+
+    assert not snapshot.error
+    assert {ids[job.id]: ended(job) for job in snapshot.jobs} == ENDS
+
+
+async def test_tasks_of_an_array_that_left_the_queue_end_each_in_its_own_way(past: Past) -> None:
+    array = past.jobs["array"].token
+    tokens = {task_token(array, task): task for task in TASKS}
+
+    found = await past.scheduler.find(tokens)
+    snapshot = await past.scheduler.queue([past.ids["array"]])
+
+    assert found is not None
+    assert {tokens[token]: ended(job) for token, (job,) in found.items()} == TASK_ENDS
+    assert {job.key: ended(job) for job in snapshot.jobs} == {
+        JobKey(past.ids["array"], task): end for task, end in TASK_ENDS.items()
+    }
+
+
+async def test_an_id_that_a_wiped_controller_gives_again_does_not_hide_the_job_that_had_it(
+    pasts: Mapping[str, Past],
+) -> None:
+    past = pasts["comments"]
+    old = past.jobs["stopped"]
+    new, new_id = old, 0
+    while new_id < past.ids["stopped"]:
+        new = spec(past.cluster, "true")
+        new_id = await accepted(past.scheduler, new)
+    newest = f"sacct -X -n -P -o State -j {new_id}"
+    await asyncio.to_thread(
+        wait_until,
+        lambda: past.cluster.run(newest).stdout == "COMPLETED\n",
+        "the accounts to have another job with the same id",
+    )
+
+    found = await past.scheduler.find([old.token, new.token])
+    snapshot = await past.scheduler.queue([new_id])
+
+    assert new_id == past.ids["stopped"]
+    assert found is not None
+    assert [ended(job) for job in found[old.token]] == [ENDS["stopped"]]
+    assert [ended(job) for job in found[new.token]] == [ENDS["well"]]
+    assert [(job.token, ended(job)) for job in snapshot.jobs] == [(new.token, ENDS["well"])]
+
+
+async def test_only_one_of_the_clusters_stores_comments(pasts: Mapping[str, Past]) -> None:
+    comments = {}
+    for name, past in pasts.items():
+        asked = f"sacct -X -n -P -o Comment -j {past.ids['well']}"
+        comments[name] = past.cluster.run(asked).stdout.strip()
+    token = pasts["comments"].jobs["well"].token
+    assert comments == {"comments": f"rowtui:{token}", "no comments": ""}
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("--account=nosuch", "Invalid account or account/partition combination specified"),
+        ("--qos=nosuch", "Invalid qos specification"),
+        ("--qos=closed", "Invalid qos specification"),
+    ],
+)
+async def test_an_account_or_a_qos_that_one_may_not_use_is_rejected(
+    slurm_accounts: AccountingRig, header: str, words: str
+) -> None:
+    cluster = slurm_accounts.cluster
+    assert await scheduler_of(cluster).submit(spec(cluster, "true", header)) == Rejected(words)
+
+
+async def test_one_job_more_than_a_qos_lets_wait_is_rejected_and_it_says_which_limit_that_is(
+    slurm_accounts: AccountingRig,
+) -> None:
+    cluster = slurm_accounts.cluster
+    scheduler = scheduler_of(cluster)
+    jobs = [spec(cluster, "true", "--qos=fast", held=True) for _ in range(3)]
+    ids = [await accepted(scheduler, job) for job in jobs[:2]]
+
+    answer = await scheduler.submit(jobs[2])
+    found = await scheduler.find([jobs[2].token])
+    await scheduler.cancel([JobKey(job_id) for job_id in ids])
+
+    assert isinstance(answer, Rejected)
+    assert answer.reason == (
+        "QOSMaxSubmitJobPerUserLimit; Job violates accounting/QOS policy "
+        "(job submit limit, user's size and/or time limits)"
+    )
+    assert found == {}
+
+
+async def test_a_job_that_waits_for_a_limit_says_which(slurm_accounts: AccountingRig) -> None:
+    cluster = slurm_accounts.cluster
+    scheduler = scheduler_of(cluster)
+    headers = ["--qos=fast"] * 2 + ["--account=lab\n--ntasks=8"] * 2
+    ids = [await accepted(scheduler, spec(cluster, "sleep 300", header)) for header in headers]
+    for first in ids[::2]:
+        await asyncio.to_thread(cluster.wait_for, first, "RUNNING")
+
+    async with asyncio.timeout(20):
+        reasons: dict[int, str] = {}
+        while "None" in reasons.values() or not any(reasons.values()):
+            await asyncio.sleep(0.05)
+            snapshot = await scheduler.queue(ids)
+            reasons = {job.id: job.reason for job in snapshot.jobs}
+    await scheduler.cancel([JobKey(job_id) for job_id in ids])
+
+    assert [reasons[job_id] for job_id in ids] == [
+        *("", "QOSMaxJobsPerUserLimit"),
+        *("", "AssocGrpCpuLimit"),
+    ]
+
+
+async def test_while_the_accounts_are_down_what_left_the_queue_is_unknown_and_the_rest_goes_on(
+    pasts: Mapping[str, Past], slurm_accounts: AccountingRig
+) -> None:
+    past = pasts["no comments"]
+    job = past.jobs["well"]
+    slurm_accounts.kill_slurmdbd()
+    new = spec(past.cluster, "true", held=True)
+    new_id = await accepted(past.scheduler, new)
+
+    lost = await past.scheduler.find([job.token])
+    both = await past.scheduler.find([job.token, new.token])
+    queued = await past.scheduler.find([new.token])
+    snapshot = await past.scheduler.queue([past.ids["well"], new_id])
+    slurm_accounts.clean()
+    found = await past.scheduler.find([job.token])
+
+    assert (lost, both) == (None, None)
+    assert queued is not None
+    assert [(it.id, it.state) for it in queued[new.token]] == [(new_id, JobState.HELD)]
+    assert not snapshot.error
+    assert {it.id: it.state for it in snapshot.jobs} == {
+        past.ids["well"]: JobState.UNKNOWN,
+        new_id: JobState.HELD,
+    }
+    assert found is not None
+    assert [ended(it) for it in found[job.token]] == [ENDS["well"]]
+
+
+async def test_accounts_that_do_not_answer_in_time_leave_the_outcome_open(
+    pasts: Mapping[str, Past], slurm_accounts: AccountingRig
+) -> None:
+    past = pasts["no comments"]
+    job = past.jobs["well"]
+    hasty = scheduler_of(past.cluster, query_timeout=0.5)
+    slurm_accounts.slurmdbd.stop()
+
+    found = await hasty.find([job.token])
+    snapshot = await hasty.queue([past.ids["well"]])
+    slurm_accounts.clean()
+
+    assert found is None
+    assert [it.state for it in snapshot.jobs] == [JobState.UNKNOWN]
+
+
+def test_every_port_of_the_accounts_is_on_loopback(slurm_accounts: AccountingRig) -> None:
+    daemons = [slurm_accounts.database.daemon, slurm_accounts.slurmdbd]
+    daemons += [slurm_accounts.cluster.controller, slurm_accounts.without_comments.controller]
+    listening = [listening_addresses(daemon.pid) for daemon in daemons]
+    assert listening == [["127.0.0.1"]] * len(daemons)
