@@ -1,6 +1,7 @@
-"""Jobs that left the queue, on sites that keep accounts: sacct's recorded answers.
+"""Reading what sacct says, and when it is asked: recorded answers.
 
 No database runs here, so a transport gives the recorded rows in the form that was asked for.
+test_slurm_accounting asks a real one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from rowtui.core.clusters.schedulers.slurm_accounts import AccountForm
 from rowtui.core.clusters.schedulers.slurm_parse import UnreadableError
 
 ROWS = Path(__file__).with_name("samples").joinpath("sacct.txt").read_text().splitlines()[1:]
-DATABASE_DOWN = b"sacct: error: Problem talking to the database: Connection refused\n"
 NO_ACCOUNTS = b"Slurm accounting storage is disabled\n"
 
 
@@ -112,28 +112,11 @@ def test_tasks_in_the_accounts_are_jobs_with_tokens_of_their_own(
     ]
 
 
-async def test_jobs_that_left_the_queue_end_as_the_accounts_say() -> None:
-    scheduler = SlurmScheduler("alpha", Site())
-    snapshot = await scheduler.queue([3, 6, 77])
-    assert not snapshot.error
-    assert [(job.id, job.state, job.exit_code, job.exit_signal) for job in snapshot.jobs] == [
-        (3, JobState.FAILED, 4, None),
-        (6, JobState.FAILED, None, 9),
-    ]
-
-
 async def test_thousands_of_ids_never_make_one_command_line() -> None:
     site = Site()
     await SlurmScheduler("alpha", site).queue(range(10_000_000, 10_015_000))
     assert len(site.asked) == 15_000 // ACCOUNT_BATCH
     assert max(len(word) for argv in site.asked for word in argv) < 100_000
-
-
-async def test_a_database_that_is_down_leaves_jobs_unknown_not_missing() -> None:
-    scheduler = SlurmScheduler("alpha", Site(error=DATABASE_DOWN))
-    snapshot = await scheduler.queue([3])
-    assert [(job.id, job.state) for job in snapshot.jobs] == [(3, JobState.UNKNOWN)]
-    assert await scheduler.find(["token"]) is None
 
 
 @pytest.mark.parametrize(
@@ -168,14 +151,6 @@ async def test_accounts_that_could_not_be_asked_now_are_asked_again(
     assert await scheduler.find(["token"]) is None
     site.trouble = None
     assert [job.id for job in (await scheduler.queue([3])).jobs] == [3]
-
-
-async def test_a_lost_submission_is_found_in_the_accounts_by_its_submit_line() -> None:
-    row = "|sbatch --parsable --comment=rowtui:lost-1|j|None|COMPLETED|0:0|1|10|cpu|n1|21"
-    found = await SlurmScheduler("alpha", Site([*ROWS, row])).find(["lost-1"])
-    assert found is not None
-    (job,) = found["lost-1"]
-    assert (job.id, job.token, job.state) == (21, "lost-1", JobState.COMPLETED)
 
 
 class Silent(Site):
