@@ -74,6 +74,9 @@ def run(args: argparse.Namespace) -> int:
     except Exception as error:  # the last line of defence
         (out or _plain_output()).error(_explain_unexpected(error))
         return 1
+    finally:
+        if "rowtui.cli.loop" in sys.modules:
+            sys.modules["rowtui.cli.loop"].finish()
     return code
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from rowtui.cli.loop import at_end, run
 from rowtui.cli.parser import environment_number, environment_word
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural, visible
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
+    from rowtui.core.clusters.transports.login import Asker
     from rowtui.core.project.project import Project
 
 IO_THREADS = 8  # Row's default
@@ -43,6 +45,8 @@ def open_project(
 
     threads = getattr(args, "io_threads", None) or environment_number("IO_THREADS", IO_THREADS)
     project = Project.open(cluster=cluster_name(args), io_threads=threads)
+    project.wait, project.person, project.always_ask = run, _person, True
+    at_end(project.let_go)
     problems = project.workflow.problems
     out.problems(it for it in problems if errors or it.severity != "error")
     if synchronise:
@@ -53,11 +57,16 @@ def open_project(
             progress.close()
         say_set_aside(project, out)
         if ask_queue and project.has_jobs_to_ask_for():
-            import asyncio
-
-            asyncio.run(project.jobs.ask())
+            run(project.jobs.ask())
     say_notices(project, out)
     return project
+
+
+def _person(cluster: str) -> Asker:
+    """Who answers when a cluster wants something for a login."""
+    from rowtui.cli.asker import TerminalAsker
+
+    return TerminalAsker(cluster)
 
 
 def say_set_aside(project: Project, out: Output) -> None:

@@ -62,7 +62,7 @@ class InProcessEngine:
         self._changes = Changes(project)
         self._questions = Questions()
         self._connecting: asyncio.Task[None] | None = None
-        project.reach.person = self._questions.asker
+        project.person = self._questions.asker
         project.wait = self._wait
 
     def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
@@ -220,7 +220,7 @@ class InProcessEngine:
             self._connecting.cancel()
         async with self._turn:
             await asyncio.to_thread(self._project.close)
-        await self._project.reach.close()
+        await self._project.let_go()
 
     # In threads
 

@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import open_project, say_notices
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural, visible
@@ -19,12 +20,10 @@ if TYPE_CHECKING:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Cancel the chosen jobs; 1 if one could not be cancelled."""
-    import asyncio
-
     if not (args.jobs or args.action or args.all):
         raise RowtuiError("which jobs?", "give job ids, -a PATTERN, or --all")
     project = open_project(args, out, ask_queue=False)
-    view = asyncio.run(project.jobs.view())
+    view = run_async(project.jobs.view())
     say_notices(project, out)
     if view.error:
         out.warn(f"The queue could not be asked: {view.error}")
@@ -37,15 +36,15 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not args.yes and not _confirmed(jobs, out):
         out.warn("Nothing was cancelled.")
         return 0
-    results = asyncio.run(project.jobs.cancel([job.record.token for job in jobs]))
+    results = run_async(project.jobs.cancel([job.record.token for job in jobs]))
     project.close()
     if args.json:
-        out.print(json.dumps([{"id": r.job_id, "error": r.error} for r in results], indent=2))
+        out.print(json.dumps([{"id": str(r.job), "error": r.error} for r in results], indent=2))
     for result in results:
         if result.error:
-            out.error(f"Job {result.job_id}: {result.error}")
+            out.error(f"Job {result.job}: {result.error}")
         elif not args.json:
-            out.print(f"Cancelled job {result.job_id}.")
+            out.print(f"Cancelled job {result.job}.")
     return 1 if any(result.error for result in results) else 0
 
 

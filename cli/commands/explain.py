@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import action_not_found, chosen_positions, open_project
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural, visible
@@ -57,8 +58,6 @@ class Explained(NamedTuple):
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Explain the first group, or each distinct decision."""
-    import asyncio
-
     from rowtui.cli.mapping_files import say_problems
     from rowtui.core.workflow.toml_file import did_you_mean
 
@@ -68,7 +67,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         hint = did_you_mean(args.action, project.workflow.action_names())
         raise RowtuiError(action_not_found(args.action).message, hint)
     groups = _groups(args, project, out)
-    asyncio.run(project.mapping.ask_loads())
+    run_async(project.mapping.ask_loads())
     if not args.json:
         say_problems(project.mapping, out)
         concerned = {action.index for action in actions}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import given_names, open_project, say_notices
 from rowtui.cli.table import Cell, Column, Row, table_lines
 from rowtui.core.text import count
@@ -70,11 +71,9 @@ def _submitted(
 def _print_long(
     args: argparse.Namespace, project: Project, names: list[str] | None, out: Output
 ) -> int:
-    import asyncio
-
     from rowtui.core.grouping.select import matches
 
-    view = asyncio.run(project.jobs.view())
+    view = run_async(project.jobs.view())
     say_notices(project, out)
     if view.error:
         out.warn(f"States may be out of date: {view.error}")

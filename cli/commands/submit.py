@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import (
     ask,
     chosen_positions,
@@ -88,15 +89,13 @@ def _say_what(plan: Plan, out: Output) -> None:
 
 
 def _submit(args: argparse.Namespace, project: Project, plan: Plan, out: Output) -> int:
-    import asyncio
-
-    failed = asyncio.run(_send(args, project, plan, out))
+    failed = run_async(_send(args, project, plan, out))
     say_notices(project, out)
     followed = not args.detach and project.cluster.scheduler == "local"
     if followed and not args.json:
         from rowtui.cli.follow import follow
 
-        failed = not asyncio.run(follow(project, [job.token for job in plan.jobs], out)) or failed
+        failed = not run_async(follow(project, [job.token for job in plan.jobs], out)) or failed
     project.close()
     return 1 if failed else 0
 
@@ -119,6 +118,8 @@ async def _send(args: argparse.Namespace, project: Project, plan: Plan, out: Out
             out.error(step.error)
         elif answered:
             _say_answer(project, step, out)
+        elif step.token not in jobs:
+            out.note(step.message)
         else:
             number, job = jobs[step.token]
             out.print(_line(number, len(plan.jobs), job, time.monotonic() - started))

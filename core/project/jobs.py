@@ -137,7 +137,7 @@ class Jobs:
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Cancel these jobs, if the ids still are theirs: Slurm gives ids again after a crash."""
-        return await self._tell(tokens, Scheduler.cancel)
+        return await self._tell(tokens, lambda scheduler, keys: scheduler.cancel(keys))
 
     async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Keep these jobs from starting."""
@@ -151,11 +151,11 @@ class Jobs:
             if it.token in set(tokens) and it.step is Step.ACCEPTED
         ]
         await asyncio.to_thread(self.journal.append, held)
-        return await self._tell(tokens, Scheduler.hold)
+        return await self._tell(tokens, lambda scheduler, keys: scheduler.hold(keys))
 
     async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Let these jobs start."""
-        return await self._tell(tokens, Scheduler.release)
+        return await self._tell(tokens, lambda scheduler, keys: scheduler.release(keys))
 
     async def _tell(
         self,

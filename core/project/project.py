@@ -31,6 +31,7 @@ from rowtui.core.workflow.model import Action, Workflow
 if TYPE_CHECKING:
     from rowtui.core.clusters.load import ClusterFile
     from rowtui.core.clusters.model import Cluster, Identified, Launchers
+    from rowtui.core.clusters.transports.login import Asker
     from rowtui.core.errors import Problem
     from rowtui.core.grouping.form import GroupCut
     from rowtui.core.grouping.order import ActionOrder
@@ -69,6 +70,10 @@ class Project:
         self._notices: list[str] = []
         # Waits for what is asynchronous on behalf of what is not, outside of an event loop.
         self.wait: Callable[[Coroutine[Any, Any, Any]], Any] = _run
+        # Who answers the questions of a login, by cluster; with `always_ask` also when nobody
+        # asked to log in: whoever runs a command in a terminal sits before it.
+        self.person: Callable[[str], Asker] | None = None
+        self.always_ask = False
         self._rows: dict[int, ActionStatus] = {}
         self._orders: dict[tuple[str, ...], ActionOrder] = {}
 
@@ -406,6 +411,12 @@ class Project:
         from rowtui.core.project.reach import Reach
 
         return Reach(self)
+
+    async def let_go(self) -> None:
+        """End the connections to clusters, if there are any."""
+        reach: Reach | None = self.__dict__.get("reach")
+        if reach is not None:
+            await reach.close()
 
     def has_jobs_to_ask_for(self) -> bool:
         """Whether a scheduler may know something new, or a submission was cut off."""

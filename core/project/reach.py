@@ -7,7 +7,7 @@ needed. Who sits in the background never asks a person: only `connect` does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -70,12 +70,10 @@ def scheduler_of(cluster: Cluster, transport: Transport | None = None) -> Schedu
 
 
 class Reach:
-    """The clusters of one project. `person`: who answers the questions of a login, by cluster."""
+    """The clusters of one project."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.person: Callable[[str], Asker] | None = None
-        self.always_ask = False  # a command in a terminal: whoever runs it sits before it
         self._described: dict[str, Cluster] = {}
         self._doors: dict[str, _Door] = {}
         self._connections: dict[str, Connection] = {}
@@ -122,6 +120,9 @@ class Reach:
             return cluster
         if cluster.name not in self._described:
             kept = described_cluster(cluster)
+            if kept is None and not _in_loop():
+                self.project.wait(self.prepare())
+                kept = described_cluster(cluster) or self._described.get(cluster.name)
             if kept is None:
                 name = visible(cluster.name)
                 raise RowtuiError(
@@ -136,16 +137,17 @@ class Reach:
 
         Raises: RowtuiError.
         """
-        from rowtui.core.clusters.described import needs_description, remember_description
+        from rowtui.core.clusters.described import (
+            described_cluster,
+            needs_description,
+            remember_description,
+        )
 
         cluster = self.project.recognised.cluster
         if not (self.is_remote(cluster) and needs_description(cluster)):
             return
-        try:
-            self.described(cluster)
+        if cluster.name in self._described or described_cluster(cluster) is not None:
             return
-        except RowtuiError:
-            pass
         from rowtui.core.clusters.schedulers.slurm_describe import describe_over
 
         described = await describe_over(self.transport(cluster))
@@ -274,6 +276,17 @@ class Reach:
         return self._mirrors[cluster.name]
 
 
+def _in_loop() -> bool:
+    """Whether this thread runs an event loop, which must not wait."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 class _Door:
     """The asker of one connection: a person only while one wants to log in."""
 
@@ -291,7 +304,8 @@ class _Door:
     def _who(self) -> Asker:
         from rowtui.core.clusters.transports.login import Nobody
 
-        person = self._reach.person
-        if person is None or not (self.open or self._reach.always_ask):
+        project = self._reach.project
+        person = project.person
+        if person is None or not (self.open or project.always_ask):
             return Nobody()
         return person(self._cluster)

@@ -162,7 +162,7 @@ async def test_a_job_that_fails_marks_its_directories_and_says_why(home: Home) -
     assert job.state is JobState.FAILED
     assert "ended with 3" in job.reason
     assert any("ended with 3" in notice for notice in project.take_notices())
-    assert project.jobs.log_tail(token, 100).lines[0] == "no"
+    assert (await project.jobs.log_tail(token, 100)).lines[0] == "no"
 
 
 async def test_a_job_can_be_cancelled_and_its_directories_are_free_again(home: Home) -> None:

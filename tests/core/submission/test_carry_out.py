@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -323,15 +324,16 @@ async def test_a_job_that_vanished_without_a_word_is_failed(
     await real.wait()
     (real.root / ".row/rowtui/ended/n-0").unlink()
 
+    (submitted,) = {job.job_id for job in real.state.submitted["one"].values()}
+
     class Forgetful(Answers):
-        async def find(self, token: str) -> tuple[Job, ...]:
-            return ()
+        async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]]:
+            return {}
 
         async def queue(self, job_ids: Sequence[int] | None = None) -> QueueSnapshot:
             # Its id now belongs to a job of somebody else's.
-            (job_id,) = job_ids or ()
-            other = Job(job_id, JobState.RUNNING, token="another")
-            return QueueSnapshot("local", 0.0, (other,))
+            other = Job(submitted, JobState.RUNNING, token="another")
+            return QueueSnapshot("local", time.time(), (other,))
 
     for path in (real.root / "workspace").glob("*/out"):
         path.unlink()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition
-from rowtui.core.clusters.schedulers.base import Accepted, JobSpec
+from rowtui.core.clusters.schedulers.base import Accepted, JobKey, JobSpec
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 from rowtui.core.submission.model import JournalEntry, Step
 from rowtui.core.submission.plan_json import save_plan
@@ -97,7 +97,7 @@ async def test_a_cancelled_job_says_so_and_stops(real: RealProject) -> None:
     wait_until(lambda: (real.root / "began").exists(), "the job to begin")
     job_id = next(iter(real.state.submitted["one"].values())).job_id
 
-    await real.scheduler.cancel([job_id])
+    await real.scheduler.cancel([JobKey(job_id)])
     await real.wait()
     await real.settle()
 
