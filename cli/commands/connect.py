@@ -134,9 +134,9 @@ def _values(login: SharedLogin) -> dict[str, Any]:
 async def _keep(name: str, remote: Remote, seconds: float, idle: float, out: Output) -> None:
     """Log in here and share it from this very process. Raises: LoginError, SharedError."""
     from rowtui.core.clusters.load_remote import ssh_target
+    from rowtui.core.clusters.transports.own_login import log_in, own_transport
     from rowtui.core.clusters.transports.shared_person import Questions
-    from rowtui.core.clusters.transports.shared_server import Shared, log_in, serve
-    from rowtui.core.clusters.transports.shared_start import own_transport
+    from rowtui.core.clusters.transports.shared_server import Shared, serve
 
     target = ssh_target(remote)
     questions = Questions(TerminalAsker(name))

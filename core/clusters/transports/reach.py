@@ -10,19 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.commands import CommandResult, Transport, Trouble
 from rowtui.core.clusters.load_remote import ssh_target
 from rowtui.core.clusters.model import Remote
 from rowtui.core.clusters.transports.login import Asker, LoginError
+from rowtui.core.clusters.transports.own_login import (
+    Login,
+    is_connected,
+    log_in,
+    own_transport,
+)
 from rowtui.core.clusters.transports.shared import SharedTransport
 from rowtui.core.clusters.transports.shared_calls import log_in_at
 from rowtui.core.clusters.transports.shared_folder import NobodyThere, SharedError, shared_socket
-from rowtui.core.clusters.transports.shared_start import own_transport
-
-if TYPE_CHECKING:
-    from rowtui.core.clusters.transports.shared_server import Login
 
 
 def transport_for(remote: Remote, asker: Asker, *, cluster: str) -> ClusterTransport:
@@ -50,8 +51,6 @@ class ClusterTransport:
     @property
     def alive(self) -> bool:
         """Whether there is a connection, as far as is known."""
-        from rowtui.core.clusters.transports.shared_server import is_connected
-
         if self.shared:
             return self._over.alive
         return self._own is not None and is_connected(self._own)
@@ -78,6 +77,10 @@ class ClusterTransport:
         self.shared = False
         return await self.own.run(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=env)
 
+    async def way(self) -> Transport:
+        """What the next command would go over: for whoever needs more than commands of it."""
+        return self._over if await self._is_shared() else self.own
+
     @property
     def own(self) -> Login:
         """The transport with a login of its own; it logs in at its first use."""
@@ -90,8 +93,6 @@ class ClusterTransport:
 
         A shared login that was lost is made again for all. Raises: LoginError.
         """
-        from rowtui.core.clusters.transports.shared_server import log_in
-
         if await self._is_shared():
             try:
                 await log_in_at(self._over.socket_path, self._asker)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import socket
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -30,6 +32,7 @@ from rowtui.core.clusters.transports.shared_protocol import (
 )
 
 ANSWER_SECONDS = 10.0  # for a first word; the machine may be busy
+_PROGRAM = Path(__file__).with_name("shared_stream_program.py")
 _LOGIN_SECONDS = 90.0  # beyond a command's own time: the other process may have to log in again
 
 
@@ -171,6 +174,15 @@ class SharedTransport:
         except ValueError as error:
             return CommandResult(tuple(argv), None, trouble=Trouble.NOT_STARTED, detail=str(error))
         return await opened.result(number, argv, timeout)
+
+    async def stream_command(self, line: str) -> list[str]:
+        """The program that runs a line there, for whoever needs its streams.
+
+        Raises: NobodyThere, SharedError.
+        """
+        await self._line()
+        hello = json.dumps(greeting(Wish.STREAM))
+        return [sys.executable, "-I", "-S", str(_PROGRAM), str(self.socket_path), hello, line]
 
     async def _line(self) -> _Opened:
         async with self._opening:

@@ -41,6 +41,7 @@ class Wish(Enum):
     """What a process wants that connects."""
 
     COMMANDS = "commands"
+    STREAM = "stream"
     LOOK = "look"
     LOGIN = "login"
     END = "end"

@@ -13,11 +13,12 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from rowtui.core.clusters.commands import CommandResult, Transport, Trouble
+from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble
+from rowtui.core.clusters.transports.own_login import Login, is_connected, log_in
 from rowtui.core.clusters.transports.shared_folder import (
     SharedError,
     identity,
@@ -47,17 +48,6 @@ FIRST_WAIT = 20.0  # seconds for somebody to come and log in
 _GREETING = 10.0  # seconds for who connects to say what they want
 _LOOK = 60.0  # seconds between two looks at the clock and at the socket
 _GRACE = 5.0  # seconds for commands under way when the end has come, and for what else closes
-_TRY = 60.0  # seconds for a first command, where a transport has no login of its own
-
-
-class Login(Transport, Protocol):
-    """A transport whose connection can be shared: asyncssh's or OpenSSH's."""
-
-    error: LoginError | None
-
-    async def close(self) -> None:
-        """End the connection."""
-        ...
 
 
 class Shared(NamedTuple):
@@ -100,23 +90,6 @@ async def _when(event: asyncio.Event | None, told: Callable[[], None]) -> None:
         told()
 
 
-async def log_in(transport: Login) -> None:
-    """Make the connection now. Raises: LoginError."""
-    if isinstance(transport, AsyncsshTransport):
-        await transport.reconnect()
-        return
-    done = await transport.run(["true"], timeout=_TRY)
-    if done.trouble is not None:
-        raise transport.error or LoginError(LoginTrouble.BROKEN, done.complaint)
-
-
-def is_connected(transport: Login) -> bool:
-    """Whether there is a connection, as far as is known."""
-    if isinstance(transport, AsyncsshTransport):
-        return transport.alive
-    return transport.error is None
-
-
 class _Client(NamedTuple):
     """One connection, and the numbers of the commands that it waits for."""
 
@@ -142,6 +115,7 @@ class _Server:
         self.was_in = False  # there was a connection once
         self._clients: list[_Client] = []
         self._tasks: set[asyncio.Task[None]] = set()  # commands under way
+        self._streams = 0  # commands whose streams are passed on
         self._visits: set[asyncio.Task[None]] = set()  # one for each client
         self._ending = False
         self._news = asyncio.Event()  # the time that is left may be another
@@ -149,6 +123,11 @@ class _Server:
         self._user = ""
         self._since = time.time()
         self._started = self._used = _now()
+
+    @property
+    def _running(self) -> int:
+        """Commands under way."""
+        return len(self._tasks) + self._streams
 
     def end(self) -> None:
         """Come to the end."""
@@ -188,7 +167,7 @@ class _Server:
         if not self.was_in:
             return _LOOK if self._logging_in else self._started + FIRST_WAIT - now
         left = self._started + self._shared.seconds - now
-        if not self._tasks:
+        if not self._running:
             left = min(left, self._used + self._idle_seconds - now)
         return left
 
@@ -247,6 +226,8 @@ class _Server:
             return
         if wish is Wish.COMMANDS:
             await self._take_commands(client)
+        elif wish is Wish.STREAM:
+            await self._pass_stream_on(client)
         elif wish is Wish.LOGIN:
             await self._let_log_in(client)
         elif wish is Wish.END:
@@ -261,7 +242,7 @@ class _Server:
             return "version"
         if self._ending:
             return "ending"
-        if self._logging_in or (wish is Wish.COMMANDS and not self.was_in):
+        if self._logging_in or (wish is not Wish.LOGIN and not self.was_in):
             return "logging in"
         return ""
 
@@ -276,8 +257,8 @@ class _Server:
             state,
             self._since,
             time.time() + self._started + self._shared.seconds - _now(),
-            0.0 if self._tasks else _now() - self._used,
-            len(self._tasks),
+            0.0 if self._running else _now() - self._used,
+            self._running,
         )
 
     # Commands
@@ -313,9 +294,25 @@ class _Server:
             if not client.writer.is_closing():
                 head = result_head(request.number, result)
                 send(client.writer, head, result.stdout, result.stderr)
+        self._end_if_lost()
+
+    async def _pass_stream_on(self, client: _Client) -> None:
+        from rowtui.core.clusters.transports.shared_stream import pass_on
+
+        self._streams += 1
+        try:
+            await pass_on(self._transport, client.reader, client.writer)
+        finally:
+            self._streams -= 1
+            self._used = _now()
+            self._news.set()
+        self._end_if_lost()
+
+    def _end_if_lost(self) -> None:
+        """Where only a person could log in again: here is none."""
         error = self._transport.error
         if error is not None and error.trouble not in PASSING:
-            self.end()  # only a person could log in again, and here is none
+            self.end()
 
     def _carried_out(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -20,23 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from rowtui.core.clusters.commands import client_environment
-from rowtui.core.clusters.transports.login import Asker, SshTarget
+from rowtui.core.clusters.transports.login import SshTarget
+from rowtui.core.clusters.transports.own_login import own_transport
 from rowtui.core.clusters.transports.shared_folder import SharedError
 from rowtui.core.text import visible
 
 _START_SECONDS = 60.0
 _MODULE = "rowtui.core.clusters.transports.shared_start"
-
-
-def own_transport(transport: str, target: SshTarget, asker: Asker) -> Any:
-    """A transport with a login of its own, of the kind that clusters.toml names."""
-    if transport == "openssh":
-        from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
-
-        return OpensshTransport(target)
-    from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
-
-    return AsyncsshTransport(target, asker)
 
 
 def start(

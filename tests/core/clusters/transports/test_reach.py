@@ -14,6 +14,7 @@ import pytest
 from rowtui.core.clusters.commands import Trouble
 from rowtui.core.clusters.load_remote import ssh_target
 from rowtui.core.clusters.model import Remote
+from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
 from rowtui.core.clusters.transports.reach import ClusterTransport, transport_for
 from rowtui.core.clusters.transports.shared import SharedTransport
@@ -135,19 +136,24 @@ async def test_two_processes_share_one_login(alpha: Alpha) -> None:
 
 
 @pytest.mark.parametrize("transport", ["asyncssh", "openssh"])
-async def test_two_processes_share_one_connection_to_a_real_sshd(
+async def test_commands_and_streams_of_two_processes_share_one_connection_to_a_real_sshd(
     login: LoginNode, transport: str
 ) -> None:
     before = login.sessions()
     alpha = Alpha(login, transport)
     await alpha.connect()
     held = login.sessions()
+    data = bytes(range(256)) * 20_000
 
-    said = [await alpha.elsewhere("one"), await alpha.elsewhere("two")]
+    said = await asyncio.gather(alpha.elsewhere("one"), alpha.elsewhere("two"))
+    process = await streams(alpha.user(), "cat; echo said >&2; exit 3")
+    out, err = await process.communicate(data)
     then = login.sessions()
     await alpha.close()
 
     assert said == ["one", "two"]
+    assert (out == data, process.returncode) == (True, 3)
+    assert err.endswith(b"said\n")
     assert set(held) - set(before)
     assert not set(then) - set(held)
 
@@ -263,21 +269,6 @@ async def test_it_says_why_a_shared_login_is_not_used(alpha: Alpha, runtime_fold
     assert "open to others (mode 0755)" in way.notice
 
 
-async def test_the_process_ends_when_it_is_idle(alpha: Alpha) -> None:
-    pid = await alpha.connect(*ANSWERS, idle_seconds=0.1)
-
-    await left(pid)
-
-    assert not alpha.path.exists()
-
-
-async def test_the_process_ends_when_the_login_fails(alpha: Alpha) -> None:
-    with pytest.raises(LoginError):
-        await alpha.connect(["right"])
-
-    assert not await shared_logins()
-
-
 async def test_a_process_that_does_not_answer_is_killed(
     alpha: Alpha, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,3 +293,60 @@ async def test_a_process_that_cannot_make_its_socket_says_why(
 
     with pytest.raises(SharedError, match="no socket can be made"):
         await alpha.connect(*ANSWERS)
+
+
+# Streams
+
+
+async def streams(user: SharedTransport, line: str) -> asyncio.subprocess.Process:
+    pipe = asyncio.subprocess.PIPE
+    command = await user.stream_command(line)
+    return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+async def test_streams_end_with_whoever_wanted_them(alpha: Alpha) -> None:
+    await alpha.connect(*ANSWERS)
+    user = alpha.user()
+    process = await streams(user, "echo begun; exec cat")
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"begun\n"
+    during = await look_at(alpha.path)
+
+    process.kill()
+    await process.wait()
+
+    assert during is not None
+    assert during.running == 1
+    while (after := await look_at(alpha.path)) is not None and after.running:
+        pass
+    assert (await user.run(["true"], timeout=20)).exit_status == 0
+
+
+async def test_streams_say_why_there_are_none(alpha: Alpha) -> None:
+    await alpha.connect(*ANSWERS)
+    user = alpha.user()
+    command = await user.stream_command("true")
+    assert isinstance(alpha.node, FaultyLogin)
+    alpha.node.cut()
+
+    lost = await streams(user, "true")
+    _, said = await lost.communicate()
+    await end_shared(alpha.path)
+    gone = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
+    _, then = await gone.communicate()
+
+    assert lost.returncode == gone.returncode == 255
+    assert b"given up" in said
+    assert then == b"the shared connection ended\n"
+
+
+async def test_the_way_of_now_is_what_commands_take(alpha: Alpha) -> None:
+    way = alpha.way(*ANSWERS)
+    own = await way.way()
+    pid = await alpha.connect(*ANSWERS)
+    shared = await way.way()
+    await killed(pid)
+
+    assert isinstance(own, AsyncsshTransport)
+    assert isinstance(shared, SharedTransport)
+    assert await way.way() is own
