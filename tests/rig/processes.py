@@ -36,6 +36,10 @@ DEBIAN_PACKAGES = {
     "sshd": "openssh-server",
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
+    "sge_qmaster": "gridengine-master",
+    "sge_execd": "gridengine-exec",
+    "qsub": "gridengine-client",
+    "nsenter": "util-linux",
     "unshare": "util-linux",
 }
 
