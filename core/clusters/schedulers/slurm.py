@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 
 from rowtui.core.clusters.commands import CommandResult, LocalTransport, Transport, Trouble
 from rowtui.core.clusters.schedulers.base import (
@@ -27,18 +26,24 @@ from rowtui.core.clusters.schedulers.slurm_answers import read_answers, read_sub
 from rowtui.core.clusters.schedulers.slurm_parse import COMMENT_PREFIX, UnreadableError
 from rowtui.core.clusters.schedulers.slurm_queue import (
     EXIT_FORM,
+    ExitOf,
     QueueForm,
     Reading,
     knows_none,
-    read_exit_statuses,
+    lacking_exits,
+    learn_exits,
+    with_exits,
 )
 from rowtui.core.clusters.schedulers.slurm_tasks import write_tasks
+from rowtui.core.clusters.schedulers.slurm_words import (
+    Word,
+    batches,
+    waiting_and_whole,
+    words_of,
+)
 
 SUBMIT_TIMEOUT = 90.0  # Slurm's clients themselves try for up to 60 s
 QUERY_TIMEOUT = 60.0
-ACT_BATCH = 100  # scancel and scontrol send one message for each word, 1-10 ms each
-ACT_LENGTH = 50_000  # bytes of ids on one command line of those
-TASKS_IN_WORD = 1_000  # 8 kB of numbers at most
 AT_ONCE = 4  # submissions under way: what the channels of one connection carry
 ACCOUNT_BATCH = 500  # ids on one sacct command line: 5 kB
 SQUEUE_BATCH = 5_000  # ids on one squeue command line: 50 kB; each costs a list of all jobs
@@ -47,6 +52,9 @@ ACCOUNT_DAYS = 7  # how far back a lost submission is looked for in the accounts
 # cancelled); with states it wants an end, here one that clocks which differ don't reach.
 ACCOUNT_SPAN = ("-S", f"now-{ACCOUNT_DAYS}days", "-E", "now+1days")
 ACCOUNT_STATES = ("-s", "PD,R,S,CD,CA,F,TO,NF,OOM,DL,PR,BF")
+
+
+_DONE = {"scancel": "cancelled", "hold": "held", "release": "released"}
 
 
 class SlurmScheduler:
@@ -67,7 +75,7 @@ class SlurmScheduler:
         self._submit_timeout = submit_timeout
         self._query_timeout = query_timeout
         self._has_accounts: bool | None = None  # None: not asked yet
-        self._exits: dict[tuple[JobKey, str], tuple[int | None, int | None]] = {}
+        self._exits: ExitOf = {}
 
     @property
     def cluster(self) -> str:
@@ -181,54 +189,40 @@ class SlurmScheduler:
         Waiting tasks of an array vanish from squeue when they are cancelled, unless they have a
         record of their own: to be held gives them one. The last ones go with the array.
         """
+        import asyncio
+
         asked = {key for key in jobs if key.task is not None}
-        waiting: list[JobKey] = []
-        whole: set[int] = set()
+        known: list[Job] = []
         if asked:
             try:
                 known, _ = await self._jobs("--me")
             except UnreadableError:
-                known = []  # then they are cancelled as well as it goes
-            left = {job.key for job in known if job.state.active}
-            whole = {key.id for key in asked & left} - {key.id for key in left - asked}
-            waiting = [
-                job.key
-                for job in known
-                if job.key in asked and job.state in _WAITS and job.id not in whole
-            ]
-        if waiting:
-            await self._act(["scontrol", "hold"], waiting, _words(waiting), "held")
-        words = _words([key for key in jobs if key.task is None or key.id not in whole])
-        words += [(str(it), [key for key in jobs if key.id == it]) for it in whole]
-        return await self._act(["scancel"], jobs, words, "cancelled")
+                pass  # then they are cancelled as well as it goes
+        waiting, whole = await asyncio.to_thread(waiting_and_whole, asked, known)
+        await self._act(("scontrol", "hold"), waiting, words_of(waiting))
+        words = words_of([key for key in jobs if key.task is None or key.id not in whole])
+        words += [Word(str(it), [key for key in jobs if key.id == it]) for it in sorted(whole)]
+        return await self._act(("scancel",), jobs, words)
 
     async def hold(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Keep waiting jobs from starting. One that runs goes on, and is held if it is requeued."""
-        return await self._act(["scontrol", "hold"], jobs, _words(jobs), "held")
+        return await self._act(("scontrol", "hold"), jobs, words_of(jobs))
 
     async def release(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Let held jobs start; those that are released, or over, are no error."""
-        return await self._act(["scontrol", "release"], jobs, _words(jobs), "released")
+        return await self._act(("scontrol", "release"), jobs, words_of(jobs))
 
     async def _act(
-        self,
-        command: list[str],
-        jobs: Sequence[JobKey],
-        words: list[tuple[str, list[JobKey]]],
-        done: str,
+        self, command: tuple[str, ...], jobs: Sequence[JobKey], words: Sequence[Word]
     ) -> tuple[JobAnswer, ...]:
         """One command on many jobs, in batches. After a time-out it may still be carried out."""
         errors: dict[JobKey, str] = {}
-        while words:
-            batch: list[JobKey] = []
-            said: list[str] = []
-            while words and len(said) < ACT_BATCH and sum(map(len, said)) < ACT_LENGTH:
-                word, keys = words.pop(0)
-                said.append(word)
-                batch += keys
-            listed = said if command[0] == "scancel" else [",".join(said)]
+        for batch in batches(words):
+            texts = [word.text for word in batch]
+            listed = texts if command == ("scancel",) else [",".join(texts)]
             result = await self._transport.run([*command, *listed], timeout=self._submit_timeout)
-            errors |= read_answers(result, batch, done)
+            keys = [key for word in batch for key in word.jobs]
+            errors |= read_answers(result, keys, _DONE[command[-1]])
         return tuple(JobAnswer(job, errors[job]) for job in jobs)
 
     async def _jobs(self, *options: str) -> tuple[list[Job], str]:
@@ -258,7 +252,7 @@ class SlurmScheduler:
         if not reading.merged:
             return reading.jobs, complaint
         apart, complaint = await look("-r")
-        return reading.told_apart(apart), complaint
+        return await asyncio.to_thread(reading.told_apart, apart), complaint
 
     async def _squeue(self, *options: str) -> CommandResult:
         """One squeue. Of its filters the controller applies `--me`, the others squeue itself."""
@@ -284,22 +278,17 @@ class SlurmScheduler:
 
     async def _with_exit_codes(self, jobs: list[Job]) -> list[Job]:
         """Fill in how failed jobs ended: one more squeue, only when one has newly failed."""
-        failed = {(job.key, job.token) for job in jobs if _lacks_exit(job)}
-        if failed - self._exits.keys():
+        import asyncio
+
+        failed, is_new = await asyncio.to_thread(lacking_exits, jobs, self._exits)
+        if not failed:
+            return jobs
+        if is_new:
             result = await self._squeue("--me", "-t", "F", "-O", EXIT_FORM)
             if result.exit_status == 0:
-                found = read_exit_statuses(result.stdout)
-                unknown = (None, None)  # not asked for again with every poll
-                self._exits = {
-                    (key, token): self._exits.get((key, token))
-                    or found.get(key, found.get(JobKey(key.id), unknown))
-                    for key, token in failed
-                }
-        return [self._with_exit(job) if _lacks_exit(job) else job for job in jobs]
-
-    def _with_exit(self, job: Job) -> Job:
-        code, by_signal = self._exits.get((job.key, job.token), (None, None))
-        return replace(job, exit_code=code, exit_signal=by_signal)
+                # Those that are not told are not asked for again with every poll.
+                self._exits = await asyncio.to_thread(learn_exits, failed, result.stdout)
+        return await asyncio.to_thread(with_exits, jobs, self._exits)
 
     async def _past(self, job_ids: Sequence[int]) -> list[Job]:
         """What the accounts know of jobs that left the queue."""
@@ -342,34 +331,10 @@ class SlurmScheduler:
         return QueueSnapshot(self._cluster, self._clock(), error=error or "squeue failed")
 
 
-_WAITS = (JobState.PENDING, JobState.HELD)
-
-
-def _lacks_exit(job: Job) -> bool:
-    return job.state is JobState.FAILED and job.exit_code is None and job.exit_signal is None
-
-
 def _no_such_program(result: CommandResult) -> bool:
     """Not there, or not for us. Whatever else keeps a command from starting may pass."""
     words = ("not found", "No such file", "Permission denied")
     return result.trouble is Trouble.NOT_STARTED and any(it in result.detail for it in words)
-
-
-def _words(jobs: Sequence[JobKey]) -> list[tuple[str, list[JobKey]]]:
-    """Jobs as scontrol takes them, tasks of one array as `ID_[0-9,12]`: one message for many."""
-    words: list[tuple[str, list[JobKey]]] = []
-    tasks: dict[int, list[JobKey]] = {}
-    for job in jobs:
-        if job.task is None:
-            words.append((str(job), [job]))
-        else:
-            tasks.setdefault(job.id, []).append(job)
-    for number, keys in tasks.items():
-        for start in range(0, len(keys), TASKS_IN_WORD):
-            part = keys[start : start + TASKS_IN_WORD]
-            numbers = write_tasks(key.task or 0 for key in part)
-            words.append((f"{number}_[{numbers}]" if len(part) > 1 else str(part[0]), part))
-    return words
 
 
 def names_account(script: str) -> bool:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -25,6 +26,9 @@ from rowtui.core.clusters.schedulers.slurm_parse import (
     token_of,
 )
 from rowtui.core.clusters.schedulers.slurm_tasks import MOST_JOBS, tasks_of
+
+BREATH = 250  # jobs that are read in about a millisecond
+BREATH_SECONDS = 0.0001
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +65,16 @@ class QueueForm:
                 if name.endswith("\n"):
                     name = name[:-1]
                 job_id, token = int(number), token_of(comment)
+                if numbers == "N/A":
+                    breathe(len(jobs))
+                    jobs.append(Job(job_id, facts[0], name, token, *facts[1:]))
+                    continue
                 room = MOST_JOBS - len(jobs)
                 for task in tasks_of(numbers, job_id, bool(token), room):
+                    breathe(len(jobs))
                     own = token if task is None or not token else task_token(token, task)
                     jobs.append(Job(job_id, facts[0], name, own, *facts[1:], task=task))
-                if token and numbers != "N/A":
+                if token:
                     merged = merged or _is_merged(facts[1])
                     if own_id == number:
                         unsplit[job_id] = jobs[-1]
@@ -145,13 +154,25 @@ def _facts(fields: str) -> _Facts:
 EXIT_FORM = "ArrayJobID:20,exit_code:20,ArrayTaskID:20"  # for `-O`; the last may be cut off
 
 
-def read_exit_statuses(stdout: bytes) -> dict[JobKey, tuple[int | None, int | None]]:
+def breathe(done: int) -> None:
+    """Let other threads go on: without it a long answer keeps them waiting for 5 ms at a time."""
+    if done % BREATH == BREATH - 1:
+        time.sleep(BREATH_SECONDS)
+
+
+# Exit code and signal, each None if there was none, or it is unknown.
+Exit = tuple[int | None, int | None]
+ExitOf = dict[tuple[JobKey, str], Exit]  # by token too: ids may be given out again
+
+
+def read_exit_statuses(stdout: bytes) -> dict[JobKey, Exit]:
     """Job -> (exit code, signal) from `squeue -O EXIT_FORM`, where they are raw wait statuses.
 
     An array that failed before it was split into tasks has its own number only.
     """
-    found: dict[JobKey, tuple[int | None, int | None]] = {}
+    found: dict[JobKey, Exit] = {}
     for line in stdout.decode("utf-8", "replace").splitlines():
+        breathe(len(found))
         match line.split():
             case [number, status, task] if number.isdigit() and status.isdigit():
                 raw = int(status)
@@ -159,3 +180,44 @@ def read_exit_statuses(stdout: bytes) -> dict[JobKey, tuple[int | None, int | No
                 # A core dump sets bit 7 beside the signal's number.
                 found[key] = (None, raw & 0x7F) if raw & 0x7F else (raw >> 8, None)
     return found
+
+
+def lacking_exits(jobs: Iterable[Job], known: ExitOf) -> tuple[ExitOf, bool]:
+    """The failed jobs of which squeue does not say how they ended, and whether some are new."""
+    failed: ExitOf = {}
+    is_new = False
+    for job in jobs:
+        if _lacks_exit(job):
+            breathe(len(failed))
+            which = (job.key, job.token)
+            ended = known.get(which)
+            failed[which] = ended or (None, None)
+            is_new = is_new or ended is None
+    return failed, is_new
+
+
+def learn_exits(failed: ExitOf, stdout: bytes) -> ExitOf:
+    """The same with what `squeue -O EXIT_FORM` says. What it does not tell stays unknown."""
+    found = read_exit_statuses(stdout)
+    learnt: ExitOf = {}
+    for (key, token), ended in failed.items():
+        breathe(len(learnt))
+        if ended == (None, None):
+            ended = found.get(key, found.get(JobKey(key.id), ended))  # noqa: PLW2901
+        learnt[key, token] = ended
+    return learnt
+
+
+def with_exits(jobs: Iterable[Job], exits: ExitOf) -> list[Job]:
+    """The jobs, with how they ended filled in."""
+    filled: list[Job] = []
+    for job in jobs:
+        breathe(len(filled))
+        if _lacks_exit(job) and (ended := exits.get((job.key, job.token))):
+            job = replace(job, exit_code=ended[0], exit_signal=ended[1])  # noqa: PLW2901
+        filled.append(job)
+    return filled
+
+
+def _lacks_exit(job: Job) -> bool:
+    return job.state is JobState.FAILED and job.exit_code is None and job.exit_signal is None

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from rowtui.core.clusters.schedulers.base import Accepted, JobSpec, Rejected
+from rowtui.core.clusters.schedulers.base import Accepted, JobKey, JobSpec, Rejected
 from rowtui.core.clusters.schedulers.bash import BashScheduler
 from rowtui.core.clusters.schedulers.local_processes import identify_process
 
@@ -39,7 +39,11 @@ async def test_jobs_run_in_order_where_they_belong_and_write_to_our_output(
     assert results == [Accepted(1), Accepted(2)]
     assert capfd.readouterr() == (f"{tmp_path}\ntwo\n", "one\n")
     assert (await scheduler.queue()).jobs == ()
+    assert await scheduler.find(["token"]) == {}
     assert scheduler.immediate
+    for ask in (scheduler.cancel, scheduler.hold, scheduler.release):
+        (answer,) = await ask([JobKey(1)])
+        assert "are over" in answer.error
 
 
 async def test_a_command_that_reads_its_input_does_not_swallow_the_script(

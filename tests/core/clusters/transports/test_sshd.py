@@ -8,6 +8,15 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.commands import Trouble
+from rowtui.core.clusters.schedulers.base import (
+    Accepted,
+    JobKey,
+    JobSpec,
+    JobState,
+    Unreachable,
+    task_token,
+)
+from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 from rowtui.core.clusters.transports.asyncssh_login import Timing
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
 
@@ -176,6 +185,35 @@ async def test_a_node_that_is_down_refuses_and_a_changed_one_is_never_believed(
     assert changed.value.trouble is LoginTrouble.HOST_KEY_CHANGED
     assert f"{login.known_hosts}:1" in changed.value.message
     assert not person.keys
+
+
+async def test_what_is_submitted_to_a_node_that_is_down_certainly_made_no_job(
+    reach: Reach, login: LoginNode
+) -> None:
+    scheduler = SlurmScheduler(login.cluster.name, reach(login))
+    work = login.cluster.work
+    job = JobSpec("down-then-up", "x", "#!/bin/sh\ntrue\n", work, "", held=True, tasks=(0, 4, 5))
+
+    await asyncio.to_thread(login.kill)
+    refused = await scheduler.submit(job)
+    snapshot = await scheduler.queue()
+    found = await scheduler.find([task_token(job.token, 4)])
+    (cancelled,) = await scheduler.cancel([JobKey(1)])
+    await asyncio.to_thread(login.restart)
+    again = SlurmScheduler(login.cluster.name, reach(login))
+    accepted = await again.submit(job)
+    found_again = await again.find([task_token(job.token, 4)])
+
+    assert isinstance(refused, Unreachable)
+    assert "refused" in refused.reason.lower()
+    assert (snapshot.jobs, snapshot.error) == ((), refused.reason)
+    assert found is None
+    assert cancelled.error == refused.reason
+    assert isinstance(accepted, Accepted)
+    assert found_again is not None
+    ((only,),) = found_again.values()
+    assert (only.key, only.state) == (JobKey(accepted.job_id, 4), JobState.HELD)
+    await again.cancel([JobKey(accepted.job_id)])
 
 
 async def test_a_key_that_the_server_does_not_know_is_denied_with_what_was_tried(
