@@ -1,0 +1,280 @@
+"""Why a job waits or how it ended, in a sentence that a person understands, and what to do.
+
+Takes a job as a scheduler knows it, gives an `Explanation`. What schedulers call their reasons is
+in tables; whoever adds a scheduler adds its table to `TABLES`. A reason that is in none is shown
+as it is. Pure; any text from outside is made visible. Source: slurm_rig §4.2; signal(7).
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable, Mapping
+
+from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.schedulers.reason_table import Explanation, Reasons, foreign, in_words
+from rowtui.core.clusters.schedulers.slurm_reasons import HELD, SLURM
+from rowtui.core.workflow.duration import format_duration
+
+__all__ = ["TABLES", "Explanation", "Reasons", "explain"]
+
+TABLES: tuple[Reasons, ...] = (SLURM,)
+"""Why jobs wait, by scheduler; the one on this machine uses Slurm's words. The first that knows
+a reason explains it."""
+
+
+def explain(job: Job, now: float) -> Explanation:
+    """What to say of a job to its user. `now`: epoch seconds."""
+    match job.state:
+        case JobState.PENDING:
+            return _waits(job, now)
+        case JobState.HELD:
+            return _held(job)
+        case JobState.RUNNING:
+            return _runs(job)
+        case JobState.UNKNOWN if job.reason.strip():
+            return Explanation(f"It is not known how this job is doing: {_as_it_is(job)}.")
+    if job.state.bad:
+        if (told := _found(job.reason, (ENDINGS,))) is not None:
+            return told
+        if (ended := _ENDED.get(job.state)) is not None:
+            return ended(job)
+    return _STATES[job.state]
+
+
+def how_long(seconds: int) -> str:
+    """`less than a minute`, `5 min`, `2 h`, `3 days`: rounded down."""
+    minutes = seconds // 60
+    if minutes < 1:
+        return "less than a minute"
+    if minutes < 120:
+        return f"{minutes} min"
+    hours = minutes // 60
+    return f"{hours} h" if hours < 48 else f"{hours // 24:,} days"
+
+
+def _waits(job: Job, now: float) -> Explanation:
+    told = _found(job.reason, TABLES)
+    if told is None:
+        told = Explanation(
+            f"It waits: {_as_it_is(job)}." if job.reason.strip() else "It waits for its turn."
+        )
+    ahead = 0 if job.start_estimate is None else job.start_estimate - int(now)
+    # A scheduler that does not know may say: in a year.
+    if told.needs_person or not 0 < ahead < _YEAR:
+        return told
+    due = how_long(ahead)
+    if job.reason == "BeginTime":
+        return told._replace(sentence=f"{told.sentence} That is in {due}.")
+    sentence = f"{told.sentence} The scheduler expects it to start in {due}."
+    return told._replace(sentence=sentence)
+
+
+def _held(job: Job) -> Explanation:
+    told = _found(job.reason, TABLES)
+    if told is not None and told.needs_person:
+        return told
+    if told is not None or not job.reason.strip():
+        return HELD
+    return HELD._replace(sentence=f"It is held: {_as_it_is(job)}.")
+
+
+def _runs(job: Job) -> Explanation:
+    where = f" on {foreign(job.nodes)}" if job.nodes.strip() else ""
+    if job.limit is None or job.elapsed is None or job.limit > _YEAR:
+        return Explanation(f"It runs{where}.")
+    left = job.limit - job.elapsed
+    if left <= 0:
+        return Explanation(f"It runs{where}; its time is up, and it is being stopped.")
+    return Explanation(f"It runs{where}; its time limit is reached in {how_long(left)}.")
+
+
+def _as_it_is(job: Job) -> str:
+    """A reason that nobody knows: in words, and as the scheduler wrote it."""
+    words, reason = in_words(job.reason), foreign(job.reason)
+    return (words if words == reason else f"{words} ({reason})").removesuffix(".")
+
+
+def _failed(job: Job) -> Explanation:
+    """Signals and exit codes say more than Slurm's reasons for them."""
+    number, code = job.exit_signal, job.exit_code
+    raised = _RAISED.match(job.reason)
+    if raised and number is None:
+        number = int(raised[1])
+    if number == _NOT_LAUNCHED or (job.reason == "JobLaunchFailure" and not number and not code):
+        return _LAUNCH_FAILURE
+    if number == _OUT_OF_MEMORY:
+        return _STATES[JobState.OUT_OF_MEMORY]
+    if number:
+        return _by_signal(number, "It was ended")
+    if code is not None and 128 < code <= 128 + 64:
+        return _by_signal(code - 128, "A program in it was ended", f", exit code {code}")
+    if code:
+        sentence, hint = _EXIT_CODES.get(code, ("Its script failed", "Its log tells more."))
+        return Explanation(f"{sentence} (exit code {code}).", hint)
+    if job.reason.strip() and job.reason != "NonZeroExitCode":
+        return Explanation(f"It failed: {_as_it_is(job)}.", "Its log may tell more.")
+    return Explanation("Its script failed.", "Its log tells more.")
+
+
+def _by_signal(number: int, subject: str, beside: str = "") -> Explanation:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    what, hint = _SIGNALS.get(name, ("", ""))
+    colon = ": " if what else ""
+    return Explanation(
+        f"{subject} by {name}{beside}{colon}{what}.", hint or "Its log may tell more."
+    )
+
+
+def _timed_out(job: Job) -> Explanation:
+    limit = f" of {format_duration(job.limit)}" if job.limit and 0 < job.limit < _YEAR else ""
+    hint = "Ask for more time, or for fewer directories in one job; what was finished counts."
+    return Explanation(f"It was stopped at its time limit{limit}.", hint)
+
+
+def _node_failed(job: Job) -> Explanation:
+    node = f" ({foreign(job.nodes)})" if job.nodes.strip() else ""
+    hint = "The job is not to blame: submit its directories again."
+    return Explanation(f"A node that it ran on failed{node}.", hint)
+
+
+def _cancelled(job: Job) -> Explanation:
+    # The reason that Slurm gives is the one for which it had waited before.
+    when = "while it ran" if job.elapsed else "before it started"
+    hint = "Submit its directories again if they still need it."
+    return Explanation(f"It was cancelled {when}.", hint)
+
+
+def _found(reason: str, tables: tuple[Reasons, ...]) -> Explanation | None:
+    text = reason.strip()
+    if text.startswith("(") and text.endswith(")"):
+        text = text[1:-1]
+    for table in tables:
+        if (found := table.find(text)) is not None:
+            return found
+    return None
+
+
+_YEAR = 366 * 86_400
+_ENDED: Mapping[JobState, Callable[[Job], Explanation]] = {
+    JobState.FAILED: _failed,
+    JobState.TIMEOUT: _timed_out,
+    JobState.NODE_FAIL: _node_failed,
+    JobState.CANCELLED: _cancelled,
+}
+_STATES: Mapping[JobState, Explanation] = {
+    JobState.SUSPENDED: Explanation(
+        "It was stopped for the time being and keeps its memory; it goes on from there.",
+        "An administrator or a job of higher priority did that: it need not be submitted again.",
+    ),
+    JobState.COMPLETING: Explanation("It has ended, and the scheduler cleans up after it."),
+    JobState.COMPLETED: Explanation("It ended well."),
+    JobState.OUT_OF_MEMORY: Explanation(
+        "It was ended since it used more memory than it had asked for.",
+        "Ask for more memory, or let fewer processes run in one job.",
+    ),
+    JobState.LOST: Explanation(
+        "The scheduler had this job and knows nothing of it any more.",
+        "Submit its directories again: should it turn up after all, it ends without running.",
+    ),
+    JobState.UNKNOWN: Explanation("It is not known how this job is doing."),
+}
+
+# What Slurm gives in place of a signal: for a script that could not be started, and for memory.
+_NOT_LAUNCHED, _OUT_OF_MEMORY = 53, 125
+_RAISED = re.compile(r"RaisedSignal:([0-9]{1,3})\b")
+_LAUNCH_FAILURE = Explanation(
+    "Slurm could not start its script, or could not open the file for its output.",
+    "Does the folder of its log exist there, and may it be written? Then submit again.",
+)
+# How jobs ended, as far as the reason tells more than the state.
+ENDINGS = Reasons(
+    {
+        "DependencyNeverSatisfied": Explanation(
+            "It was cancelled since a job that it had to wait for did not end well.",
+            "Submit again what failed, and then this.",
+        ),
+        "OutOfMemory": _STATES[JobState.OUT_OF_MEMORY],
+        "preempted": Explanation(
+            "A job of higher priority took its place.", "Submit its directories again."
+        ),
+        "deadline": Explanation("It could not end before its deadline.", "Give it a later one."),
+        "boot fail": Explanation(
+            "Its node could not be started.", "The job is not to blame: submit it again."
+        ),
+        "SystemFailure": Explanation(
+            "The cluster failed while it ran.", "The job is not to blame: submit it again."
+        ),
+        "InactiveLimit": Explanation(
+            "It was ended since it did nothing for too long.",
+            "Its log may tell what it waited for.",
+        ),
+        "the machine was restarted": Explanation(
+            "The machine was restarted while it ran.", "Submit its directories again."
+        ),
+        "the machine was restarted while the job ran": Explanation(
+            "The machine was restarted while it ran.", "Submit its directories again."
+        ),
+        "the process that watched over the job was killed": Explanation(
+            "The process that watched over it was killed, and so it was ended.",
+            "Submit its directories again.",
+        ),
+    },
+    (
+        (
+            re.compile(r"Dependency: job (\d+) did not end well"),
+            lambda match: Explanation(
+                f"It was cancelled since job {match[1]}, which it had to wait for, did not end"
+                " well.",
+                "Submit again what failed, and then this.",
+            ),
+        ),
+    ),
+)
+_EXIT_CODES = {
+    124: ("A program in it was stopped by a time limit of its own", "See `timeout` in its log."),
+    126: (
+        "A program in it may not be executed",
+        "Make it executable, or check that it is built for these nodes; its log names it.",
+    ),
+    127: (
+        "A program in it was not found",
+        "Load the module or set up the environment that it needs; its log names it.",
+    ),
+}
+# Name of a signal -> what happened, what to do.
+_SIGNALS = {
+    "SIGHUP": ("its session was closed", "Submit its directories again."),
+    "SIGINT": ("it was interrupted", ""),
+    "SIGQUIT": ("it was asked to quit", ""),
+    "SIGILL": (
+        "it came to an instruction that this processor does not have",
+        "Build the program for the nodes that it runs on, or use other nodes.",
+    ),
+    "SIGTRAP": ("it stopped as if for a debugger", ""),
+    "SIGABRT": ("it gave up by itself, usually after an error", "Its log tells which."),
+    "SIGBUS": (
+        "it touched memory that could not be had, often of a file that was cut or a full disk",
+        "Check quotas and the room in temporary folders.",
+    ),
+    "SIGFPE": ("it divided by zero or the like", "Its log may tell where."),
+    "SIGKILL": (
+        "it was killed from outside, often since it used too much memory",
+        "Look at the end of its log; if it says nothing, ask for more memory.",
+    ),
+    "SIGUSR1": ("the warning before its time limit, which it did not expect", "Ask for more time."),
+    "SIGSEGV": (
+        "it touched memory that is not its own",
+        "This is a defect of the program, or its stack is too small.",
+    ),
+    "SIGUSR2": ("a message that it did not expect", ""),
+    "SIGPIPE": ("the program that was to read its output had ended", "Its log may tell which."),
+    "SIGALRM": ("a time limit of its own ended", ""),
+    "SIGTERM": ("it was asked to stop", "By somebody, or by the scheduler: its log may tell."),
+    "SIGXCPU": ("it used more processor time than it may", "Ask for more time."),
+    "SIGXFSZ": ("a file grew larger than it may", "Check the limits on the sizes of files."),
+    "SIGSYS": ("it asked the system for something that it does not have or forbids", ""),
+}

@@ -1,0 +1,257 @@
+"""Slurm's reasons for which a job waits, and what each means for its user.
+
+The limits of accounts and of qualities of service are a hundred words made of a few parts: whose
+limit, on what, counted how. They are read by their parts. Source: the reasons in Slurm 22.05's
+library, its page on resource limits, and slurm_rig §4.2.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rowtui.core.clusters.schedulers.reason_table import Explanation, Reasons, foreign
+
+_RELEASE = "Release it to let it start, or cancel it."
+_WAIT = "Nothing needs to be done."
+_ASK = "Ask the administrators, or cancel it and submit to another partition."
+_LESS = "Cancel it, ask for less, and submit again."
+
+
+def _never(sentence: str, hint: str) -> Explanation:
+    """A reason that waiting does not mend."""
+    return Explanation(sentence, hint, needs_person=True)
+
+
+_ROOM = Explanation("It waits until enough cores, memory or GPUs are free for it.", _WAIT)
+_LATER_TURN = Explanation("Jobs of higher priority are before it in the queue.", _WAIT)
+HELD = _never("It was held, and starts only when it is released.", _RELEASE)
+_NODES_GONE = "Waiting may help: administrators bring nodes back. Or submit to another partition."
+_CLOSED = Explanation(
+    "Its partition starts no jobs at present.",
+    "It starts when the administrators open the partition again.",
+)
+_MAINTENANCE = Explanation(
+    "The nodes are reserved for maintenance that begins before the job would end.",
+    "It starts after the maintenance; with a shorter time limit it may start before it.",
+)
+_ACCOUNT = _never(
+    "Its account cannot be used for it.",
+    "Cancel it, and submit with an account that may use the partition.",
+)
+_QOS = _never(
+    "Its quality of service (QOS) cannot be used for it.",
+    "Cancel it, and submit with another QOS.",
+)
+
+WORDS = {
+    "Resources": _ROOM,
+    "Priority": _LATER_TURN,
+    "SchedDefer": Explanation("The scheduler has not come to it yet.", _WAIT),
+    "WaitingForScheduling": Explanation("The scheduler has not come to it yet.", _WAIT),
+    "Dependency": Explanation("It waits for other jobs to end.", _WAIT),
+    "DependencyNeverSatisfied": _never(
+        "A job that it has to wait for did not end as it must: this one never starts.",
+        "Cancel it, and submit again what failed.",
+    ),
+    "JobHeldUser": HELD,
+    "JobHeldAdmin": _never(
+        "An administrator holds it.", "Only an administrator can release it: ask why."
+    ),
+    "job requeued in held state": _never(
+        "It was put back into the queue and held.", "Look at its log, then release or cancel it."
+    ),
+    "launch failed requeued held": _never(
+        "It could not be started on its node, and is held.",
+        "Release it to try again. If that fails too, tell the administrators the node.",
+    ),
+    "launch failure limit exceeded requeued held": _never(
+        "It could not be started several times, and is held.",
+        "Tell the administrators; then release or cancel it.",
+    ),
+    "JobHoldMaxRequeue": _never(
+        "It was put back into the queue too many times, and is held.",
+        "Look at its log, then release or cancel it.",
+    ),
+    "BeginTime": Explanation(
+        "It may not start before its time: it was submitted for later, or its node failed and it"
+        " was put back into the queue.",
+        _WAIT,
+    ),
+    "JobArrayTaskLimit": Explanation(
+        "As many jobs of its array run as may run at a time.", "It starts when one of them ends."
+    ),
+    "PartitionTimeLimit": _never(
+        "Its time limit is longer than the partition allows.",
+        "Cancel it, ask for less time or use another partition, and submit again.",
+    ),
+    "PartitionNodeLimit": _never(
+        "It asks for more or fewer nodes than the partition gives to one job, or its nodes are"
+        " down.",
+        "Cancel it, and ask for another number of nodes or use another partition.",
+    ),
+    "PartitionConfig": _never(
+        "The partition is not meant for such a job: it can never give what this one asks for.",
+        _LESS,
+    ),
+    "PartitionDown": _CLOSED,
+    "PartitionInactive": _CLOSED,
+    "MaxMemPerLimit": _never(
+        "It asks for more memory than the partition allows on one node or for one core.", _LESS
+    ),
+    "BadConstraints": _never(
+        "No node has all that it asks for.",
+        "Cancel it, and check the kinds of nodes, GPUs and memory that it asks for.",
+    ),
+    "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions": (
+        Explanation(
+            "All nodes that it could use are out of service, or kept for partitions of higher"
+            " priority.",
+            _NODES_GONE,
+        )
+    ),
+    "ReqNodeNotAvail, Reserved for maintenance": _MAINTENANCE,
+    "ReqNodeNotAvail, May be reserved for other job": Explanation(
+        "The nodes that it could use are promised to other jobs.", _WAIT
+    ),
+    "NodeDown": Explanation("A node that it needs is down.", _NODES_GONE),
+    "FrontEndDown": Explanation("The machine that starts jobs is down.", _WAIT),
+    "PowerNotAvail": Explanation("Its nodes would need more power than there is now.", _WAIT),
+    "PowerReserved": Explanation("The power for its nodes is reserved for other jobs.", _WAIT),
+    "Reservation": Explanation(
+        "It waits for the reservation that it was submitted to.", "It starts when that begins."
+    ),
+    "ReservationDeleted": _never(
+        "The reservation that it was submitted to does not exist any more.",
+        "Cancel it, and submit again without the reservation.",
+    ),
+    "Licenses": Explanation(
+        "All licences of a program that it needs are in use.", "It starts when one is given back."
+    ),
+    "Prolog": Explanation("Its nodes are being prepared.", _WAIT),
+    "configuring": Explanation("It has its nodes, which are being prepared.", _WAIT),
+    "Cleaning": Explanation("It goes back to the queue after its last run was cleaned up.", _WAIT),
+    "BurstBufferResources": Explanation("It waits for room in the burst buffer.", _WAIT),
+    "BurstBufferStageIn": Explanation("Its data is being brought to the burst buffer.", _WAIT),
+    "BurstBufferOperation": _never(
+        "The burst buffer could not be prepared for it.", "Ask the administrators, or cancel it."
+    ),
+    "InvalidAccount": _ACCOUNT,
+    "AccountNotAllowed": _ACCOUNT,
+    "InvalidQOS": _QOS,
+    "QOSNotAllowed": _QOS,
+    "QOSUsageThreshold": Explanation(
+        "Your share of the cluster is used up for its quality of service (QOS).",
+        "It starts when your use has aged, or submit with another QOS.",
+    ),
+    "AccountingPolicy": Explanation(
+        "A limit of your account or of its quality of service (QOS) is reached.",
+        "It starts as your other jobs end, unless it asks for too much by itself.",
+    ),
+    "DeadLine": _never("It cannot end before its own deadline any more.", "Cancel it."),
+    "FedJobLock": Explanation("The clusters agree on which of them starts it.", _WAIT),
+    "SystemFailure": _never("The cluster failed while it was to be started.", _ASK),
+}
+
+
+_UNAVAILABLE = re.compile(r"ReqNodeNotAvail(?:[(, _]*(?:Unavailable(?:Nodes)?:)?(.*?)\)?)?", re.S)
+
+
+def _without_nodes(match: re.Match[str]) -> Explanation:
+    nodes = foreign(match[1] or "").strip(" ,:")
+    if not nodes:
+        return Explanation("Nodes that it needs are not available now.", _NODES_GONE)
+    return Explanation(f"Nodes that it needs are not available now: {nodes}.", _NODES_GONE)
+
+
+class _Thing(NamedTuple):
+    """What is limited: `as many`, `fewer`, `cores`, `core hours`."""
+
+    much: str
+    less: str
+    name: str
+    hours: str
+
+
+_THINGS = {
+    "cpu": _Thing("as many", "fewer", "cores", "core hours"),
+    "node": _Thing("as many", "fewer", "nodes", "node hours"),
+    "mem": _Thing("as much", "less", "memory", "memory by time"),
+    "memory": _Thing("as much", "less", "memory", "memory by time"),
+    "gres": _Thing("as many", "fewer", "GPUs or other devices", "hours of GPUs or other devices"),
+    "license": _Thing("as many", "fewer", "licences", "licence hours"),
+    "bb": _Thing("as much", "less", "burst buffer space", "burst buffer space by time"),
+    "billing": _Thing("as many", "fewer", "billing units", "billing units by time"),
+    "energy": _Thing("as much", "less", "energy", "energy by time"),
+    "unknown": _Thing("as much", "less", "of a resource", "of a resource by time"),
+}
+_LIMIT = re.compile(
+    r"(?:QOS|Assoc)?(Grp|Max|Min)"
+    rf"({'|'.join(sorted(_THINGS, key=len, reverse=True))}|Wall(?:Duration)?|Submit|Jobs?)"
+    r"(Jobs?)?(RunMinutes|Minutes)?(Per(?:Job|Node|User|Account))?(?:NotSatisfied)?(?:Limit)?",
+    re.IGNORECASE,
+)
+_TOGETHER = "It starts when other jobs that count have ended."
+_BUDGET = "Ask the administrators for more, or cancel it and submit with another account or QOS."
+
+
+def _limit(match: re.Match[str]) -> Explanation:
+    """A limit by its parts, such as QOS, Max, Cpu, PerUser."""
+    of_qos = match[0].upper().startswith("QOS")
+    whose = "its quality of service (QOS)" if of_qos else "your account"
+    kind, what = match[1].lower(), match[2].lower()
+    counted, per = (match[4] or "").lower(), (match[5] or "").lower()
+    if what in ("submit", "job", "jobs"):
+        jobs = f"jobs of {whose}" if kind == "grp" else "of your jobs"
+        may = "may" if kind == "grp" else f"{whose} allows"
+        where = " are in the queue" if what == "submit" else " run at a time"
+        return Explanation(f"As many {jobs}{where} as {may}.", _TOGETHER)
+    if what.startswith("wall"):
+        if kind == "grp":
+            return _never(f"The time that {whose} has for all jobs together is used up.", _BUDGET)
+        sentence = f"Its time limit is longer than {whose} allows."
+        return _never(sentence, "Cancel it, ask for less time, and submit again.")
+    thing = _THINGS[what]
+    if kind == "min":
+        return _never(
+            f"It asks for {thing.less} {thing.name} than {whose} demands at least.",
+            "Cancel it, and ask for more or use another QOS.",
+        )
+    if kind == "grp" and counted == "minutes":
+        return _never(f"The budget of {whose} is used up: no {thing.hours} are left.", _BUDGET)
+    if kind == "grp" and counted == "runminutes":
+        return Explanation(
+            f"Running jobs of {whose} still need all the {thing.hours} that may be promised at a"
+            " time.",
+            "It starts as they get on; with a shorter time limit it starts earlier.",
+        )
+    used = f"use {thing.much} {thing.name} as"
+    if kind == "grp":
+        return Explanation(f"Together the jobs of {whose} {used} they may at a time.", _TOGETHER)
+    if per == "peraccount":
+        return Explanation(f"The jobs of your account {used} they may at a time.", _TOGETHER)
+    if per == "peruser":
+        return Explanation(f"Your jobs {used} {whose} gives one user at a time.", _TOGETHER)
+    more = thing.hours if counted else thing.name
+    place = "on one node" if per == "pernode" else "for one job"
+    return _never(f"It asks for more {more} than {whose} allows {place}.", _LESS)
+
+
+def _old_limit(match: re.Match[str]) -> Explanation:
+    whose = "its quality of service (QOS)" if match[1] == "QOS" else "your account"
+    what = {"Job": "number of jobs", "Resource": "amount of some resource", "Time": "time"}
+    return Explanation(
+        f"A limit of {whose} is reached: {what[match[2]]}.",
+        "It starts as your other jobs end, unless it asks for too much by itself.",
+    )
+
+
+SLURM = Reasons(
+    WORDS,
+    (
+        (_UNAVAILABLE, _without_nodes),
+        (_LIMIT, _limit),
+        (re.compile(r"(QOS|Association)(Job|Resource|Time)Limit"), _old_limit),
+        (re.compile(r"JobHeld.*", re.S), lambda _: HELD),
+    ),
+)
