@@ -63,11 +63,14 @@ def _say(login: SharedLogin, out: Output) -> None:
 
 def _remote(name: str, out: Output) -> Remote:
     """How the cluster is reached. Raises: RowtuiError."""
+    from rowtui.core.clusters.identify import runs_here
     from rowtui.core.clusters.load import load_clusters
 
     configured = load_clusters(os.environ)
     cluster = configured.named(name)
     if cluster is not None and cluster.remote is not None:
+        if runs_here(cluster, os.environ):
+            raise RowtuiError(f"this is {visible(name)}: nothing is logged in to from here")
         return cluster.remote
     out.problems(configured.problems)
     if cluster is not None:

@@ -226,8 +226,9 @@ async def test_without_a_terminal_nobody_is_asked(here: Here, node: FaultyLogin)
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("connect", "beta"), 1, "these are reached over SSH: alpha"),
+        (("connect", "beta"), 1, "these are reached over SSH: alpha, here"),
         (("connect", "local"), 1, "needs no login"),
+        (("connect", "here"), 1, "this is here: nothing is logged in to"),
         (("connect", "alpha", "--for", "8"), 2, "'8' is no time; write 90m, 8h or 1h30m"),
         (("connect", "alpha", "--for", "0s"), 2, "between 1s and 30d"),
         (("disconnect",), 1, "give the name of a cluster, or --all"),
@@ -246,6 +247,10 @@ def test_what_cannot_be_done_is_explained(
     said: str,
 ) -> None:
     describe(tmp_path, "h", tmp_path)
+    with (tmp_path / ".config/rowtui/clusters.toml").open("a") as file:
+        file.write('[[cluster]]\nname = "here"\nssh.host = "h"\nscheduler = "slurm"\n')
+        file.write('identify.by_environment = ["HOME_OF", "here"]\n')
+    monkeypatch.setenv("HOME_OF", "here")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
