@@ -176,14 +176,14 @@ class _Thing(NamedTuple):
 _THINGS = {
     "cpu": _Thing("as many", "fewer", "cores", "core hours"),
     "node": _Thing("as many", "fewer", "nodes", "node hours"),
-    "mem": _Thing("as much", "less", "memory", "memory by time"),
-    "memory": _Thing("as much", "less", "memory", "memory by time"),
-    "gres": _Thing("as many", "fewer", "GPUs or other devices", "hours of GPUs or other devices"),
+    "mem": _Thing("as much", "less", "memory", "memory hours"),
+    "memory": _Thing("as much", "less", "memory", "memory hours"),
+    "gres": _Thing("as many", "fewer", "GPUs (or the like)", "GPU hours (or the like)"),
     "license": _Thing("as many", "fewer", "licences", "licence hours"),
-    "bb": _Thing("as much", "less", "burst buffer space", "burst buffer space by time"),
-    "billing": _Thing("as many", "fewer", "billing units", "billing units by time"),
-    "energy": _Thing("as much", "less", "energy", "energy by time"),
-    "unknown": _Thing("as much", "less", "of a resource", "of a resource by time"),
+    "bb": _Thing("as much", "less", "burst buffer space", "burst buffer hours"),
+    "billing": _Thing("as many", "fewer", "billing units", "billing unit hours"),
+    "energy": _Thing("as much", "less", "energy", "energy hours"),
+    "unknown": _Thing("as much", "less", "of some resource", "hours of some resource"),
 }
 _LIMIT = re.compile(
     r"(?:QOS|Assoc)?(Grp|Max|Min)"
@@ -202,10 +202,10 @@ def _limit(match: re.Match[str]) -> Explanation:
     kind, what = match[1].lower(), match[2].lower()
     counted, per = (match[4] or "").lower(), (match[5] or "").lower()
     if what in ("submit", "job", "jobs"):
-        jobs = f"jobs of {whose}" if kind == "grp" else "of your jobs"
-        may = "may" if kind == "grp" else f"{whose} allows"
-        where = " are in the queue" if what == "submit" else " run at a time"
-        return Explanation(f"As many {jobs}{where} as {may}.", _TOGETHER)
+        where, may = ("are in the queue", "be") if what == "submit" else ("run", "run at a time")
+        if kind == "grp" or per == "peraccount":
+            return Explanation(f"As many jobs of {whose} {where} as may {may}.", _TOGETHER)
+        return Explanation(f"As many of your jobs {where} as {whose} allows.", _TOGETHER)
     if what.startswith("wall"):
         if kind == "grp":
             return _never(f"The time that {whose} has for all jobs together is used up.", _BUDGET)
@@ -218,7 +218,7 @@ def _limit(match: re.Match[str]) -> Explanation:
             "Cancel it, and ask for more or use another QOS.",
         )
     if kind == "grp" and counted == "minutes":
-        return _never(f"The budget of {whose} is used up: no {thing.hours} are left.", _BUDGET)
+        return _never(f"The {thing.hours} of {whose} are used up.", _BUDGET)
     if kind == "grp" and counted == "runminutes":
         return Explanation(
             f"Running jobs of {whose} still need all the {thing.hours} that may be promised at a"
