@@ -37,7 +37,10 @@ class PollHistory(NamedTuple):
 
 
 def next_look(history: PollHistory, interval: float) -> float:
-    """When to look again; 0.0 if nobody looked yet. `interval`: the cluster's poll_seconds."""
+    """When to look again; 0.0 if nobody looked yet.
+
+    `interval`: the cluster's poll_seconds; with 0 the queue is asked each time.
+    """
     if not history.began:
         return 0.0
     due = history.ended + _pause(history, interval)
@@ -94,6 +97,8 @@ def after_error(
 
 def _pause(history: PollHistory, interval: float) -> float:
     """Seconds from the end of the last look to the next, submissions aside."""
+    if interval <= 0.0:
+        return 0.0  # who says so is asked whenever somebody wants to know
     longest = max(LONGEST_SECONDS, interval)
     load = min(LOAD_SHARE * history.seconds, longest)
     floor = min(FLOOR_SECONDS, interval)

@@ -121,6 +121,12 @@ def test_who_asks_for_rare_looks_gets_them_also_after_errors() -> None:
     assert next_look(history, 3600) - T0 == 3600
 
 
+@given(histories())
+def test_without_an_interval_the_queue_is_asked_each_time(history: PollHistory) -> None:
+    assert is_due(history, 0.0, history.ended)
+    assert is_due(history, 0.0, history.ended, by_hand=True)
+
+
 def test_a_login_that_took_a_minute_does_not_hide_the_queue_for_an_hour() -> None:
     history = answered(seconds=60)
     assert next_look(history, MINUTE) - history.ended == LONGEST_SECONDS
