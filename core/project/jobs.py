@@ -125,6 +125,8 @@ class Jobs:
             journal=self.journal,
             reservations=StoredReservations(project.store),
             root=project.root,
+            # Whoever has to log in first is not waited for.
+            stop=lambda: any(project.reach.login_needed(name) for name in access),
         )
         self._plans[plan.id] = plan
         try:
@@ -293,7 +295,6 @@ def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job])
         return JobView(
             record, job.state, job.reason, job.elapsed, job.limit, job.nodes, job.start_estimate
         )
-    if record.job_id and (polled is None or (polled.as_of or 0.0) < record.submitted_at):
-        if polled is not None:
-            return JobView(record, JobState.PENDING, "submitted since the queue was last asked")
+    if polled is not None and polled.as_of is not None and polled.as_of < record.submitted_at:
+        return JobView(record, JobState.PENDING, "submitted since the queue was last asked")
     return JobView(record, JobState.UNKNOWN, record.end_reason)

@@ -16,7 +16,13 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from rowtui.core.clusters.schedulers.base import Accepted, JobKey, Rejected, SubmitResult
+from rowtui.core.clusters.schedulers.base import (
+    Accepted,
+    JobKey,
+    Rejected,
+    SubmitResult,
+    Unreachable,
+)
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.ending import ending_of
 from rowtui.core.submission.fence import ABANDONED
@@ -151,7 +157,8 @@ class _Run:
         inside: set[str] = set()
         for unit in units_of(jobs):
             access = self.tools.access[unit.cluster]
-            size = CHUNK if access.scheduler.at_once > 1 else 1
+            # The first goes alone: what the scheduler has against it, it has against the others.
+            size = CHUNK if access.scheduler.at_once > 1 and self.done + len(chunks) > 1 else 1
             depends = inside & {token for job in unit.jobs for token in job.depends_on}
             if not chunks or depends or len(chunks[-1]) >= size:
                 chunks.append([])
@@ -237,10 +244,11 @@ class _Run:
                 self.say(job, f"submitted job {unit.cluster}/{self.keys[job.token]}", done=1)
                 for job in jobs
             ]
-        if isinstance(result, Rejected):
+        if isinstance(result, Rejected | Unreachable):
             await self.release([Release(job.token, job.action, {}) for job in jobs])
             await self.note(Step.REJECTED, jobs, detail=result.reason)
-            why = f"{unit.name} was refused: {visible(result.reason)}"
+            word = "refused" if isinstance(result, Rejected) else "not sent"
+            why = f"{unit.name} was {word}: {visible(result.reason)}"
             return [self.say(jobs[0], "", why, len(jobs))]
         await self.note(Step.UNKNOWN, jobs, detail=result.reason)
         return [

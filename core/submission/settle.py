@@ -42,6 +42,12 @@ from rowtui.core.text import visible
 _LOST = frozenset({Step.SENDING, Step.UNKNOWN})
 # A controller that is killed forgets what it accepted in the last seconds (5 were measured).
 DURABLE_SECONDS = 20.0
+# For how long a job that is gone was certainly forgotten: had somebody cancelled it, the queue
+# would still show that (Slurm's MinJobAge is 300 s).
+FORGOTTEN_SECONDS = 120.0
+# For how long a job is sent again of which nobody could tell whether it was submitted: after that
+# whoever wanted it is asked instead.
+AGAIN_SECONDS = 3600.0
 
 
 async def settle(
@@ -294,7 +300,7 @@ class _Settling:
         jobs = found.get(job.token, ())
         runner = self.traces.get(job.token, NO_TRACES).fence
         if not jobs and not runner:
-            await self.send_again(job, "it never reached the scheduler")
+            await self.send_again(job, entry, "it never reached the scheduler")
             return
         if runner == ABANDONED:
             await self.cancel(jobs)
@@ -309,11 +315,12 @@ class _Settling:
             message = f"{job.name} was found again: {visible(job.destination.cluster)}/{key}"
             self.news(job, Step.ACCEPTED, message, key=key, detail="found again")
 
-    async def send_again(self, job: PlannedJob, why: str) -> None:
+    async def send_again(self, job: PlannedJob, entry: JournalEntry, why: str) -> None:
         """A job that the scheduler certainly does not have, and that never began."""
         scheduler = self.access.scheduler
         sends = sum(it.token == job.token and it.step is Step.SENDING for it in self.entries)
-        if not scheduler.holds or sends >= SENDS:
+        old = self.clock() - entry.at > AGAIN_SECONDS
+        if not scheduler.holds or sends >= SENDS or old:
             runner = await self.access.site.abandon(job.token)
             if not runner:
                 self.give_up(job, why)
@@ -382,8 +389,8 @@ class _Settling:
             jobs = found.get(job.token, ())
             known = chosen(jobs, entry.job_id) if jobs else None
             if known is None and not traces.fence:
-                if entry.detail != SEEN and self.access.scheduler.holds:
-                    await self.send_again(job, f"{visible(self.cluster)} forgot it")
+                if self.was_forgotten(entry):
+                    await self.send_again(job, entry, f"{visible(self.cluster)} forgot it")
                 elif not await self.access.site.abandon(job.token):
                     self.end(job, entry.key, ending_of(job, None, None, LOST, entry.job_id))
                 return
@@ -391,6 +398,16 @@ class _Settling:
             self.finish(job, entry.key, known)
         elif known.key != entry.key:
             self.news(job, Step.ACCEPTED, "", key=known.key, detail="it has a new id")
+
+    def was_forgotten(self, entry: JournalEntry) -> bool:
+        """Whether a job that is gone was lost in a crash of the controller, not cancelled."""
+        if entry.detail == SEEN or not self.access.scheduler.holds:
+            return False
+        if entry.key in self.by_key:  # with another token: else the job would not be gone
+            return True
+        # Slurm keeps no record of waiting tasks that were cancelled, as long as others are there.
+        some = entry.task is not None and any(key.id == entry.job_id for key in self.by_key)
+        return not some and self.clock() - entry.at <= FORGOTTEN_SECONDS
 
     def look_at_anothers(self, job: PlannedJob, entry: JournalEntry) -> None:
         """A job of another user: a queue may not show it to us, so its absence means nothing."""

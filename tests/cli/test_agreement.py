@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from tests.differential.fake_slurm import install, make_queue, take_jobs
@@ -99,6 +100,12 @@ def test_row_learns_of_jobs_that_left_the_queue_with_the_first_command(rowtui: S
     assert "Row submitted job 1001." in done.stdout, done.stderr
     submitted = read_records(rowtui.folder).submitted["one"]
     assert set(submitted.values()) == {("anvil", 1001)}
-    take_jobs(slurm, 1)
+    ((_, script),) = take_jobs(slurm, 1)
+    # It began: a job that is gone and never did would be sent again.
+    token = re.search(r"^rowtui_token=(.*)$", script, re.MULTILINE)
+    assert token is not None
+    fence = rowtui.folder / ".row/rowtui/fence" / token[1]
+    fence.parent.mkdir()
+    fence.symlink_to("slurm:1001")
     rowtui("show", "status", cluster="anvil", **environment)
     assert read_records(rowtui.folder).submitted == {}
