@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, JobVerb
 from rowtui.tui.session import Session
 from textual.binding import Binding, BindingType
 
@@ -99,14 +100,37 @@ def with_job(session: Session) -> str:
     return "" if session.job else "there are no jobs yet"
 
 
-def may_cancel(session: Session) -> str:
-    """The chosen job, or a marked one, can still be cancelled."""
-    if reason := may_change(session) or with_job(session):
-        return reason
-    if session.marked_jobs:
+def with_own_job(session: Session) -> str:
+    """The job under the cursor is one of this project's."""
+    if session.other_job:
+        return "the job is not of this project: it is only shown"
+    return with_job(session)
+
+
+def may_act_on_jobs(verb: JobVerb) -> Callable[[Session], str]:
+    """The chosen job, or a marked one, is in a state for which that makes sense."""
+
+    def enabled(session: Session) -> str:
+        if reason := may_change(session):
+            return reason
+        if not session.marked_jobs and (reason := with_own_job(session)):
+            return reason
+        return verb.why_not(session.chosen_jobs)
+
+    return enabled
+
+
+def may_connect(session: Session) -> str:
+    """Some cluster waits for a login."""
+    if session.jobs is None:
+        return "the clusters are not known yet"
+    if session.logins:
         return ""
-    job = session.job
-    return "" if job and job.state.active else "the job has ended"
+    if session.connecting:
+        return f"the login to {min(session.connecting)} is under way"
+    if any(cluster.connected for cluster in session.jobs.clusters):
+        return "every cluster is connected"
+    return "no cluster needs a login"
 
 
 def with_decision(session: Session) -> str:
@@ -209,6 +233,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("app.reread", "ctrl+r", "re-read all", "also read every directory again"),
     Command("app.pause", "p", "pause", "stop or go on following changes"),
     Command("app.activity", "at", "activity", "what happened: changes, commands, errors", hint=92),
+    Command("app.connect", "L", "log in", "log in to a cluster that waits for it",
+            enabled=may_connect),
     Command("app.theme", "T", "theme", "next theme"),
     Command("app.copy", "y", "copy", "copy the selected name or id"),
     Command("app.help", "question_mark", "help", "this page", hint=90),
@@ -279,13 +305,20 @@ COMMANDS: tuple[Command, ...] = (
     Command("submit.previous", "N", "previous script", "script of the previous job", "submit"),
     Command("submit.pane", "tab", "pane", "between jobs and script", "submit", 4),
     # queue
-    Command("queue.open", "enter", "log", "log of this job", "queue", 1, enabled=with_job),
-    Command("queue.mark", "space", "mark", "mark or unmark this job", "queue", 2, enabled=with_job),
+    Command("queue.open", "enter", "log", "log of this job", "queue", 1, enabled=with_own_job),
+    Command("queue.mark", "space", "mark", "mark or unmark this job", "queue", 2,
+            enabled=with_own_job),
     Command("queue.mark-all", "a", "all", "mark all jobs that can be cancelled, or none", "queue",
             enabled=with_job),
     Command("queue.cancel", "c", "cancel…", "cancel the marked jobs, or this one", "queue", 3,
-            asks=True, enabled=may_cancel),
-    Command("queue.sort", "o", "sort", "sort by the next column", "queue", 4),
+            asks=True, enabled=may_act_on_jobs(CANCEL)),
+    Command("queue.hold", "h", "hold…", "keep the marked jobs, or this one, from starting",
+            "queue", 4, asks=True, enabled=may_act_on_jobs(HOLD)),
+    Command("queue.release", "u", "release…", "let the marked jobs, or this one, start", "queue",
+            5, asks=True, enabled=may_act_on_jobs(RELEASE)),
+    Command("queue.others", "v", "others", "show or hide your jobs that are not this project's",
+            "queue", 6),
+    Command("queue.sort", "o", "sort", "sort by the next column", "queue", 7),
     Command("queue.reverse", "O", "reverse", "turn the order round", "queue"),
     # log
     Command("log.follow", "F", "follow", "follow the end of the log, or stop", "log", 1,

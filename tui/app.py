@@ -22,6 +22,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
 from rowtui.tui.actions import BY_ID, TO_COME, VIEWS, bindings_for, checked_keymap
 from rowtui.tui.feed import Feed
+from rowtui.tui.logins import Logins
 from rowtui.tui.palette_commands import RegistryProvider
 from rowtui.tui.screens.explain import ExplainView
 from rowtui.tui.screens.groups import GroupsView
@@ -35,7 +36,7 @@ from rowtui.tui.themes import DEFAULT_THEME, load_themes, variable_defaults
 from rowtui.tui.verbs import Verbs
 from rowtui.tui.work import start
 from textual.app import App
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 """The terminal went away, or somebody asks: leave cleanly, with 128 + the signal as exit code."""
@@ -83,6 +84,7 @@ class RowtuiApp(App[int]):
         self._config = config
         self._feed = Feed(self.session, self.show_again, self.report)
         self.verbs = Verbs(self, self.session, self._feed)
+        self.logins = Logins(self, self.session, self._feed)
         self._last_failure: tuple[str, str] | None = None
         self.defect: Exception | None = None  # what ended the dashboard, if it was a defect
 
@@ -115,6 +117,7 @@ class RowtuiApp(App[int]):
 
     def _start_feed(self) -> None:
         start(self, self._feed.run, "feed")
+        start(self, self.logins.listen, "logins")
 
     def _load_keys(self) -> None:
         path = self._config / "keys.toml" if self._config else None
@@ -147,6 +150,7 @@ class RowtuiApp(App[int]):
     def _tick(self) -> None:
         if self.view is not None:
             self.view.show_header()
+        self.logins.show_next()
 
     # What happened
 
@@ -212,8 +216,8 @@ class RowtuiApp(App[int]):
             self.switch_mode(view)
 
     def command_refresh(self) -> None:
-        """Read the project again."""
-        self._feed.refresh_now()
+        """Read the project again, and ask the queues."""
+        self._feed.refresh_now(queues=True)
 
     def command_reread(self) -> None:
         """Read the project again, every directory of it."""
@@ -240,6 +244,15 @@ class RowtuiApp(App[int]):
         from rowtui.tui.screens.help import HelpScreen
 
         self.push_screen(HelpScreen(self.session, self.view_name, VIEWS[self.view_name][1]))
+
+    def command_connect(self) -> None:
+        """Log in to the cluster that waits for it, or to one of several."""
+        self.logins.choose()
+
+    def action_command_palette(self) -> None:
+        """Not over a question: what is typed there goes nowhere else."""
+        if not isinstance(self.screen, ModalScreen):
+            super().action_command_palette()
 
     def command_theme(self) -> None:
         """The next theme."""

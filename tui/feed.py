@@ -20,18 +20,21 @@ GAP_SECONDS = 0.25
 RECONCILE_SECONDS = 60.0
 """A refresh without any news."""
 
-JOBS_SECONDS = {"slurm": 30.0}
-"""Between two looks at the queue of a scheduler that many people share."""
+JOBS_SECONDS = 5.0
+"""Between two questions for the jobs. The engine decides how often a shared queue is asked."""
 
 OWN_JOBS_SECONDS = 2.0
-"""Between two looks at a queue that is ours alone."""
+"""The same where the only queue is ours alone."""
 
 RETRY_SECONDS = 5.0
 """Before the changes are followed again after that broke."""
 
 
 class Feed:
-    """Two loops: one listens, one refreshes. `changed` is told what there is to show again."""
+    """Three loops: one listens, one refreshes, one asks for the jobs, which may take its time.
+
+    `changed` is told what there is to show again.
+    """
 
     def __init__(
         self,
@@ -44,19 +47,21 @@ class Feed:
         self._failed = failed
         self._wake = asyncio.Event()
         self._full = False
-        self._jobs_at = float("-inf")
-        self._jobs_wanted = True
+        self._jobs_wanted = True  # after the next refresh
+        self._jobs_wake = asyncio.Event()
+        self._jobs_now = False
 
     async def run(self) -> None:
         """Until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._listen())
             group.create_task(self._refresh_on_demand())
-            group.create_task(self._poll_jobs())
+            group.create_task(self._follow_jobs())
 
-    def refresh_now(self, *, full: bool = False) -> None:
-        """Refresh as soon as possible, also while paused."""
+    def refresh_now(self, *, full: bool = False, queues: bool = False) -> None:
+        """Refresh as soon as possible, also while paused; `queues`: a person wants them asked."""
         self._full = self._full or full
+        self._jobs_now = self._jobs_now or queues
         self._jobs_wanted = True
         self._wake.set()
 
@@ -84,7 +89,8 @@ class Feed:
             self._wake.clear()
             await self._refresh()
             if self._jobs_wanted:
-                await self._ask_for_jobs()
+                self._jobs_wanted = False
+                self._jobs_wake.set()
             await asyncio.sleep(GAP_SECONDS)
 
     async def _refresh(self) -> None:
@@ -114,22 +120,35 @@ class Feed:
             self._jobs_wanted = True
         self._changed("snapshot")
 
-    async def _poll_jobs(self) -> None:
+    async def _follow_jobs(self) -> None:
         while True:
-            session = self._session
-            scheduler = session.snapshot.scheduler if session.snapshot else ""
-            await asyncio.sleep(JOBS_SECONDS.get(scheduler, OWN_JOBS_SECONDS))
-            active = session.jobs is not None and any(
-                job.state.active or job.state is JobState.UNKNOWN for job in session.jobs.jobs
-            )
-            if active and not session.paused:
-                await self._ask_for_jobs()
+            view = self._session.jobs
+            shared = view is not None and any(one.next_at for one in view.clusters)
+            try:
+                async with asyncio.timeout(JOBS_SECONDS if shared else OWN_JOBS_SECONDS):
+                    await self._jobs_wake.wait()
+            except TimeoutError:
+                if self._session.paused or not self._jobs_may_change:
+                    continue
+            self._jobs_wake.clear()
+            await self._ask_for_jobs()
+            await asyncio.sleep(GAP_SECONDS)
+
+    @property
+    def _jobs_may_change(self) -> bool:
+        """Jobs are on their way, or other processes and people use the same queues."""
+        view = self._session.jobs
+        if view is None:
+            return False
+        if any(one.next_at or one.connected is not None for one in view.clusters):
+            return True
+        return any(job.state.active or job.state is JobState.UNKNOWN for job in view.jobs)
 
     async def _ask_for_jobs(self) -> None:
         session = self._session
-        self._jobs_wanted = False
+        now, self._jobs_now = self._jobs_now, False
         try:
-            view = await session.engine.jobs()
+            view = await session.engine.jobs(now=now)
         except Exception as error:
             self._failed("the jobs cannot be listed", error)
             return
@@ -174,5 +193,5 @@ def _ended(old: JobsView | None, new: JobsView) -> list[tuple[str, str]]:
         if was is not None and was.active and not job.state.active:
             word = job.record.end_reason or job.state.value
             style = "failed" if job.state.bad else "completed"
-            told.append((f"job {job.record.job_id} ({job.record.action}) ended: {word}", style))
+            told.append((f"job {job.record.key} ({job.record.action}) ended: {word}", style))
     return told

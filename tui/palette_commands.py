@@ -1,4 +1,7 @@
-"""`ctrl+p`: every command of the registry, searchable, with the reason where it cannot be used."""
+"""`ctrl+p`: every command of the registry, searchable, with the reason where it cannot be used.
+
+And a login for each cluster that waits for one.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rowtui.core.text import visible
 from rowtui.tui.actions import Command, commands_here
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 
 if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
@@ -31,10 +36,18 @@ class RegistryProvider(Provider):
             about = f"not now: {reason}" if reason else f"{command.description}"
             yield command, f"{command.label}  ({command.shown_keys})", about
 
+    def _logins(self) -> Iterable[tuple[str, str, str]]:
+        for cluster in self._dashboard.session.logins:
+            title = f"log in to {visible(cluster.name)}"
+            yield cluster.name, title, visible(cluster.login or cluster.error or cluster.where)
+
     async def discover(self) -> Hits:
         """All of them, before anything is typed."""
         for command, title, about in self._commands():
             yield DiscoveryHit(title, partial(self._run, command.id), help=about)
+        for name, title, about in self._logins():
+            run = partial(self._dashboard.logins.connect, name)
+            yield DiscoveryHit(Content(title), run, text=title, help=about)
 
     async def search(self, query: str) -> Hits:
         """Those that match what was typed, by label or by description."""
@@ -44,6 +57,11 @@ class RegistryProvider(Provider):
             if score > 0:
                 shown = matcher.highlight(title)
                 yield Hit(score, shown, partial(self._run, command.id), text=title, help=about)
+        for name, title, about in self._logins():
+            score = max(matcher.match(title), matcher.match(f"connect {name}"))
+            if score > 0:
+                run = partial(self._dashboard.logins.connect, name)
+                yield Hit(score, Content(title), run, text=title, help=about)
 
     async def _run(self, command: str) -> None:
         await self._dashboard.action_command(command)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from rowtui.core.engine import (
     ActionSummary,
+    ClusterView,
     Engine,
     Explanation,
     JobsView,
@@ -25,6 +26,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Status
 from rowtui.core.mapping.decision import Refusal
 from rowtui.tui.render.chrome import STALE_AFTER, Freshness
+from rowtui.tui.render.jobs import Other
 from rowtui.tui.render.plan import Sending
 
 MOST_ACTIVITY = 1000
@@ -80,7 +82,9 @@ class Session:
     planning: bool = False
     job_token: str = ""
     job_to_show: str = ""  # where the cursor of the queue goes as soon as the job is listed
-    marked_jobs: int = 0
+    marked_jobs: frozenset[str] = frozenset()  # tokens
+    other_job: Other | None = None  # the cursor of the queue is on a job of another project
+    connecting: set[str] = field(default_factory=set)  # clusters whose login is under way
     activity: deque[Activity] = field(default_factory=lambda: deque(maxlen=MOST_ACTIVITY))
 
     def note(self, source: str, text: str, style: str = "") -> None:
@@ -137,6 +141,24 @@ class Session:
             if job.record.token == self.job_token:
                 return job
         return self.jobs.jobs[0]
+
+    @property
+    def chosen_jobs(self) -> tuple[JobView, ...]:
+        """The marked jobs, or the one under the cursor."""
+        if self.jobs is not None and self.marked_jobs:
+            return tuple(job for job in self.jobs.jobs if job.record.token in self.marked_jobs)
+        job = None if self.other_job else self.job
+        return (job,) if job else ()
+
+    @property
+    def logins(self) -> tuple[ClusterView, ...]:
+        """The clusters that somebody could log in to now."""
+        clusters = self.jobs.clusters if self.jobs else ()
+        return tuple(
+            one
+            for one in clusters
+            if (one.login or one.connected is False) and one.name not in self.connecting
+        )
 
     @property
     def freshness(self) -> Freshness:

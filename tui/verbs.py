@@ -1,7 +1,8 @@
-"""The verbs of the dashboard: plan, send, cancel. Each asks the engine and tells how it went.
+"""The verbs of the dashboard: plan, send, and what is done to jobs.
 
-They wait in workers of the app; a person has said yes before `send` and `cancel` are called. What
-they learn goes into the session, and then the app shows it.
+Each asks the engine and tells how it went. They wait in workers of the app; a person has said yes
+before `send` and `act` are called. What they learn goes into the session, and then the app shows
+it.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.text import plural
+from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, JobVerb
 from rowtui.tui.render.plan import Sending
 from rowtui.tui.session import Session, describe
 from rowtui.tui.work import start
+from textual.screen import ModalScreen
 
 if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
@@ -62,7 +66,10 @@ class Verbs:
         for text in plan.skipped:
             self._session.note("submit", text, "warning")
         self._session.note("submit", f"planned {plural(len(plan.jobs), 'job')}, up to {plan.cost}")
-        self._app.go("submit")
+        if isinstance(self._app.screen, ModalScreen):  # somebody is typing there
+            self._app.notify("The plan is ready: press 5.", markup=False)
+        else:
+            self._app.go("submit")
         self._app.show_again("plan")
 
     def send(self) -> None:
@@ -121,28 +128,32 @@ class Verbs:
             first = next(token for token, (_, error) in sending.outcomes.items() if not error)
             self._session.job_token = self._session.job_to_show = first
 
-    def cancel(self, tokens: Sequence[str]) -> None:
-        """Cancel these jobs, after the person said yes."""
+    def act(self, verb: JobVerb, tokens: Sequence[str]) -> None:
+        """Cancel, hold or release these jobs, after the person said yes."""
         if not self._session.read_only:
-            self._session.note("you", f"cancel {plural(len(tokens), 'job')}")
-            start(self._app, partial(self._cancel, tokens), "cancel")
+            self._session.note("you", f"{verb.word} {plural(len(tokens), 'job')}")
+            start(self._app, partial(self._act, verb, tokens), verb.word)
 
-    async def _cancel(self, tokens: Sequence[str]) -> None:
+    async def _act(self, verb: JobVerb, tokens: Sequence[str]) -> None:
         try:
-            results = await self._session.engine.cancel(tokens)
+            answers = await self._ask(verb, tokens)
         except Exception as error:
-            self._app.report("nothing could be cancelled", error)
+            self._app.report(f"nothing could be {verb.done}", error)
             return
-        refused = [result for result in results if result.error]
-        for result in refused:
-            self._session.note(
-                "jobs", f"job {result.job_id} not cancelled: {result.error}", "failed"
-            )
-        done = len(results) - len(refused)
-        text = f"{plural(done, 'job')} cancelled"
+        refused = [answer for answer in answers if answer.error]
+        for answer in refused:
+            told = f"job {answer.job} not {verb.done}: {answer.error}"
+            self._session.note("jobs", told, "failed")
+        done = len(answers) - len(refused)
+        text = f"{plural(done, 'job')} {verb.done}"
         if refused:
             text += f", {len(refused):,} not: {refused[0].error}"
         self._session.note("jobs", text, "warning" if refused else "")
         self._app.notify(text, severity="warning" if refused else "information", markup=False)
-        self._feed.refresh_now()
-        self._app.show_again("cancelled")
+        self._feed.refresh_now(queues=True)
+        self._app.show_again(verb.done)
+
+    async def _ask(self, verb: JobVerb, tokens: Sequence[str]) -> Sequence[JobAnswer]:
+        engine = self._session.engine
+        ask = {CANCEL: engine.cancel, HOLD: engine.hold, RELEASE: engine.release}[verb]
+        return await ask(tokens)

@@ -12,9 +12,11 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from rowtui.core.clusters.schedulers.base import CancelResult, JobState
+from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
+from rowtui.core.clusters.transports.login import Asker
 from rowtui.core.engine import (
     ActionSummary,
+    ClusterView,
     DirectoriesPage,
     DirectoryRow,
     Explanation,
@@ -23,12 +25,15 @@ from rowtui.core.engine import (
     JobsView,
     JobView,
     LogTail,
+    Question,
     Snapshot,
     SubmitProgress,
     WhatIfAsked,
+    Withdrawn,
 )
 from rowtui.core.errors import Problem, RowtuiError
 from rowtui.core.grouping.model import Status
+from rowtui.core.project.questions import Questions
 from rowtui.core.submission.model import Destination, JobRecord, Plan, PlannedJob, Step
 from rowtui.core.text import Cost, plural
 
@@ -77,6 +82,7 @@ class SampleJob:
     limit: int = 3600
     log: list[str] = field(default_factory=list)
     fails: bool = False
+    reason: str = ""
 
 
 class SampleEngine:
@@ -105,6 +111,11 @@ class SampleEngine:
         self.refresh_error: Exception | None = None
         self.plan_error: Exception | None = None
         self.queue_error = ""
+        self.remote: dict[str, ClusterView] = {}  # without our jobs, which are added
+        self.logins: dict[
+            str, Callable[[Asker], Awaitable[None]]
+        ] = {}  # what `connect` goes through
+        self.refusals: dict[str, str] = {}  # token -> why its cancel, hold or release is refused
         self.calls: list[str] = []
         self.submitted_plans: list[Plan] = []
         self.gate: Callable[[int], object] | None = None  # awaited before each job that is sent
@@ -115,6 +126,7 @@ class SampleEngine:
         self.wondered: list[WhatIfAsked | None] = []  # what was asked, in order
         self._next_id = 4711
         self._listeners: list[asyncio.Queue[str]] = []
+        self._questions = Questions()
         self._closed = False
         if not fresh and len(self.actions) == len(ACTIONS) and directories == 240:
             self._some_history()
@@ -513,37 +525,86 @@ done
             self.failed[action.name].pop(name, None) if token else None
         return job
 
-    async def jobs(self) -> JobsView:
-        self.calls.append("jobs")
+    async def jobs(self, *, now: bool = False) -> JobsView:
+        self.calls.append("jobs now" if now else "jobs")
         await asyncio.sleep(0)
-        views = []
-        for job in reversed(self.jobs_by_token.values()):
-            if job.state.active:
-                elapsed = int(self.now - job.started) if job.started else None
-            else:
-                elapsed = int(job.ended - job.started) if job.started else 0
-            reason = "waits for a slot" if job.state is JobState.PENDING else ""
-            views.append(JobView(job.record, job.state, reason, elapsed, job.limit))
-        return JobsView(self.generation, self.now, tuple(views), self.queue_error)
+        views = tuple(self._view(job) for job in reversed(self.jobs_by_token.values()))
+        clusters = [ClusterView("local", "local", as_of=self.now, error=self.queue_error)]
+        clusters += self.remote.values()
+        known = tuple(
+            cluster._replace(jobs=_as_jobs(views, cluster.name) + cluster.jobs)
+            for cluster in clusters
+        )
+        return JobsView(self.generation, self.now, views, self.queue_error, known)
 
-    async def cancel(self, tokens: Sequence[str]) -> tuple[CancelResult, ...]:
+    def _view(self, job: SampleJob) -> JobView:
+        if job.state.active:
+            elapsed = int(self.now - job.started) if job.started else None
+        else:
+            elapsed = int(job.ended - job.started) if job.started else 0
+        reason = job.reason or ("waits for a slot" if job.state is JobState.PENDING else "")
+        return JobView(job.record, job.state, reason, elapsed, job.limit)
+
+    async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         self.calls.append("cancel")
+        return await self._act(tokens, self._cancel, lambda state: state.active)
+
+    def _cancel(self, job: SampleJob) -> None:
+        job.state, job.ended = JobState.CANCELLED, self.now
+        job.record = replace(job.record, step=Step.ENDED, ended_at=self.now, end_reason="cancelled")
+        for name in job.record.directories:
+            self.failed[job.record.action][name] = "cancelled"
+
+    async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        self.calls.append("hold")
+        return await self._act(
+            tokens,
+            lambda job: setattr(job, "state", JobState.HELD),
+            lambda state: state is JobState.PENDING,
+        )
+
+    async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        self.calls.append("release")
+        return await self._act(
+            tokens,
+            lambda job: setattr(job, "state", JobState.PENDING),
+            lambda state: state is JobState.HELD,
+        )
+
+    async def _act(
+        self,
+        tokens: Sequence[str],
+        act: Callable[[SampleJob], None],
+        can: Callable[[JobState], bool],
+    ) -> tuple[JobAnswer, ...]:
         await asyncio.sleep(0)
-        results = []
+        answers = []
         for token in tokens:
             job = self.jobs_by_token[token]
-            if not job.state.active:
-                results.append(CancelResult(job.record.job_id, "it has ended already"))
-                continue
-            job.state, job.ended = JobState.CANCELLED, self.now
-            job.record = replace(
-                job.record, step=Step.ENDED, ended_at=self.now, end_reason="cancelled"
-            )
-            for name in job.record.directories:
-                self.failed[job.record.action][name] = "cancelled"
-            results.append(CancelResult(job.record.job_id))
+            error = self.refusals.get(token, "") or ("" if can(job.state) else "it is too late")
+            if not error:
+                act(job)
+            answers.append(JobAnswer(job.record.key, error))
         self.tell("jobs")
-        return tuple(results)
+        return tuple(answers)
+
+    # Logins
+
+    async def connect(self, cluster: str) -> None:
+        self.calls.append(f"connect {cluster}")
+        await asyncio.sleep(0)
+        if cluster in self.logins:
+            await self.logins[cluster](self._questions.asker(cluster))
+        self.remote[cluster] = self.remote[cluster]._replace(
+            connected=True, login="", error="", as_of=self.now, next_at=self.now + 60
+        )
+
+    async def questions(self) -> AsyncIterator[Question | Withdrawn]:
+        async for question in self._questions.stream():
+            yield question
+
+    def answer(self, number: int, answers: Sequence[str] | None) -> None:
+        self._questions.answer(number, answers)
 
     async def log_tail(self, token: str, lines: int) -> LogTail:
         await asyncio.sleep(0)
@@ -572,6 +633,25 @@ done
 
     async def close(self) -> None:
         self._closed = True
+
+
+def _as_jobs(views: Sequence[JobView], cluster: str) -> tuple[Job, ...]:
+    """Our jobs on a cluster as its scheduler has them."""
+    return tuple(
+        Job(
+            view.record.job_id,
+            view.state,
+            view.record.name,
+            view.record.token,
+            view.reason,
+            view.record.partition,
+            view.elapsed,
+            view.limit,
+            task=view.record.task,
+        )
+        for view in views
+        if view.record.cluster == cluster and (view.state.active or cluster != "local")
+    )
 
 
 def _directories(count: int) -> list[tuple[str, dict[str, float]]]:

@@ -107,9 +107,11 @@ async def test_read_only_refuses_every_command_that_asks_whatever_is_chosen() ->
     session.snapshot, session.jobs = await engine.refresh(), await engine.jobs()
     session.action_index = 1
     session.sending = Sending(await engine.plan(1, None, None))
-    session.job_token = next(
-        job.record.token for job in session.jobs.jobs if job.state is JobState.RUNNING
-    )
+    active = [job for job in session.jobs.jobs if job.state.active]
+    await engine.hold([active[0].record.token])
+    engine.jobs_by_token[active[1].record.token].state = JobState.PENDING
+    session.jobs = await engine.jobs()
+    session.marked_jobs = frozenset(job.record.token for job in active)
     asking = [command for command in COMMANDS if command.asks]
     assert [command.id for command in asking if command.enabled(session)] == []
     session.read_only = True

@@ -99,7 +99,7 @@ async def test_an_unreachable_queue_is_shown_with_its_age_and_the_last_jobs() ->
         await hand.sees("5 jobs")
         hand.engine.queue_error = "squeue: timed out"
         await hand.press("r")
-        await hand.sees("▲ squeue: timed out · as of", "4716")
+        await hand.sees("▲ no answer  for 5 s: squeue: timed out", "4716")
 
 
 async def test_hostile_names_do_not_steer_the_terminal() -> None:

@@ -7,7 +7,7 @@ is made visible when a span is built, so nothing from outside can steer the term
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -110,6 +110,29 @@ def fit(cell: Cell, width: int, align: str = "left") -> Line:
         return spans
     blank = Span(" " * room)
     return (blank, *spans) if align == "right" else (*spans, blank)
+
+
+def dimmed(cells: Mapping[str, Cell]) -> dict[str, Cell]:
+    """The cells of a row without their colours: old, or not ours."""
+    return {
+        name: (Dim(cell) if not isinstance(cell, tuple) else _dim(cell))
+        for name, cell in cells.items()
+    }
+
+
+def _dim(spans: Line) -> Line:
+    return tuple(Span(span.text, "dim") for span in spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """Any cell without its colours."""
+
+    cell: Fitted
+
+    def at(self, width: int) -> Line:
+        """The cell, dim."""
+        return _dim(self.cell.at(width))
 
 
 @dataclass(frozen=True, slots=True)

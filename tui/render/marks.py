@@ -42,7 +42,17 @@ JOB_MARKS = {
     JobState.CANCELLED: Mark("✗", "cancelled", "failed"),
     JobState.OUT_OF_MEMORY: Mark("✗", "out of memory", "failed"),
     JobState.NODE_FAIL: Mark("✗", "node failed", "failed"),
+    JobState.LOST: Mark("✗", "lost", "failed"),
     JobState.UNKNOWN: Mark("▲", "unknown", "warning"),
 }
+
+HERE = Mark("●", "here", "completed")
+CONNECTED = Mark("●", "connected", "completed")
+APART = Mark("○", "not connected", "waiting")
+CONNECTING = Mark("◐", "logging in", "submitted")
+NEEDS_LOGIN = Mark("▲", "needs login", "warning")
+SILENT = Mark("▲", "no answer", "warning")
+UNREACHABLE = Mark("✗", "unreachable", "failed")
+CLUSTER_MARKS = (HERE, CONNECTED, APART, CONNECTING, NEEDS_LOGIN, SILENT, UNREACHABLE)
 
 WARNING = Mark("▲", "warning", "warning")

@@ -152,8 +152,7 @@ def needs(
         for action in snapshot.actions
         if action.failed
     ]
-    if jobs is not None and jobs.error:
-        found.append(Need("▲", f"{snapshot.cluster}: {jobs.error}", "warning", "6"))
+    found += _clusters(snapshot, jobs)
     if snapshot.bad_count:
         found.append(
             Need(
@@ -170,6 +169,22 @@ def needs(
         for action in snapshot.actions
         if action.eligible > action.failed
     ]
+    return found
+
+
+def _clusters(snapshot: Snapshot, jobs: JobsView | None) -> list[Need]:
+    """Clusters that wait for a login, or whose queue does not answer."""
+    if jobs is None:
+        return []
+    found = [
+        Need("▲", f"{one.name} needs a login: {one.login}", "warning", "L")
+        for one in jobs.clusters
+        if one.login
+    ]
+    silent = [one for one in jobs.clusters if one.error and not one.login]
+    found += [Need("▲", f"{one.name}: {one.error}", "warning", "6") for one in silent]
+    if jobs.error and not any(one.error or one.login for one in jobs.clusters):
+        found.append(Need("▲", f"{snapshot.cluster}: {jobs.error}", "warning", "6"))
     return found
 
 

@@ -9,7 +9,7 @@ from rowtui.core.engine import JobView, LogTail
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.cells import Line, line
-from rowtui.tui.render.jobs import why
+from rowtui.tui.render.jobs import job_id, why
 from rowtui.tui.render.log import log_line
 from rowtui.tui.render.marks import JOB_MARKS
 from rowtui.tui.render.numbers import file_size
@@ -114,7 +114,7 @@ class LogView(View):
         more = f" and {len(record.directories) - 1:,} more" if len(record.directories) > 1 else ""
         return line(
             (f" {mark.glyph} {mark.word}", mark.style),
-            f"  job {record.job_id or '–'}  {record.action}  ",
+            f"  job {job_id(record)}  {record.action}  ",
             (first + more + "  ", "dim"),
             (why(job), "failed" if job.state.bad else "dim"),
         )

@@ -1,14 +1,31 @@
-"""View 6: the jobs of this project, with their states; cancel asks first."""
+"""View 6: the clusters, and the jobs of this project with their states; verbs ask first.
+
+On demand also the person's other jobs on the same clusters, which are only shown.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
 from rowtui.core.engine import JobView
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.cells import line
-from rowtui.tui.render.jobs import SORTS, job_cells, job_columns, job_detail, sort_jobs
+from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, JobVerb
+from rowtui.tui.queue_digest import QueueDigest
+from rowtui.tui.render.cells import Cell, line
+from rowtui.tui.render.clusters import cluster_lines
+from rowtui.tui.render.jobs import (
+    SORTS,
+    Other,
+    job_cells,
+    job_columns,
+    job_detail,
+    job_id,
+    other_cells,
+    other_detail,
+    sort_jobs,
+)
 from rowtui.tui.render.numbers import age
 from rowtui.tui.screens.confirm import ConfirmScreen
 from rowtui.tui.screens.view import View, set_titles
@@ -16,6 +33,9 @@ from rowtui.tui.widgets.chrome import Panel
 from rowtui.tui.widgets.rows import ListRows
 from rowtui.tui.widgets.virtual_table import VirtualTable
 from textual.app import ComposeResult
+
+Row = JobView | Other
+"""A row of the list: a job of this project, or one of the same person that is not."""
 
 
 class QueueView(View):
@@ -29,9 +49,13 @@ class QueueView(View):
         super().__init__()
         self._sort = SORTS[0]
         self._reversed = False
+        self._with_others = False
+        self._digest = QueueDigest()
+        self._rows: dict[Hashable, Row] = {}
 
     def body(self) -> ComposeResult:
-        """The list, and the chosen job below."""
+        """The clusters, the list, and the chosen job below."""
+        yield Panel("Clusters", name="clusters")
         yield VirtualTable(name="queue", can_mark=True)
         yield Panel("Job", name="job")
 
@@ -40,56 +64,93 @@ class QueueView(View):
         """The list of jobs."""
         return self.query_one("#queue", VirtualTable)
 
+    def show_header(self) -> None:
+        """The line at the top, and the ages of what is known of the clusters."""
+        super().show_header()
+        if self.ready:
+            self._show_clusters()
+
     def show_body(self) -> None:
-        """Everything from the latest look at the scheduler."""
+        """Everything from the latest look at the queues."""
         session = self.session
         view = session.jobs
+        self._digest.look_at(view)
         jobs = sort_jobs(view.jobs, self._sort, self._reversed) if view else []
-        for key in [key for key in self.table.marks.keys if key not in _tokens(jobs)]:
+        order = (self._sort, self._reversed)
+        others = self._digest.sorted_others(*order) if self._with_others else []
+        rows: list[Row] = [*jobs, *others]
+        self._rows = {_key(row): row for row in rows}
+        for key in [key for key in self.table.marks.keys if key not in self._rows]:
             del self.table.marks.keys[key]
         self.table.empty = line(
             ("No jobs yet: mark groups in 2 and submit them." if view else "Asking…", "dim")
         )
-        sort = None if self._sort == SORTS[0] else (self._sort, self._reversed)
+        silent = {one.name for one in view.clusters if one.error} if view else set()
+
+        def cells(_: int, row: Row) -> Mapping[str, Cell]:
+            return other_cells(row) if isinstance(row, Other) else job_cells(row, silent)
+
         self.table.show(
-            ListRows(jobs, _token, lambda _, job: job_cells(job)),
-            job_columns(jobs),
-            stale=bool(view and view.error),
-            sort=sort,
+            ListRows(rows, _key, cells),
+            job_columns(jobs, others),
+            stale=bool(view and view.error and not silent),
+            sort=None if self._sort == SORTS[0] else order,
         )
-        if session.job_to_show in _tokens(jobs):
+        if session.job_to_show in self._rows:
             self.table.move_to_key(session.job_to_show)
             session.job_to_show = ""
+        self._show_clusters()
         self._titles()
         self._show_job()
 
+    def _show_clusters(self) -> None:
+        session = self.session
+        panel = self.query_one("#clusters", Panel)
+        clusters = session.jobs.clusters if session.jobs else ()
+        panel.display = bool(clusters)
+        self._digest.look_at(session.jobs)
+        width = max(1, self.size.width - 4)
+        panel.show(
+            cluster_lines(clusters, self._digest.counts, session.clock(), width, session.connecting)
+        )
+
     def _titles(self) -> None:
         view = self.session.jobs
-        marked = len(self.table.marks.keys)
+        marked = frozenset(str(key) for key in self.table.marks.keys)
         self.session.marked_jobs = marked
         below = plural(len(view.jobs), "job") if view else ""
         if marked:
-            below = f"{marked:,} of {below} marked"
-        if view and view.error:
+            below = f"{len(marked):,} of {below} marked"
+        if self._digest.others:
+            hidden = "" if self._with_others else "v "
+            below += f" · {hidden}{plural(len(self._digest.others), 'other')}"
+        if view and view.error and not any(one.error for one in view.clusters):
             old = age(max(0.0, self.session.clock() - view.at))
             below = f"▲ {view.error} · as of {old} ago"
         set_titles(self.table, "Jobs", below)
 
     def _show_job(self) -> None:
-        job = self._under_cursor()
+        row = self._rows.get(self.table.cursor_key)
         panel = self.query_one("#job", Panel)
-        panel.show(job_detail(job) if job else [])
-        number = f"Job {job.record.job_id}" if job and job.record.job_id else "Job"
-        set_titles(panel, number, "Enter log" if job else "")
+        now, width = self.session.clock(), panel.size.width
+        if isinstance(row, Other):
+            panel.show(other_detail(row, now, width))
+            set_titles(panel, f"Job {row.job.key}")
+            return
+        panel.show(job_detail(row, now, width) if row else [])
+        number = f"Job {job_id(row.record)}" if row and row.record.job_id else "Job"
+        set_titles(panel, number, "Enter log" if row else "")
 
     def _under_cursor(self) -> JobView | None:
-        view = self.session.jobs
-        key = self.table.cursor_key
-        return next((job for job in view.jobs if _token(job) == key), None) if view else None
+        row = self._rows.get(self.table.cursor_key)
+        return None if isinstance(row, Other) else row
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
         """Another job is the chosen one."""
-        self.session.job_token = str(event.key or "")
+        row = self._rows.get(event.key)
+        self.session.other_job = row if isinstance(row, Other) else None
+        if not isinstance(row, Other):
+            self.session.job_token = str(event.key or "")
         self._show_job()
         self.show_bottom()
 
@@ -109,8 +170,10 @@ class QueueView(View):
 
     def copyable(self) -> str:
         """The id of the job under the cursor."""
-        job = self._under_cursor()
-        return str(job.record.job_id) if job and job.record.job_id else ""
+        row = self._rows.get(self.table.cursor_key)
+        if isinstance(row, Other):
+            return str(row.job.key)
+        return str(row.record.key) if row and row.record.job_id else ""
 
     def back(self) -> bool:
         """Drop the marks."""
@@ -138,10 +201,17 @@ class QueueView(View):
         had = bool(marks.keys)
         marks.set_all(False)
         if not had and view is not None:
-            marks.keys.update({_token(job): 0 for job in view.jobs if job.state.active})
+            marks.keys.update({_key(job): 0 for job in view.jobs if job.state.active})
         self.table.marks_changed()
         self._titles()
         self.show_bottom()
+
+    def command_others(self) -> None:
+        """Show or hide the jobs that are not this project's."""
+        self._with_others = not self._with_others
+        if self._with_others and not self._digest.others:
+            self.app.notify("You have no other jobs on these clusters.", markup=False)
+        self.show_body()
 
     def command_sort(self) -> None:
         """The next order."""
@@ -156,39 +226,43 @@ class QueueView(View):
 
     def command_cancel(self) -> None:
         """Ask, then cancel the marked jobs, or the one under the cursor."""
-        view = self.session.jobs
-        job = self._under_cursor()
-        if view is None:
-            return
-        marked = self.table.marks.keys
-        chosen = [one for one in view.jobs if _token(one) in marked] if marked else [job]
-        active = [one for one in chosen if one is not None and one.state.active]
-        if not active:
-            self.app.notify("These jobs have ended already.", severity="warning", markup=False)
+        self._ask(CANCEL)
+
+    def command_hold(self) -> None:
+        """Ask, then keep the marked jobs, or the one under the cursor, from starting."""
+        self._ask(HOLD)
+
+    def command_release(self) -> None:
+        """Ask, then let the marked jobs, or the one under the cursor, start."""
+        self._ask(RELEASE)
+
+    def _ask(self, verb: JobVerb) -> None:
+        chosen = self.session.chosen_jobs
+        jobs = [one for one in chosen if verb.may(one.state)]
+        if not jobs:
             return
         lines = [
-            f"{one.record.job_id or 'no id yet'}  {one.record.action}  "
+            f"{job_id(one.record) if one.record.job_id else 'no id yet'}  {one.record.action}  "
             f"{plural(len(one.record.directories), 'directory', 'directories')}  "
             f"{one.state.value}"
-            for one in active
+            for one in jobs
         ]
-        tokens = [one.record.token for one in active]
+        tokens = [one.record.token for one in jobs]
 
         def answered(yes: bool | None) -> None:
             if yes:
                 self.table.marks.set_all(False)
-                self.dashboard.verbs.cancel(tokens)
+                self.dashboard.verbs.act(verb, tokens)
             else:
-                self.app.notify("Nothing was cancelled.", markup=False)
+                self.app.notify(f"Nothing was {verb.done}.", markup=False)
 
-        self.app.push_screen(
-            ConfirmScreen(f"Cancel {plural(len(active), 'job')}?", lines, len(active)), answered
-        )
-
-
-def _token(job: JobView) -> str:
-    return job.record.token
+        question = f"{verb.word.capitalize()} {plural(len(jobs), 'job')}?"
+        if left := len(chosen) - len(jobs):
+            question = f"{question} ({left:,} marked cannot be {verb.done})"
+        self.app.push_screen(ConfirmScreen(question, lines, len(jobs)), answered)
 
 
-def _tokens(jobs: list[JobView]) -> set[str]:
-    return {job.record.token for job in jobs}
+def _key(row: Row) -> Hashable:
+    if isinstance(row, Other):
+        return (row.cluster, *row.job.key)
+    return row.record.token

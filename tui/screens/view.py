@@ -74,6 +74,7 @@ class View(Screen[None]):
     def on_screen_resume(self) -> None:
         """Something may have changed while another view was shown."""
         self.show()
+        self.dashboard.logins.show_next()
 
     def on_resize(self) -> None:
         """The lines depend on the width."""

@@ -1,0 +1,150 @@
+"""The clusters as lines: how each one is reached, what runs there, how old that knowledge is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.engine import ClusterView
+from rowtui.tui.render.cells import Line, Span, cut, fit, line, width_of
+from rowtui.tui.render.marks import (
+    APART,
+    CONNECTED,
+    CONNECTING,
+    HERE,
+    NEEDS_LOGIN,
+    SILENT,
+    UNREACHABLE,
+    Mark,
+)
+from rowtui.tui.render.numbers import age
+
+MOST_LINES = 4
+"""Clusters with a line of their own; the rest is counted."""
+
+GAP = Span("  ")
+
+
+class Counts(NamedTuple):
+    """How many of a person's jobs on a cluster run, and how many wait."""
+
+    running: int
+    waiting: int
+
+
+def counted(jobs: Sequence[Job]) -> Counts:
+    """What there is of each."""
+    running = waiting = 0
+    for job in jobs:
+        if job.state is JobState.RUNNING or job.state is JobState.COMPLETING:
+            running += 1
+        elif job.state.active:
+            waiting += 1
+    return Counts(running, waiting)
+
+
+def cluster_mark(cluster: ClusterView, connecting: Collection[str] = ()) -> Mark:
+    """How a cluster is reached."""
+    if cluster.name in connecting:
+        return CONNECTING
+    if cluster.login:
+        return NEEDS_LOGIN
+    if cluster.connected is False:
+        return UNREACHABLE if cluster.error else APART
+    if cluster.error:
+        return SILENT
+    return HERE if cluster.connected is None else CONNECTED
+
+
+def cluster_lines(
+    clusters: Sequence[ClusterView],
+    counts: Mapping[str, Counts],
+    now: float,
+    width: int,
+    connecting: Collection[str] = (),
+) -> list[Line]:
+    """One line for each cluster, and one for those for which there are too many.
+
+    Where there are, those that need somebody go before those that are well.
+    """
+    marks = {cluster.name: cluster_mark(cluster, connecting) for cluster in clusters}
+    shown = list(clusters)
+    if len(clusters) > MOST_LINES:
+        well = [one for one in clusters if marks[one.name] in (HERE, CONNECTED)]
+        ill = [one for one in clusters if one not in well]
+        chosen = [*ill, *well][:MOST_LINES]
+        shown = [one for one in clusters if one in chosen]
+    names = min(20, max((width_of(line(one.name)) for one in shown), default=0))
+    states = max((width_of(marks[one.name].spans) for one in shown), default=0)
+    lines = []
+    for one in shown:
+        start = (*fit(line((one.name, "title")), names), GAP)
+        start += (*fit(marks[one.name].spans, states), GAP)
+        room = width - width_of(start)
+        lines.append((*start, *_rest(one, marks[one.name], _numbers(one, counts), now, room)))
+    if len(clusters) > len(shown):
+        rest = [one for one in clusters if one not in shown]
+        fine = all(marks[one.name] in (HERE, CONNECTED) for one in rest)
+        told = f"+{len(rest)} more" + (", all well" if fine else "")
+        lines.append(line((told, "dim")))
+    return [cut(one, width) for one in lines]
+
+
+def _numbers(cluster: ClusterView, counts: Mapping[str, Counts]) -> Line:
+    """`12 running  3 waiting`, those of all clusters below one another."""
+    widest = max((len(f"{one.running:,}") for one in counts.values()), default=1)
+    wider = max((len(f"{one.waiting:,}") for one in counts.values()), default=1)
+    its = counts.get(cluster.name, Counts(0, 0))
+    return line(
+        (f"{its.running:>{widest},} running", "submitted" if its.running else "dim"),
+        (f"  {its.waiting:>{wider},} waiting", "" if its.waiting else "dim"),
+    )
+
+
+def _rest(cluster: ClusterView, mark: Mark, numbers: Line, now: float, room: int) -> Line:
+    """What a line says after name and state."""
+    if mark is CONNECTING:
+        return line((cluster.where, "dim"))
+    if mark is NEEDS_LOGIN:
+        return line(("press ", "dim"), ("L", "key"), f": {cluster.login}")
+    if mark in (SILENT, UNREACHABLE):
+        old = "" if cluster.as_of is None else f"for {_long(now - cluster.as_of)}"
+        again = cluster.next_at - now
+        again_text = f", again in {_long(again)}" if again >= 1 else ""
+        when = f"{old}{again_text}".removeprefix(", ")
+        return line((f"{when}: " if when else "", "dim"), cluster.error)
+    if mark is APART:
+        return line(("press ", "dim"), ("L", "key"), (" to connect", "dim"))
+    if cluster.as_of is None:
+        return line(("not asked yet", "dim"))
+    where = "" if cluster.where == "here" else cluster.where
+    forms = [
+        (*numbers, *line((f"   {text}", "dim")))
+        for text in (
+            f"{_freshness(cluster, now):<26}  {cluster.scheduler:<12}{where}".rstrip(),
+            _freshness(cluster, now),
+            _ago(now - cluster.as_of),
+        )
+    ]
+    return next((form for form in forms if width_of(form) <= room), numbers)
+
+
+def _freshness(cluster: ClusterView, now: float) -> str:
+    """`15 s ago, next in 45 s`."""
+    assert cluster.as_of is not None
+    told = _ago(now - cluster.as_of)
+    if not cluster.next_at:
+        return told
+    left = cluster.next_at - now
+    return f"{told}, next in {_long(left)}" if left >= 1 else f"{told}, next now"
+
+
+def _ago(seconds: float) -> str:
+    old = age(max(0.0, seconds))
+    return old if old == "now" else f"{old} ago"
+
+
+def _long(seconds: float) -> str:
+    """An amount of time to come or gone; coarse, and never nothing."""
+    return age(max(5.0, seconds))
