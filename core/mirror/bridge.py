@@ -34,6 +34,7 @@ class Bridge:
 
     def __init__(self, transport: Transport, root: str, where: str) -> None:
         self.said = ""  # by the remote end, on stderr
+        self.status: int | None = None  # of the remote end: rsync asks its remote shell for it
         self.error: MirrorError | None = None  # why there was no remote end
         self._transport = transport
         self._root = Path(root)
@@ -53,7 +54,7 @@ class Bridge:
                 sending = asyncio.create_task(_send(reader, stream))
                 try:
                     await _receive(stream, writer)
-                    await stream.ended()
+                    self.status = await stream.ended()
                 finally:
                     sending.cancel()
                     self.said += stream.said

@@ -12,6 +12,8 @@ from typing import NamedTuple, Protocol
 
 from rowtui.core.mirror.compare import Copy
 
+MOST_NOTICES = 50  # of one transfer
+
 
 class Progress(NamedTuple):
     """How far a transfer is. `notices`: what could not be copied, or was left alone; at the end."""
@@ -21,6 +23,28 @@ class Progress(NamedTuple):
     done_bytes: int
     bytes: int
     notices: tuple[str, ...] = ()
+
+
+class Counting:
+    """How far a transfer is, counted by whoever copies."""
+
+    def __init__(self, copies: Sequence[Copy]) -> None:
+        self.notices: list[str] = []
+        self._files = len(copies)
+        self._bytes = sum(copy.facts.size for copy in copies)
+        self._done_files = 0
+        self._done_bytes = 0
+
+    def add(self, copies: Sequence[Copy]) -> None:
+        """These have been copied."""
+        self._done_files += len(copies)
+        self._done_bytes += sum(copy.facts.size for copy in copies)
+
+    def progress(self, some_bytes: int = 0, some_files: int = 0) -> Progress:
+        """Now, with so much of what is under way."""
+        files = min(self._done_files + some_files, self._files)
+        done = min(self._done_bytes + some_bytes, self._bytes)
+        return Progress(files, self._files, done, self._bytes, tuple(self.notices[:MOST_NOTICES]))
 
 
 class Files(Protocol):

@@ -14,18 +14,19 @@ import contextlib
 import os
 import re
 import shutil
-import signal
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.commands import client_environment, run_command
+from rowtui.core.mirror.arriving import explain_here
 from rowtui.core.mirror.bridge import Bridge, open_bridge
 from rowtui.core.mirror.compare import Copy
-from rowtui.core.mirror.errors import Cause, cut, explain
-from rowtui.core.mirror.facts import PARTIAL
-from rowtui.core.mirror.files import Progress
-from rowtui.core.mirror.streams import CHUNK, has_streams
+from rowtui.core.mirror.errors import Cause, cut, explain, explain_result
+from rowtui.core.mirror.facts import LINK, PARTIAL, parents
+from rowtui.core.mirror.files import MOST_NOTICES, Counting, Progress
+from rowtui.core.mirror.listing import facts_here, facts_there
+from rowtui.core.mirror.streams import CHUNK, end_process, has_streams
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ _PROGRESS = re.compile(
 )
 _GRACE = 3.0  # seconds for rsync to put away what it has of a file
 _KEPT = 1 << 16
-_MOST_NOTICES = 50
 _SOME_FAILED = (23, 24)  # some files were not copied; some were gone before they could be
 Version = tuple[int, int, int]
 
@@ -78,21 +78,63 @@ class RsyncFiles:
     async def _copy(
         self, copies: Sequence[Copy], ends: Sequence[str], what: str
     ) -> AsyncIterator[Progress]:
-        files, size = len(copies), sum(copy.facts.size for copy in copies)
-        if not copies:
+        count = Counting(copies)
+        yield count.progress()
+        for base, some in (await self._by_base(copies)).items():
+            await self._make_base(base, what)
+            async for done_files, done_bytes in self._run(base, some, ends, what, count.notices):
+                yield count.progress(done_bytes, done_files)
+            count.add(some)
+        yield count.progress()
+
+    async def _by_base(self, copies: Sequence[Copy]) -> dict[str, list[Copy]]:
+        """The files by the innermost link that they lie behind, "" for none, on either side.
+
+        A workspace may be a link to another disk; rsync writes through none but its own folder.
+        """
+        above = {parent for copy in copies for parent in parents(copy.path)}
+        here = await asyncio.to_thread(facts_here, self._root, above)
+        links = {path for path, facts in here.items() if facts.kind == LINK}
+        there = await facts_there(self._transport, self._there, sorted(above), self._where)
+        links |= {path for path, facts in there.items() if facts.kind == LINK}
+        found: dict[str, list[Copy]] = {}
+        for copy in copies:
+            behind = [path for path in parents(copy.path) if path in links] if links else []
+            found.setdefault(behind[-1] if behind else "", []).append(copy)
+        return found
+
+    async def _make_base(self, base: str, what: str) -> None:
+        """The folder must be there on both sides."""
+        if not base:
             return
-        names = b"".join(b"./" + os.fsencode(copy.path) + b"\0" for copy in copies)
+        try:
+            os.makedirs(self._root / base, exist_ok=True)
+        except OSError as error:
+            raise explain_here(error, what) from None
+        result = await self._transport.run(
+            ["mkdir", "-p", "--", f"./{base}"], timeout=60.0, cwd=Path(self._there)
+        )
+        if result.exit_status != 0:
+            raise explain_result(result, self._where, what)
+
+    async def _run(
+        self, base: str, copies: Sequence[Copy], ends: Sequence[str], what: str, notices: list[str]
+    ) -> AsyncIterator[tuple[int, int]]:
+        """One rsync; how many files and bytes it has done."""
+        cut_off = len(base) + 1 if base else 0
+        names = b"".join(b"./" + os.fsencode(copy.path[cut_off:]) + b"\0" for copy in copies)
         options = [
             "--files-from=-", "--from0", "--no-implied-dirs", "--links", "--times",
             "--omit-dir-times", "--omit-link-times", "--executability",
             f"--partial-dir={PARTIAL}", "--modify-window=-1", *(["-I"] if self._old else []),
             "--info=progress2", "--no-human-readable", "--outbuf=L",
         ]  # fmt: skip
-        async with open_bridge(self._transport, self._there, self._where) as (bridge, shell):
+        there = os.path.join(self._there, base)
+        async with open_bridge(self._transport, there, self._where) as (bridge, shell):
             pipe = asyncio.subprocess.PIPE
             process = await asyncio.create_subprocess_exec(
                 self._program, *options, f"--rsh={shell}", *ends,
-                stdin=pipe, stdout=pipe, stderr=pipe, cwd=self._root,
+                stdin=pipe, stdout=pipe, stderr=pipe, cwd=self._root / base,
                 env=client_environment({"LC_ALL": "C", "RSYNC_RSH": None}),
                 start_new_session=True,
             )  # fmt: skip
@@ -100,24 +142,22 @@ class RsyncFiles:
             feeding = asyncio.create_task(_feed(process, names))
             listening = asyncio.create_task(_listen(process, said))
             try:
-                yield Progress(0, files, 0, size)
                 async for done_bytes, left in _progress(process):
-                    done = max(0, files - left) if left is not None else 0
-                    yield Progress(min(done, files), files, min(done_bytes, size), size)
+                    yield 0 if left is None else max(0, len(copies) - left), done_bytes
                 await listening
                 status = await process.wait()
             finally:
                 feeding.cancel()
                 listening.cancel()
-                await _end(process)
+                await end_process(process, _GRACE)
             text = said.decode(errors="surrogateescape")
-            notices = self._conclude(status, text, bridge, what)
-            yield Progress(files - len(notices) if notices else files, files, size, size, notices)
+            notices += self._conclude(status, text, bridge, what)
 
     def _conclude(self, status: int, said: str, bridge: Bridge, what: str) -> tuple[str, ...]:
         """What was not copied, if the rest was. Raises: MirrorError."""
         if bridge.error is not None:
             raise bridge.error
+        status = status or bridge.status or 0
         if status == 0:
             return ()
         # The ends complain of each other; what went wrong with a file comes first.
@@ -125,7 +165,7 @@ class RsyncFiles:
         error = explain(said, self._where, what)
         if status in _SOME_FAILED and error.cause is not Cause.FULL:
             lines = [line for line in said.splitlines() if line.startswith(("rsync: ", "file has"))]
-            return tuple(visible(line) for line in lines[:_MOST_NOTICES])
+            return tuple(visible(line) for line in lines[:MOST_NOTICES])
         if error.cause is Cause.OTHER and status in (10, 12, 30):
             raise cut(self._where, error.message)
         raise error
@@ -158,18 +198,6 @@ async def _listen(process: asyncio.subprocess.Process, said: bytearray) -> None:
     assert process.stderr is not None
     while chunk := await process.stderr.read(CHUNK):
         said += chunk[: _KEPT - len(said)]
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """End rsync and what it started; first with a word, so that it keeps what it has."""
-    for number, grace in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, None)):
-        if process.returncode is not None:
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace):
-                await process.wait()
 
 
 def version_in(output: bytes) -> Version | None:

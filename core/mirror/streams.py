@@ -54,9 +54,12 @@ def has_streams(transport: Transport) -> bool:
 class Stream:
     """A running command's input and output. Both ends of a slow reader wait."""
 
-    def __init__(self, process: Any, start: bytes) -> None:
+    def __init__(
+        self, process: Any, start: bytes, broken: tuple[type[Exception], ...] = (OSError,)
+    ) -> None:
         # asyncio's Process, or asyncssh's, which was made to look like it.
         self._process = process
+        self._broken = broken  # what its streams raise when the connection is lost
         self._answer = Answer(start, CHUNK * 2)
         self._said = Answer(start, _KEPT)
         self._listening = asyncio.create_task(self._listen())
@@ -70,7 +73,10 @@ class Stream:
     async def read(self) -> bytes:
         """What it printed next; b"" at the end. Raises: OSError."""
         while True:
-            chunk: bytes = await self._process.stdout.read(CHUNK)
+            try:
+                chunk: bytes = await self._process.stdout.read(CHUNK)
+            except self._broken as error:
+                raise ConnectionResetError(str(error)) from None
             if self._answer.started or not chunk:
                 return chunk
             self._answer.add(chunk)
@@ -79,20 +85,27 @@ class Stream:
 
     async def write(self, data: bytes) -> None:
         """Give it something to read. Raises: OSError."""
-        self._process.stdin.write(data)
-        await self._process.stdin.drain()
+        try:
+            self._process.stdin.write(data)
+            await self._process.stdin.drain()
+        except self._broken as error:
+            raise ConnectionResetError(str(error)) from None
 
     def end(self) -> None:
         """There is no more for it to read."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(*self._broken):
             self._process.stdin.write_eof()
 
-    async def ended(self) -> None:
-        """Wait until it has said all that it had to say."""
+    async def ended(self) -> int | None:
+        """Wait for its end; its exit status, None if unknown."""
         await self._listening
+        with contextlib.suppress(*self._broken):
+            await self._process.wait()
+        status: int | None = self._process.returncode
+        return status
 
     async def _listen(self) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(*self._broken):
             while chunk := await self._process.stderr.read(CHUNK):
                 self._said.add(chunk)
 
@@ -124,7 +137,7 @@ async def open_stream(
             raise cut(where, error.message) from None
         except (asyncssh.Error, OSError) as error:
             raise cut(where, visible(str(error))) from None
-        stream = Stream(process, line.start)
+        stream = Stream(process, line.start, (asyncssh.Error, OSError))
         try:
             yield stream
         finally:
@@ -145,8 +158,25 @@ async def open_stream(
             yield stream
         finally:
             stream.stop_listening()
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(child.pid, signal.SIGKILL)
-            await child.wait()
+            await end_process(child)
     else:
         raise TypeError("this transport has no streams")
+
+
+async def end_process(process: asyncio.subprocess.Process, grace: float = 0.0) -> None:
+    """End a process and its group. It has `grace` seconds to put things in order."""
+    if process.returncode is None and grace:
+        _signal(process, signal.SIGTERM)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await process.wait()
+    if process.returncode is None:
+        _signal(process, signal.SIGKILL)
+    # Its `wait` also waits for pipes, which nobody reads any more and others may hold open.
+    process._transport.close()  # type: ignore[attr-defined]
+    await process.wait()
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)

@@ -3,7 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator
 from pathlib import Path
+
+import pytest
+from rowtui.core.clusters.commands import Transport
+from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
+from rowtui.core.clusters.transports.login import Nobody, SshTarget
+from rowtui.core.clusters.transports.openssh_transport import OpensshTransport
+from rowtui.core.mirror.compare import compare
+from rowtui.core.mirror.facts import Wanted
+from rowtui.core.mirror.files import Files, Progress
+from rowtui.core.mirror.listing import list_here, list_there
+from rowtui.core.mirror.plain_files import PlainFiles
+from rowtui.core.mirror.rsync_files import RsyncFiles
+from rowtui.core.mirror.sftp_files import SftpFiles
+
+from tests.rig.login import LoginNode
+
+EVERYTHING = Wanted(("",))
 
 HOSTILE = (
     "plain.txt",
@@ -58,3 +76,59 @@ def content(root: Path) -> dict[str, bytes]:
             link = place.is_symlink()
             found[path] = b"-> " + os.fsencode(place.readlink()) if link else place.read_bytes()
     return found
+
+
+class Way:
+    """One way of copying, between a folder here and one behind a real login node."""
+
+    def __init__(self, login: LoginNode, folder: Path, transport: Transport, kind: str) -> None:
+        self.login = login
+        self.transport = transport
+        self.kind = kind
+        self.here = folder / "here"
+        self.there = folder / "the'r e\n"
+        self.here.mkdir()
+        self.there.mkdir()
+
+    def files(self) -> Files:
+        if self.kind.startswith("rsync"):
+            return RsyncFiles(self.here, self.transport, str(self.there), "alpha")
+        make = SftpFiles if self.kind.startswith("sftp") else PlainFiles
+        return make(self.here, self.transport, str(self.there), "alpha")
+
+    async def send(self) -> list[Progress]:
+        plan = compare(list_here(self.here, EVERYTHING).files, {}, {})
+        return [progress async for progress in self.files().send(plan.send)]
+
+    async def fetch(self) -> list[Progress]:
+        listing = await list_there(self.transport, str(self.there), EVERYTHING, "alpha")
+        plan = compare({}, listing.files, {})
+        return [progress async for progress in self.files().fetch(plan.fetch)]
+
+    def lose(self) -> None:
+        """Lose the connection; there will be no other before `find_again`."""
+        self.login.kill()
+        self.login.cut()
+
+    async def find_again(self) -> None:
+        self.login.restart()
+        if isinstance(self.transport, AsyncsshTransport):
+            await self.transport.reconnect()
+
+
+WAYS = ("rsync-asyncssh", "rsync-openssh", "sftp-asyncssh", "plain-asyncssh", "plain-openssh")
+
+
+@pytest.fixture(params=WAYS)
+async def way(
+    request: pytest.FixtureRequest, login: LoginNode, tmp_path: Path
+) -> AsyncIterator[Way]:
+    """Each way of copying over each transport that it is for."""
+    target = SshTarget(login.name, config=(login.ssh_config,))
+    transport: AsyncsshTransport | OpensshTransport
+    if request.param.endswith("openssh"):
+        transport = OpensshTransport(target)
+    else:
+        transport = AsyncsshTransport(target, Nobody())
+    yield Way(login, tmp_path, transport, request.param)
+    await transport.close()

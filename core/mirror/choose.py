@@ -1,0 +1,41 @@
+"""Which way of copying files a transport and both ends allow: the best that is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.mirror.plain_files import PlainFiles
+from rowtui.core.mirror.rsync_files import RsyncFiles, rsync_there
+from rowtui.core.mirror.streams import HasConnection
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.commands import Transport
+    from rowtui.core.mirror.files import Files
+
+
+async def files_for(transport: Transport, root: Path, there: str, where: str) -> Files:
+    """Rsync where both ends have one, else SFTP where the connection offers it, else commands.
+
+    `there`: the absolute path of the copy on the cluster called `where`.
+    """
+    version = await rsync_there(transport)
+    if version is not None:
+        return RsyncFiles(root, transport, there, where, remote_version=version)
+    if isinstance(transport, HasConnection) and await _offers_sftp(transport):
+        from rowtui.core.mirror.sftp_files import SftpFiles
+
+        return SftpFiles(root, transport, there, where)
+    return PlainFiles(root, transport, there, where)
+
+
+async def _offers_sftp(transport: Transport) -> bool:
+    import asyncssh
+    from rowtui.core.mirror.sftp_files import open_sftp
+
+    try:
+        async with open_sftp(transport):
+            return True
+    except (asyncssh.Error, OSError, RowtuiError):
+        return False
