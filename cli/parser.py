@@ -415,6 +415,11 @@ def _add_job_commands(commands: Any, add: Any) -> None:
             "-a", "--action", default="*", metavar="PATTERN", help="actions that match"
         )
         parser.add_argument("-n", type=_count, metavar="N", help="at most N jobs")
+        parser.add_argument(
+            "--array",
+            action=argparse.BooleanOptionalAction,
+            help="send jobs of the same shape as one array [default: over SSH only]",
+        )
 
     plan = add(
         commands,

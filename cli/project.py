@@ -46,6 +46,7 @@ def open_project(
     threads = getattr(args, "io_threads", None) or environment_number("IO_THREADS", IO_THREADS)
     project = Project.open(cluster=cluster_name(args), io_threads=threads)
     project.wait, project.person, project.always_ask = run, _person, True
+    project.arrays = getattr(args, "array", None)
     at_end(project.let_go)
     problems = project.workflow.problems
     out.problems(it for it in problems if errors or it.severity != "error")

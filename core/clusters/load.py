@@ -34,7 +34,13 @@ _HERE_ONLY = ("bash", "local")  # their jobs are processes of this machine
 
 _CLUSTER = ("name", "identify", "scheduler", "partition", "slurm_gpus_per_task", "submit_options")
 _RESOURCES = ("memory_resource", "gpu_resource")  # of Grid Engine
-_OURS = ("ssh", "poll", *_RESOURCES, "node_type")  # only in our own file; the last is not read yet
+_OURS = (
+    "ssh",
+    "poll",
+    "arrays",
+    *_RESOURCES,
+    "node_type",
+)  # only in our own file; the last is not read yet
 _OURS_OF_PARTITION = ("parallel_environment",)
 _OWN_DESCRIPTION = ("scheduler", "identify", "partition")
 _COUNTS = (
@@ -231,8 +237,11 @@ def _with_the_rest(cluster: Cluster, gpus: str | None, poll: float | None) -> Cl
 
 def _with_resources(cluster: Cluster, table: TomlTable) -> Cluster:
     memory, gpu = (_word(table, key) for key in _RESOURCES)
+    arrays = table.boolean("arrays")
     return cluster._replace(
-        memory_resource=memory or cluster.memory_resource, gpu_resource=gpu or cluster.gpu_resource
+        memory_resource=memory or cluster.memory_resource,
+        gpu_resource=gpu or cluster.gpu_resource,
+        arrays=cluster.arrays if arrays is None else arrays,
     )
 
 

@@ -68,9 +68,10 @@ class Cluster(NamedTuple):
     """One cluster. `source` says where it was described: built-in, a file, sinfo.
 
     `remote`: how it is reached from elsewhere, None where its commands run on this machine.
-    `poll_seconds`: between two looks at its queue. `maximum_array_size`: tasks in one array job;
-    0 where it takes none, None where that is unknown. `memory_resource` and `gpu_resource`: what
-    the administrators of a Grid Engine cluster call the memory of a slot and the GPUs of a job.
+    `poll_seconds`: between two looks at its queue. `arrays`: whether jobs of the same shape go
+    there as one array (None: nobody said). `maximum_array_size`: tasks in one array job; 0 where
+    it takes none, None where that is unknown. `memory_resource` and `gpu_resource`: what the
+    administrators of a Grid Engine cluster call the memory of a slot and the GPUs of a job.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Cluster(NamedTuple):
     source: str = "built-in"
     remote: Remote | None = None
     poll_seconds: float = 60.0
+    arrays: bool | None = None
     maximum_array_size: int | None = None
     memory_resource: str = "h_vmem"
     gpu_resource: str = "gpu"

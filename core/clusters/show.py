@@ -71,6 +71,8 @@ def _cluster(cluster: Cluster, prefix: str) -> str:
     poll = ""
     if remote is not None or cluster.poll_seconds != USUAL_POLL_SECONDS:
         poll = f"poll = {cluster.poll_seconds:.15g}\n"
+    if cluster.arrays is not None:
+        poll += f"arrays = {_value(cluster.arrays)}\n"
     resources = ""
     if cluster.scheduler == "grid_engine":
         resources = f"memory_resource = {_string(cluster.memory_resource)}\n"

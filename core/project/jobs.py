@@ -227,8 +227,7 @@ class Jobs:
         unreachable = {
             record.cluster
             for record in records
-            if record.step is Step.ACCEPTED
-            and self.project.reach.scheduler(record.cluster) is None
+            if record.step is Step.ACCEPTED and self.project.reach.scheduler(record.cluster) is None
         }
         errors = dict(self.queues.unanswered)
         for name in unreachable:

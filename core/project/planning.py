@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.local_machine import user_name
 from rowtui.core.project.mapping_files import has_mapping_files
+from rowtui.core.submission.arrays import MOST_TASKS
 from rowtui.core.submission.model import Plan
 from rowtui.core.submission.plan import PlanError, Setting, bash_complaint, make_plan
 from rowtui.core.workflow.model import Action
@@ -101,7 +102,25 @@ def _setting(project: Project) -> Setting:
         user=user_name(),
         nonce=secrets.token_hex(8),
         check_shell=bash_complaint,
+        array_tasks=_array_tasks(project),
     )
+
+
+def _array_tasks(project: Project) -> int:
+    """How many jobs of the same shape become one array on the cluster; 0 for none.
+
+    Arrays are for clusters that are reached over a connection, unless somebody says otherwise: Row
+    loses sight of an array's tasks once they run, so that it would submit their directories again.
+    """
+    cluster = project.cluster
+    wanted = project.arrays
+    if wanted is None:
+        wanted = cluster.arrays
+    if wanted is None:
+        wanted = project.reach.is_remote(cluster)
+    if not wanted or cluster.scheduler != "slurm":
+        return 0
+    return MOST_TASKS if cluster.maximum_array_size is None else cluster.maximum_array_size
 
 
 def _left_out(problem: Problem) -> str:

@@ -74,6 +74,7 @@ class Project:
         # asked to log in: whoever runs a command in a terminal sits before it.
         self.person: Callable[[str], Asker] | None = None
         self.always_ask = False
+        self.arrays: bool | None = None  # jobs of the same shape as one array; None: as configured
         self._rows: dict[int, ActionStatus] = {}
         self._orders: dict[tuple[str, ...], ActionOrder] = {}
 

@@ -116,8 +116,10 @@ class Reach:
         """The cluster with its partitions. Raises: RowtuiError if nobody knows them yet."""
         from rowtui.core.clusters.described import described_cluster, needs_description
 
-        if not (self.is_remote(cluster) and needs_description(cluster)):
+        if not self.is_remote(cluster):
             return cluster
+        if not needs_description(cluster):
+            return described_cluster(cluster) or cluster  # the size of its arrays, maybe
         if cluster.name not in self._described:
             kept = described_cluster(cluster)
             if kept is None and not _in_loop():

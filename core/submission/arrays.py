@@ -102,9 +102,7 @@ def array_script(jobs: Sequence[PlannedJob]) -> str:
     first = _parts(jobs[0])
     assert first is not None
     name = f"#SBATCH --job-name={header_value(visible(jobs[0].action))}"
-    header = [
-        name if _names_job(line) else line.replace("%j", "%A_%a") for line in first.header
-    ]
+    header = [name if _names_job(line) else line.replace("%j", "%A_%a") for line in first.header]
     lines = [*header, "", 'case "$SLURM_ARRAY_TASK_ID" in']
     for job in jobs:
         parts = _parts(job)

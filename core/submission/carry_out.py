@@ -229,9 +229,7 @@ class _Run:
             progress += await self.concluded(unit, result, self.tools.clock() - started)
         return progress
 
-    async def concluded(
-        self, unit: Unit, result: SubmitResult, seconds: float
-    ) -> list[Progress]:
+    async def concluded(self, unit: Unit, result: SubmitResult, seconds: float) -> list[Progress]:
         jobs = unit.jobs
         if isinstance(result, Accepted):
             for job in jobs:

@@ -20,6 +20,7 @@ from rowtui.core.clusters.partition import choose_partition, partition_memory_mb
 from rowtui.core.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.grouping.model import JobRequest
 from rowtui.core.state.model import Failure
+from rowtui.core.submission.arrays import with_arrays
 from rowtui.core.submission.header import job_name, log_path, options_for
 from rowtui.core.submission.model import Destination, Plan, PlannedJob
 from rowtui.core.submission.plan_json import plan_id
@@ -55,6 +56,7 @@ class Setting:
     """Where, for whom and when jobs are planned. `created`: ISO 8601, UTC; `nonce`: new each time.
 
     `check_shell` takes a script and says what is wrong with it, "" if nothing is (None: no check).
+    `array_tasks`: how many jobs of one shape may become one array, 0 for none.
     """
 
     cluster: Cluster
@@ -63,6 +65,7 @@ class Setting:
     user: str
     nonce: str
     check_shell: Callable[[str], str] | None = None
+    array_tasks: int = 0
 
 
 def make_plan(
@@ -91,6 +94,8 @@ def make_plan(
     if problems:
         raise PlanError(problems)
     planned = tuple(job for job in jobs if job is not None)
+    if setting.array_tasks:
+        planned = with_arrays(planned, setting.array_tasks)
     cost = Cost()
     for job in planned:
         cost = cost.plus(job.cost)
