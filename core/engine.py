@@ -188,7 +188,7 @@ class Engine(Protocol):
         ...
 
     async def jobs(self, *, now: bool = False) -> JobsView:
-        """This project's jobs, and the clusters; queues are asked where that is due, or `now`."""
+        """The project's jobs, and all clusters; queues are asked where that is due, or `now`."""
         ...
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:

@@ -165,7 +165,7 @@ class InProcessEngine:
             yield step
 
     async def jobs(self, *, now: bool = False) -> JobsView:
-        """This project's jobs, newest first, and all clusters' queues."""
+        """The project's jobs, newest first, and all clusters' queues."""
         answers = await self._ask_for_jobs(now=now, everywhere=True)
         async with self._turn:
             return await asyncio.to_thread(self._project.jobs.show, answers.queues)

@@ -36,7 +36,6 @@ from rowtui.core.clusters.schedulers.local_processes import (
 from rowtui.core.files import write_all
 from rowtui.core.secrets.variables import is_secret
 
-
 _OVER = "jobs of this cluster are over when they have been submitted"
 
 

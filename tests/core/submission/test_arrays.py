@@ -120,6 +120,6 @@ async def test_an_array_is_sent_once_and_each_task_is_a_job_of_its_own(
     assert (real.root / failed[0].log_path).exists()
     assert real.runs() == dict.fromkeys(HOSTILE, 1) | {broken: 0}
     assert real.state.submitted == {}
-    found = await real.scheduler.find([plan.jobs[0].token])
+    found = await real.scheduler.find([failed[0].token])
     assert found is not None
-    assert [job.state for job in found[plan.jobs[0].token]] == [JobState.FAILED]
+    assert [job.state for job in found[failed[0].token]] == [JobState.FAILED]
