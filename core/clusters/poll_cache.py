@@ -15,7 +15,7 @@ import math
 import os
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -183,44 +183,49 @@ class CacheLock:
 
 
 def encoded(known: Known) -> bytes:
-    """A line that says how the rest is to be read, then JSON with a column for each field."""
+    """A line that says how the rest is to be read; the facts; a column for each field of jobs.
+
+    Every column is a line of JSON of its own, so that no step keeps other threads waiting.
+    """
     import orjson
 
     snapshot = known.snapshot
-    stored: dict[str, object] = {
+    jobs = snapshot.jobs if snapshot is not None else ()
+    facts: dict[str, object] = {
         "history": [getattr(known.history, name) for name in _STORED],
         "as_of": known.as_of,
         "error": known.error,
-        "snapshot": snapshot and [snapshot.cluster, snapshot.at, len(snapshot.jobs)],
+        "snapshot": snapshot and [snapshot.cluster, snapshot.at, len(jobs)],
+        "fields": list(_TYPES),
     }
-    if snapshot is not None and snapshot.jobs:
-        columns = dict(zip(_TYPES, zip(*map(_fields, snapshot.jobs), strict=True), strict=True))
-        columns["state"] = tuple(state.value for state in columns["state"])
-        stored["jobs"] = columns
+    columns = [list(map(attrgetter(name), jobs)) for name in _TYPES] if jobs else []
+    for column in columns:
+        if type(column[0]) is JobState:
+            column[:] = [state.value for state in column]
     try:
-        return b"%s orjson\n" % _MAGIC + orjson.dumps(stored)
+        way, lines = b"orjson", [orjson.dumps(part) for part in (facts, *columns)]
     except TypeError:
         # Bytes that are not UTF-8, as lone surrogates, or a number of more than 64 bits.
         import json
 
-        return b"%s json\n" % _MAGIC + json.dumps(stored).encode()
+        way, lines = b"json", [json.dumps(part).encode() for part in (facts, *columns)]
+    return b"\n".join((b"%s %s" % (_MAGIC, way), *lines))
 
 
 def decoded(data: bytes) -> Known | None:
     """The same back; None for anything else: another version, a part of it, other fields."""
-    header, _, body = data.partition(b"\n")
+    header, *lines = data.split(b"\n")
+    loads: Callable[[bytes], Any]
+    if header == _MAGIC + b" orjson":
+        from orjson import loads
+    elif header == _MAGIC + b" json":
+        from json import loads
+    else:
+        return None
     try:
-        if header == _MAGIC + b" orjson":
-            import orjson
-
-            return _known(orjson.loads(body))
-        if header == _MAGIC + b" json":
-            import json
-
-            return _known(json.loads(body))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        pass
-    return None
+        return _known(loads(lines[0]), map(loads, lines[1:]))
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        return None
 
 
 _MAGIC = b"rowtui-queue %d" % VERSION
@@ -236,45 +241,41 @@ _TYPES: Mapping[str, frozenset[type]] = {
     }[str(field.type)]
     for field in dataclasses.fields(Job)
 }
-_fields = attrgetter(*_TYPES)
 _STATES = {state.value: state for state in JobState}
 
 
-def _known(stored: Any) -> Known:
-    """Raises: ValueError, TypeError, KeyError for what this version did not write."""
-    numbers = stored["history"]
-    for number in (*numbers, stored["as_of"]):
+def _known(facts: Any, columns: Iterable[Any]) -> Known:
+    """Raises: ValueError, TypeError and the like for what this version did not write."""
+    numbers = facts["history"]
+    for number in (*numbers, facts["as_of"]):
         # Not a number, or an endless one, would never be due again.
         if type(number) not in (int, float) or not 0 <= number < math.inf:
             raise TypeError("history")
     history = PollHistory(**dict(zip(_STORED, numbers, strict=True)))
-    if history.chance > 1:
-        raise ValueError("chance")
-    if type(stored["error"]) is not str:
+    if history.chance > 1 or facts["fields"] != list(_TYPES):
+        raise ValueError("not of this version")
+    if type(facts["error"]) is not str:
         raise TypeError("error")
     snapshot = None
-    if stored["snapshot"] is not None:
-        cluster, at, length = stored["snapshot"]
-        if type(cluster) is not str or type(at) not in (int, float):
+    if facts["snapshot"] is not None:
+        cluster, at, length = facts["snapshot"]
+        if type(cluster) is not str or type(at) not in (int, float) or type(length) is not int:
             raise TypeError("snapshot")
-        snapshot = QueueSnapshot(cluster, at, _jobs(stored["jobs"]) if length else ())
-        if len(snapshot.jobs) != length:
-            raise ValueError("jobs")
-    return Known(history, snapshot, stored["as_of"], stored["error"])
+        snapshot = QueueSnapshot(cluster, at, _jobs(columns, length) if length else ())
+    return Known(history, snapshot, facts["as_of"], facts["error"])
 
 
-def _jobs(columns: Any) -> tuple[Job, ...]:
-    if columns.keys() != _TYPES.keys():
-        raise ValueError("fields")
-    for name, types in _TYPES.items():
-        if not types.issuperset(map(type, columns[name])):
+def _jobs(columns: Iterable[Any], length: int) -> tuple[Job, ...]:
+    checked = []
+    for (name, types), column in zip(_TYPES.items(), columns, strict=True):
+        if type(column) is not list or len(column) != length:
             raise TypeError(name)
-    columns["state"] = [_STATES[word] for word in columns["state"]]
-    if len({len(column) for column in columns.values()}) != 1:
-        raise ValueError("columns of different lengths")
-    jobs = [object.__new__(Job) for _ in columns["id"]]
-    for name, column in columns.items():
-        # What a frozen dataclass does in its __init__, by columns: a third of the time.
+        if not types.issuperset(map(type, column)):
+            raise TypeError(name)
+        checked.append([_STATES[word] for word in column] if name == "state" else column)
+    jobs = [object.__new__(Job) for _ in range(length)]
+    for name, column in zip(_TYPES, checked, strict=True):
+        # What a frozen dataclass does in its __init__, by columns: in a third of the time.
         deque(map(getattr(Job, name).__set__, jobs, column), maxlen=0)
     return tuple(jobs)
 

@@ -209,7 +209,7 @@ class Poll:
             snapshot,
             error,
             history.began or None,
-            next_look(self._history, self.cluster.poll_seconds) if self.scheduler.shared else 0.0,
+            next_look(self._history, self.cluster.poll_seconds) if self._is_kept else 0.0,
             as_of if good else None,
             max(0.0, self._clock() - as_of) if good else None,
         )
