@@ -119,10 +119,11 @@ def _rest(cluster: ClusterView, mark: Mark, numbers: Line, now: float, room: int
     if cluster.as_of is None:
         return line(("not asked yet", "dim"))
     where = "" if cluster.where == "here" else cluster.where
+    scheduler = "" if cluster.scheduler == cluster.name else cluster.scheduler
     forms = [
         (*numbers, *line((f"   {text}", "dim")))
         for text in (
-            f"{_freshness(cluster, now):<26}  {cluster.scheduler:<12}{where}".rstrip(),
+            f"{_freshness(cluster, now):<26}  {scheduler:<12}{where}".rstrip(),
             _freshness(cluster, now),
             _ago(now - cluster.as_of),
         )

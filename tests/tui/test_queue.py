@@ -1,0 +1,178 @@
+"""The queue over several clusters: what is on the screen, and what can be done to jobs."""
+
+from __future__ import annotations
+
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.tui.widgets.virtual_table import VirtualTable
+
+from tests.tui.hand import opened
+from tests.tui.sample import SampleEngine
+from tests.tui.sample_clusters import with_clusters
+
+
+async def test_each_cluster_has_a_line_at_every_size_and_the_jobs_have_room() -> None:
+    async with opened(with_clusters(), size=(80, 24)) as hand:
+        await hand.press("6")
+        for size in ((80, 24), (120, 36), (200, 50), (40, 12)):
+            await hand.pilot.resize_terminal(*size)
+            await hand.rests()
+            await hand.sees("local  ● here", "9182736_0")
+            if size[1] >= 24:
+                await hand.sees("anvil  ● connected", "delta  ▲ needs login")
+                assert hand.app.screen.query_one("#queue", VirtualTable).size.height >= 8
+        await hand.pilot.resize_terminal(120, 36)
+        await hand.sees("10 s ago, next in 45 s", "press L: it asks for a password")
+
+
+async def test_the_age_of_a_look_grows_by_itself() -> None:
+    async with opened(with_clusters()) as hand:
+        await hand.press("6")
+        await hand.sees("10 s ago, next in 45 s")
+        hand.engine.now += 30
+        hand.app._tick()
+        await hand.sees("40 s ago, next in 15 s")
+        hand.engine.now += 30
+        hand.app._tick()
+        await hand.sees("1 min ago, next now")
+
+
+async def test_others_are_listed_on_demand_and_are_only_shown() -> None:
+    async with opened(with_clusters()) as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs · v 3 others")
+        assert "relax-MoS2" not in hand.text()
+        await hand.press("v")
+        await hand.sees("5 jobs · 3 others", "9181000_7", "relax-MoS2", "Dependency")
+        await hand.press("G")
+        await hand.sees("Not of this project: it is only shown here.", "Job 9180417")
+        for key, label in (("c", "cancel"), ("h", "hold"), ("u", "release"), ("enter", "log")):
+            await hand.press(key)
+            await hand.sees(f"{label}: the job is not of this project")
+            hand.app.clear_notifications()
+        await hand.press("space", "y")
+        await hand.sees("Copied 9180417")
+        assert not hand.app.session.marked_jobs
+        await hand.press("a")
+        await hand.sees("3 of 5 jobs marked")
+        await hand.press("escape", "v")
+        await hand.sees_no("relax-MoS2")
+        assert hand.app.session.other_job is None
+        assert {"cancel", "hold", "release"}.isdisjoint(hand.engine.calls)
+
+
+async def test_the_cluster_has_a_column_only_where_there_are_several() -> None:
+    async with opened() as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        assert "Cluster" not in hand.text()
+    async with opened(with_clusters()) as hand:
+        await hand.press("6")
+        await hand.sees("Cluster", "9182736_1")
+
+
+async def test_a_waiting_job_is_held_and_released_only_after_yes() -> None:
+    async with opened(with_clusters()) as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        await hand.press("h")
+        await hand.sees("hold: only a job that waits can be held")
+        await hand.press("j", "j", "u")
+        await hand.sees("release: the job is not held")
+
+        await hand.press("h")
+        await hand.sees("Hold 1 job?", "9182736_1  equilibrate  12 directories")
+        await hand.press("escape")
+        await hand.sees("Nothing was held.")
+        await hand.press("h", "y", "e", "s", "enter")
+        await hand.sees("1 job held", "· held")
+        await hand.sees("held, and starts only when it is released")
+        assert hand.engine.calls[-1] == "jobs now"
+        await hand.press("h")
+        await hand.sees("hold: the job is held already")
+
+        await hand.press("u")
+        await hand.sees("Release 1 job?")
+        await hand.press("y", "e", "s", "enter")
+        await hand.sees("1 job released", "· pending    anvil")
+        assert [call for call in hand.engine.calls if call in ("hold", "release")] == [
+            "hold",
+            "release",
+        ]
+
+
+async def test_of_the_marked_jobs_only_those_that_wait_are_held() -> None:
+    async with opened(with_clusters()) as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        await hand.press("a")
+        await hand.sees("3 of 5 jobs marked")
+        await hand.press("h")
+        await hand.sees("Hold 1 job? (2 marked cannot be held)", "Type yes")
+        await hand.press("y", "enter")
+        await hand.sees("1 job held")
+        states = [job.state for job in hand.engine.jobs_by_token.values()]
+        assert states.count(JobState.HELD) == 1
+        assert states.count(JobState.RUNNING) == 2
+
+
+async def test_a_refusal_of_the_scheduler_names_the_job_and_the_reason() -> None:
+    engine = with_clusters()
+    token = next(
+        token for token, job in engine.jobs_by_token.items() if job.state is JobState.PENDING
+    )
+    engine.refusals[token] = "Access/permission denied"
+    async with opened(engine) as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        await hand.press("j", "j", "h", "y", "enter")
+        await hand.sees("0 jobs held, 1 not: Access/permission denied")
+        await hand.press("at")
+        await hand.sees("job 9182736_1 not held: Access/permission denied")
+
+
+async def test_a_cluster_that_does_not_answer_dims_its_own_jobs_only() -> None:
+    async with opened(with_clusters()) as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        hand.engine.remote["anvil"] = hand.engine.remote["anvil"]._replace(
+            error="slurmctld is down"
+        )
+        await hand.press("r")
+        await hand.sees("anvil  ▲ no answer", "slurmctld is down", "9182736_0")
+        table = hand.app.screen.query_one("#queue", VirtualTable)
+        styles = {}
+        for index in range(table.source.row_count):
+            cells = table.source.row(index) or {}
+            cluster, state = cells["cluster"], cells["state"]
+            assert isinstance(cluster, tuple)
+            assert isinstance(state, tuple)
+            styles.setdefault(cluster[0].text, set()).add(state[0].style)
+        assert styles["anvil"] == {"dim"}
+        assert "dim" not in styles["local"]
+
+
+async def test_only_a_person_who_asks_has_the_queues_asked_now() -> None:
+    async with opened(with_clusters()) as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        assert "jobs now" not in hand.engine.calls
+        hand.engine.tell("jobs")
+        await hand.until(lambda: hand.engine.calls.count("jobs") > 1)
+        assert "jobs now" not in hand.engine.calls
+        await hand.press("r")
+        await hand.until(lambda: "jobs now" in hand.engine.calls)
+
+
+async def test_a_queue_that_is_slow_does_not_hold_up_the_status() -> None:
+    import asyncio
+
+    class Slow(SampleEngine):
+        async def jobs(self, *, now: bool = False) -> object:  # type: ignore[override]
+            await asyncio.Event().wait()
+
+    engine = Slow()
+    async with opened(engine) as hand:
+        await hand.sees("75 eligible")
+        engine.complete("equilibrate", [name for name in engine.names if name >= "T1.1"][:1])
+        await hand.until(lambda: engine.calls.count("refresh") > 1)
+        await hand.sees("Workflow")
