@@ -56,3 +56,11 @@ def in_words(reason: str) -> str:
         return text
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[A-Z]", text)
     return " ".join(word if len(word) > 1 and word.isupper() else word.lower() for word in words)
+
+
+HELD = Explanation(
+    "It was held, and starts only when it is released.",
+    "Release it to let it start, or cancel it.",
+    needs_person=True,
+)
+"""What is said of a job that a person holds, in whatever words."""

@@ -12,13 +12,20 @@ import signal
 from collections.abc import Callable, Mapping
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.clusters.schedulers.reason_table import Explanation, Reasons, foreign, in_words
-from rowtui.core.clusters.schedulers.slurm_reasons import HELD, SLURM
+from rowtui.core.clusters.schedulers.grid_engine_reasons import GRID_ENGINE
+from rowtui.core.clusters.schedulers.reason_table import (
+    HELD,
+    Explanation,
+    Reasons,
+    foreign,
+    in_words,
+)
+from rowtui.core.clusters.schedulers.slurm_reasons import SLURM
 from rowtui.core.workflow.duration import format_duration
 
 __all__ = ["TABLES", "Explanation", "Reasons", "explain"]
 
-TABLES: tuple[Reasons, ...] = (SLURM,)
+TABLES: tuple[Reasons, ...] = (SLURM, GRID_ENGINE)
 """Why jobs wait, by scheduler; the one on this machine uses Slurm's words. The first that knows
 a reason explains it."""
 
@@ -32,6 +39,8 @@ def explain(job: Job, now: float) -> Explanation:
             return _held(job)
         case JobState.RUNNING:
             return _runs(job)
+        case JobState.SUSPENDED if (told := _found(job.reason, (GRID_ENGINE,))) is not None:
+            return told
         case JobState.UNKNOWN if job.reason.strip():
             return Explanation(f"It is not known how this job is doing: {_as_it_is(job)}.")
     if job.state.bad:
@@ -80,6 +89,8 @@ def _held(job: Job) -> Explanation:
 
 
 def _runs(job: Job) -> Explanation:
+    if job.reason in _STARTING and (told := _found(job.reason, TABLES)) is not None:
+        return told
     where = f" on {foreign(job.nodes)}" if job.nodes.strip() else ""
     if job.limit is None or job.elapsed is None or job.limit > _YEAR:
         return Explanation(f"It runs{where}.")
@@ -159,6 +170,7 @@ def _found(reason: str, tables: tuple[Reasons, ...]) -> Explanation | None:
 
 
 _YEAR = 366 * 86_400
+_STARTING = frozenset({"Prolog", "being started"})  # what is said of jobs that have their nodes
 _ENDED: Mapping[JobState, Callable[[Job], Explanation]] = {
     JobState.FAILED: _failed,
     JobState.TIMEOUT: _timed_out,
@@ -187,7 +199,7 @@ _STATES: Mapping[JobState, Explanation] = {
 _NOT_LAUNCHED, _OUT_OF_MEMORY = 53, 125
 _RAISED = re.compile(r"RaisedSignal:([0-9]{1,3})\b")
 _LAUNCH_FAILURE = Explanation(
-    "Slurm could not start its script, or could not open the file for its output.",
+    "The scheduler could not start its script, or not open the file for its output.",
     "Does the folder of its log exist there, and may it be written? Then submit again.",
 )
 # How jobs ended, as far as the reason tells more than the state.
@@ -212,6 +224,7 @@ ENDINGS = Reasons(
             "It was ended since it did nothing for too long.",
             "Its log may tell what it waited for.",
         ),
+        "opening input/output file": _LAUNCH_FAILURE,
         "the machine was restarted": Explanation(
             "The machine was restarted while it ran.", "Submit its directories again."
         ),

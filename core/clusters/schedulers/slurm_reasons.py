@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.reason_table import Explanation, Reasons, foreign
+from rowtui.core.clusters.schedulers.reason_table import HELD, Explanation, Reasons, foreign
 
-_RELEASE = "Release it to let it start, or cancel it."
 _WAIT = "Nothing needs to be done."
 _ASK = "Ask the administrators, or cancel it and submit to another partition."
 _LESS = "Cancel it, ask for less, and submit again."
@@ -25,7 +24,6 @@ def _never(sentence: str, hint: str) -> Explanation:
 
 _ROOM = Explanation("It waits until enough cores, memory or GPUs are free for it.", _WAIT)
 _LATER_TURN = Explanation("Jobs of higher priority are before it in the queue.", _WAIT)
-HELD = _never("It was held, and starts only when it is released.", _RELEASE)
 _NODES_GONE = "Waiting may help: administrators bring nodes back. Or submit to another partition."
 _CLOSED = Explanation(
     "Its partition starts no jobs at present.",

@@ -210,6 +210,19 @@ def test_whatever_holds_a_job_a_person_must_release_it() -> None:
     assert "administrator" in waiting("JobHeldAdmin").hint
 
 
+def test_what_grid_engine_could_not_start_waits_for_a_person() -> None:
+    told = waiting("error: can't chdir to /no/such: No such file or directory")
+    assert told.needs_person
+    assert told.sentence == (
+        "It could not be started, and is kept back: can't chdir to /no/such: No such file or"
+        " directory."
+    )
+    assert waiting("error").sentence == "It could not be started, and is kept back."
+    assert explain(Job(7, JobState.HELD, reason="held"), NOW) == waiting("JobHeldUser")
+    started = Job(7, JobState.RUNNING, reason="being started", nodes="n1")
+    assert explain(started, NOW).sentence == "It has its node and is being started."
+
+
 def test_a_reason_that_nobody_knows_is_shown_in_words_and_as_it_is() -> None:
     assert waiting("BurstBufferXMLStage").sentence == (
         "It waits: burst buffer XML stage (BurstBufferXMLStage)."
@@ -298,8 +311,8 @@ def test_the_codes_are_those_that_a_shell_really_gives() -> None:
 @pytest.mark.parametrize(
     ("reason", "how", "words"),
     [
-        ("JobLaunchFailure", {"exit_signal": 53}, "could not open the file for its output"),
-        ("RaisedSignal:53(Real-time_signal_19)", {}, "could not open the file for its output"),
+        ("JobLaunchFailure", {"exit_signal": 53}, "not open the file for its output"),
+        ("RaisedSignal:53(Real-time_signal_19)", {}, "not open the file for its output"),
         ("JobLaunchFailure", {}, "could not start its script"),
         ("JobLaunchFailure", {"exit_signal": 9}, "SIGKILL"),
         ("RaisedSignal:11(Segmentation_fault)", {}, "SIGSEGV"),
@@ -339,6 +352,13 @@ def test_how_slurm_says_that_a_job_failed(reason: str, how: dict[str, Any], word
             "since job 5, which it had to wait for, did not end well",
         ),
         (Job(7, JobState.NODE_FAIL, reason="the machine was restarted"), "machine was restarted"),
+        # Grid Engine
+        (Job(7, JobState.PENDING, reason="waits for 5, 6"), "for other jobs to end: 5, 6."),
+        (Job(7, JobState.PENDING, reason="rescheduled"), "put back into the queue"),
+        (Job(7, JobState.PENDING, reason="being deleted"), "It is being cancelled."),
+        (Job(7, JobState.SUSPENDED, reason="its queue is suspended"), "Its queue was stopped"),
+        (Job(7, JobState.SUSPENDED, reason="load"), "Its node is too busy"),
+        (Job(7, JobState.FAILED, reason="opening input/output file"), "the file for its output"),
     ],
     ids=str,
 )
@@ -400,7 +420,9 @@ def test_longer_waits_are_not_told_as_shorter(one: int, other: int) -> None:
 
 def test_every_signal_of_this_system_can_be_told() -> None:
     for number in signal.valid_signals():
-        assert failed(exit_signal=int(number)).sentence.startswith(("It was ended", "Slurm could"))
+        assert failed(exit_signal=int(number)).sentence.startswith(
+            ("It was ended", "The scheduler could")
+        )
 
 
 def test_a_table_explains_its_own_words_first() -> None:
@@ -432,7 +454,7 @@ async def test_what_a_real_slurm_does_is_explained(slurm: SlurmCluster) -> None:
     told = {job.id: explain(job, snapshot.at) for job in snapshot.jobs}
     # then each says so
     assert "SIGSEGV" in told[crashed].sentence
-    assert "could not open the file for its output" in told[unlogged].sentence
+    assert "not open the file for its output" in told[unlogged].sentence
     assert "never starts" in told[orphan].sentence
     assert told[orphan].needs_person
     assert told[held].needs_person
