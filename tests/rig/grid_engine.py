@@ -8,6 +8,7 @@ do. The qmaster finds everything configured when it starts: its spool is written
 from __future__ import annotations
 
 import os
+import pwd
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ QUEUES = {
 SECONDS_TO_REPORT = 3  # between the notice of a kill and the kill
 
 _BOOTSTRAP = """\
-admin_user none
+admin_user {admin}
 default_domain none
 ignore_fqdn true
 spooling_method classic
@@ -172,7 +173,7 @@ class GridEngineTransport:
         argv: Sequence[str],
         *,
         stdin: bytes = b"",
-        timeout: float,
+        timeout: float,  # noqa: ASYNC109
         cwd: Path | None = None,
         env: Mapping[str, str | None] | None = None,
     ) -> CommandResult:
@@ -188,6 +189,7 @@ class GridEngineCluster:
     def __init__(self, name: str = "engine") -> None:
         require("sge_qmaster", "sge_execd", "qsub", "nsenter")
         self.name = name
+        self.user = pwd.getpwuid(os.geteuid()).pw_name
         self._keeper = Keeper()
         try:
             self._start()
@@ -308,12 +310,13 @@ class GridEngineCluster:
             (self.folder / name / self.env["SGE_ARCH"]).symlink_to(PROGRAMS)
         (self.folder / "util").symlink_to(DATA / "util")
         (common / "act_qmaster").write_text("localhost\n")
+        admin = self.user if os.geteuid() else "none"
         (common / "bootstrap").write_text(
-            _BOOTSTRAP.format(common=common, spool=spool, programs=PROGRAMS)
+            _BOOTSTRAP.format(admin=admin, common=common, spool=spool, programs=PROGRAMS)
         )
         self._spool({"configuration": self._configuration()}, common)
         self._spool({"sched_configuration": _SCHEDULING}, common)
-        self._spool({"managers": "root\n"}, spool)
+        self._spool({"managers": f"{self.user}\n"}, spool)
         resources = {path.name: path.read_text() for path in self._files("centry")}
         resources["gpu"] = _resource("gpu", "INT", "JOB")
         self._spool(resources, spool / "centry")

@@ -2,7 +2,7 @@
 
 Run as a program. The network has nothing but its loopback, so that daemons which insist on
 listening on every address are heard by nobody else. The host is called localhost there. Without
-root it is made in a user namespace, whose root is whoever started it.
+root it is made in a user namespace, in which everybody is who they are outside.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def main() -> None:
     if uid:
         for name, text in (
             ("setgroups", "deny"),
-            ("uid_map", f"0 {uid} 1"),
-            ("gid_map", f"0 {gid} 1"),
+            ("uid_map", f"{uid} {uid} 1"),
+            ("gid_map", f"{gid} {gid} 1"),
         ):
             with open(f"/proc/self/{name}", "w") as file:
                 file.write(text)

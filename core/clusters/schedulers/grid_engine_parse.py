@@ -1,0 +1,388 @@
+"""Grid Engine's answers in our words: qsub, qstat -xml, qacct, and what qdel, qhold, qrls say.
+
+Takes bytes that these commands printed; gives jobs and answers, or raises `UnreadableError`.
+A job carries its token at the end of its name, since the name is all that both the queue and the
+accounts show. Its tasks are numbered from 1: task k of ours is k + 1 there.
+Source: the manual pages of 8.1 (qstat, accounting, sge_status), and its measured behaviour.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.clusters.commands import CommandResult, Trouble
+from rowtui.core.clusters.schedulers.base import (
+    Accepted,
+    Job,
+    JobKey,
+    JobState,
+    OutcomeUnknown,
+    Rejected,
+    SubmitResult,
+    Unreachable,
+    task_token,
+)
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+MARK = ".rowtui-"  # stands between the name and the token
+REASON_LIMIT = 300  # characters of an error text that are worth keeping
+NAME_LIMIT = 80  # characters of a name, of the 512 that Grid Engine takes with the token
+MOST_TASKS = 1 << 20  # of one array, beyond which an answer is not believed
+
+
+class UnreadableError(ValueError):
+    """An answer that is not in the form that was asked for."""
+
+
+def marked_name(name: str, token: str) -> str:
+    """The name that a job gets: Grid Engine refuses many characters, and garbles others."""
+    safe = re.sub(r"[^A-Za-z0-9_.+=-]", "_", name.replace(MARK, "_"))[:NAME_LIMIT]
+    return f"{safe if safe[:1].isalpha() else f'j{safe}'}{MARK}{token}"
+
+
+def name_and_token(marked: str) -> tuple[str, str]:
+    """The two parts of a job's name; "" for the token of a job that is not ours."""
+    name, mark, token = marked.rpartition(MARK)
+    return (name, token) if mark else (marked, "")
+
+
+def common_beginning(tokens: Iterable[str]) -> str:
+    """What the names of all jobs with these tokens have after the mark, without tasks' numbers."""
+    arrays = sorted(re.sub(r"\.[0-9]+$", "", token) for token in tokens)
+    first, last = arrays[0], arrays[-1]
+    same = next((at for at, char in enumerate(first) if last[at : at + 1] != char), len(first))
+    return first[:same]
+
+
+def task_range(tasks: Sequence[int]) -> str | None:
+    """Our task numbers as the one range that qsub takes for an array; None if they are none."""
+    first, last = min(tasks), max(tasks)
+    step = (last - first) // (len(tasks) - 1) if len(tasks) > 1 else 1
+    if not step or sorted(tasks) != list(range(first, last + 1, step)):
+        return None
+    return f"{first + 1}-{last + 1}:{step}"
+
+
+def key_words(keys: Iterable[JobKey]) -> list[str]:
+    """Jobs and tasks as words for qdel, qhold and qrls: `12`, `13.1-4`; neighbours together."""
+    words: list[str] = []
+    run: list[int] = []
+    job_id = 0
+    for key in [*sorted({key for key in keys if key.task is not None}), None]:
+        if run and (key is None or key.id != job_id or key.task != run[-1] + 1):
+            words.append(f"{job_id}.{run[0] + 1}" + (f"-{run[-1] + 1}" if run[1:] else ""))
+            run = []
+        if key is not None and key.task is not None:
+            job_id = key.id
+            run.append(key.task)
+    return [*(str(key.id) for key in keys if key.task is None), *words]
+
+
+# What the qmaster says when it has looked at a request and thrown it away. Anything about
+# messages, sending or answers is not here: the request may have arrived.
+_REFUSED = re.compile(
+    r"job rejected|job was rejected|denied: |unknown resource |error: no suitable queues"
+    r"|attribute \"|can't resolve hostname|ERROR! two files|job name too long"
+    r"|.* not allowed in objectname|paths may not be empty",
+    re.IGNORECASE,
+)
+# qsub gives up on these before it says a word to the qmaster.
+_NEVER_SENT = re.compile(r"qsub: |Unable to read script file|.*no input read from stdin")
+_FAILED = "Unable to run job: "
+_ID = re.compile(r"([0-9]{1,18})(?:\.[0-9]+-[0-9]+:[0-9]+)?")
+
+
+def read_submission(result: CommandResult) -> SubmitResult:
+    """What is certain about one qsub. Whatever is not a known refusal may have made a job.
+
+    A job that no queue may run is warned about with exit status 1, and is there all the same.
+    """
+    if result.trouble is Trouble.NOT_STARTED:
+        return Rejected(result.complaint)
+    if result.trouble is Trouble.UNREACHABLE:
+        return Unreachable(result.complaint)
+    lines = result.stderr.decode(errors="replace").splitlines()
+    said = _said(lines)
+    if result.exit_status == 0:
+        for line in reversed(result.stdout.decode(errors="replace").splitlines()):
+            if (match := _ID.fullmatch(line.strip())) and int(match[1]):
+                return Accepted(int(match[1]))
+        return OutcomeUnknown(f"qsub printed no job id. {said}".rstrip())
+    if result.exit_status is None:
+        return OutcomeUnknown(f"{result.complaint}. {said}".rstrip())
+    verdicts = [line.removeprefix(_FAILED) for line in lines if line.startswith(_FAILED)]
+    if any("has been submitted" in line for line in lines):
+        return OutcomeUnknown(said)
+    if verdicts and all(_REFUSED.match(verdict) for verdict in verdicts):
+        return Rejected(said)
+    if not verdicts and any(_NEVER_SENT.match(line) for line in lines):
+        return Rejected(said)
+    if any("Connection refused" in line for line in lines):  # nobody listens: nothing was sent
+        return Unreachable(said)
+    return OutcomeUnknown(said or result.complaint)
+
+
+def _said(lines: Iterable[str]) -> str:
+    """A failed command's words in one line."""
+    words = (line.strip().removeprefix(_FAILED).removeprefix("qsub: ") for line in lines)
+    return "; ".join(dict.fromkeys(it for it in words if it and it != "Exiting."))[:REASON_LIMIT]
+
+
+class Listed(NamedTuple):
+    """What qstat lists: jobs, and which of those that are held also wait for other jobs."""
+
+    jobs: list[Job]
+    waiting: frozenset[JobKey] = frozenset()
+
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SCHEMA = b"job_info"
+
+
+def read_queue(stdout: bytes, now: float) -> Listed:
+    """The jobs of `qstat -xml -r` in its order; tasks of arrays one by one. Times there: UTC.
+
+    Raises: UnreadableError.
+    """
+    from xml.etree import ElementTree
+
+    # Names of other jobs may hold what XML may not. A document type is never there, and could
+    # make a small answer large.
+    if b"<!" in stdout or _SCHEMA not in stdout:
+        raise UnreadableError(_shown(stdout) or "nothing")
+    text = _NOT_XML.sub("?", stdout.decode("utf-8", "replace"))
+    jobs: list[Job] = []
+    waiting: set[JobKey] = set()
+    try:
+        for element in ElementTree.fromstring(text).iter("job_list"):  # noqa: S314
+            entry = list(_jobs_of(element, now))
+            if element.find("predecessor_jobs") is not None:
+                waiting |= {job.key for job in entry if job.state is JobState.HELD}
+            jobs += entry
+    except (ElementTree.ParseError, ValueError) as error:
+        raise UnreadableError(str(error)[:REASON_LIMIT]) from error
+    return Listed(jobs, frozenset(waiting))
+
+
+def _jobs_of(element: Element, now: float) -> Iterator[Job]:
+    def text(tag: str) -> str:
+        return (element.findtext(tag) or "").strip()
+
+    name, token = name_and_token(text("full_job_name") or text("JB_name"))
+    letters = text("state")
+    state, reason = _state(letters)
+    if state is JobState.HELD and element.find("predecessor_jobs") is not None:
+        others = ", ".join((it.text or "").strip() for it in element.iter("predecessor_jobs"))
+        reason = f"waits for {others}"
+    started = text("JAT_start_time")
+    queue, _, host = text("queue_name").partition("@")
+    limit = next((it for it in element.iter("hard_request") if it.get("name") == "h_rt"), None)
+    job = Job(
+        int(text("JB_job_number")),
+        state,
+        name,
+        token,
+        reason,
+        queue or text("hard_req_queue"),
+        max(0, round(now - _utc(started))) if started else None,
+        None if limit is None else seconds_of(limit.text or ""),
+        host,
+    )
+    tasks = text("tasks")
+    if not tasks:
+        yield job
+    for task in _tasks(tasks):
+        yield job_of_task(job, task)
+
+
+def job_of_task(job: Job, task: int) -> Job:
+    """One task of the array that this job is."""
+    token = task_token(job.token, task) if job.token else ""
+    return replace(job, token=token, task=task)
+
+
+def _tasks(text: str) -> Iterator[int]:
+    """Our numbers of `3`, `1,3` or `3-10:1,12`."""
+    for part in text.split(",") if text else ():
+        ends, _, step = part.partition(":")
+        first, _, last = ends.partition("-")
+        numbers = range(int(first), int(last or first) + 1, int(step or 1))
+        if len(numbers) > MOST_TASKS:
+            raise ValueError(f"an array of {len(numbers):,} tasks")
+        yield from (number - 1 for number in numbers)
+
+
+def _state(letters: str) -> tuple[JobState, str]:
+    """The state of a job in the queue, and what more its letters say."""
+    waits = "q" in letters
+    if "E" in letters:
+        return JobState.PENDING, "error"
+    if "d" in letters:
+        return (JobState.PENDING if waits else JobState.COMPLETING), "being deleted"
+    if waits:
+        if "h" in letters:
+            return JobState.HELD, "held"
+        return JobState.PENDING, "rescheduled" if "R" in letters else ""
+    for letter, reason in (("s", "suspended"), ("S", "its queue is suspended"), ("T", "load")):
+        if letter in letters:
+            return JobState.SUSPENDED, reason
+    if "t" in letters:
+        return JobState.RUNNING, "being started"
+    return (JobState.RUNNING if "r" in letters else JobState.UNKNOWN), ""
+
+
+def in_error(job: Job) -> bool:
+    """Whether Grid Engine could not start the job, and keeps it until somebody clears that."""
+    return job.state is JobState.PENDING and job.reason == "error"
+
+
+def _utc(text: str) -> float:
+    # 8.1.9 prints whole seconds, others fractions.
+    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+
+
+def seconds_of(text: str) -> int | None:
+    """`8`, `14s` or `1:02:03` in seconds; None for INFINITY and the like."""
+    parts = text.strip().removesuffix("s").split(":")
+    try:
+        numbers = [float(part or 0) for part in parts]
+    except ValueError:
+        return None
+    total = 0.0
+    for number in numbers:
+        total = total * 60 + number
+    return round(total) if total < 1e12 else None
+
+
+def read_error_reasons(stdout: bytes) -> dict[JobKey, str]:
+    """Why Grid Engine could not start jobs, from `qstat -j`. The only task of a job is number 1."""
+    found: dict[JobKey, str] = {}
+    job_id = 0
+    for line in stdout.decode(errors="replace").splitlines():
+        if match := re.fullmatch(r"job_number:\s+([0-9]{1,18})", line):
+            job_id = int(match[1])
+        elif match := re.match(r"error reason\s+([0-9]+):\s+(?:\S+ \S+ \[\S+\]: )?(.*)", line):
+            reason = match[2].removeprefix("error: ").strip()[:REASON_LIMIT]
+            found[JobKey(job_id, int(match[1]) - 1)] = found[JobKey(job_id)] = reason
+    return found
+
+
+_RULE = re.compile(r"^={20,}$", re.MULTILINE)
+_RESCHEDULED = frozenset({24, 25})  # the job was put back into the queue
+_NODE_FAILED = frozenset({19, 21})  # the host lost the job
+_LIMIT_ENFORCED = 37
+_BY_SIGNAL = 100
+
+
+def read_accounts(stdout: bytes) -> list[Job]:
+    """The jobs of `qacct -j`, each as it ended last. Raises: UnreadableError."""
+    found: dict[JobKey, Job] = {}
+    for record in _RULE.split(stdout.decode("utf-8", "replace")):
+        fields = {}
+        for line in record.splitlines():
+            name, _, value = line.partition(" ")
+            fields[name] = value.strip()
+        if "jobnumber" not in fields:
+            continue
+        try:
+            job = _ended_job(fields)
+        except (KeyError, ValueError) as error:
+            raise UnreadableError(f"qacct: {error}"[:REASON_LIMIT]) from error
+        if job is not None:
+            found[job.key] = job
+    return list(found.values())
+
+
+def _ended_job(fields: Mapping[str, str]) -> Job | None:
+    code, _, meaning = fields["failed"].partition(":")
+    failed = int(code)
+    if failed in _RESCHEDULED:
+        return None
+    status = int(fields["exit_status"].partition(" ")[0])
+    elapsed = seconds_of(fields.get("ru_wallclock", ""))
+    category = fields.get("category", "")
+    state, exit_code, exit_signal = JobState.FAILED, None, None
+    reason = meaning.strip()
+    if failed == 0:
+        state = JobState.FAILED if status else JobState.COMPLETED
+        exit_code, reason = status, ""
+    elif failed == _LIMIT_ENFORCED:
+        limit = _asked(category, "h_rt")
+        late = limit is None or elapsed is None or elapsed >= limit
+        state = JobState.OUT_OF_MEMORY if not late and "h_vmem=" in category else JobState.TIMEOUT
+    elif failed == _BY_SIGNAL and status > 128:
+        exit_signal, reason = status - 128, ""
+        # What qdel sends. Programs that the kernel kills for their memory rarely are the script.
+        state = JobState.CANCELLED if exit_signal == 9 else JobState.FAILED
+    elif failed in _NODE_FAILED:
+        state = JobState.NODE_FAIL
+    name, token = name_and_token(fields["jobname"])
+    host = fields.get("hostname", "")
+    job = Job(
+        int(fields["jobnumber"]),
+        state,
+        name,
+        token,
+        reason,
+        fields.get("qname", ""),
+        elapsed,
+        _asked(category, "h_rt"),
+        host,
+        None,
+        exit_code,
+        exit_signal,
+    )
+    task = fields.get("taskid", "")
+    return job_of_task(job, int(task) - 1) if task.isdigit() else job
+
+
+def _asked(category: str, resource: str) -> int | None:
+    match = re.search(rf"\b{resource}=([0-9:.]+)", category)
+    return seconds_of(match[1]) if match else None
+
+
+_DENIED = re.compile(r"denied: job \"?([0-9]+)(?:\.([0-9]+))?\"? (.*)")
+_NOT_THERE = "does not exist"
+
+
+def read_answers(
+    result: CommandResult, jobs: Collection[JobKey], *, gone_is_fine: bool
+) -> dict[JobKey, str]:
+    """Job -> why a request about it was not taken, "" where nothing was complained about."""
+    by_id: dict[int, str] = {}
+    others = []
+    for line in (result.stdout + b"\n" + result.stderr).decode(errors="replace").splitlines():
+        match = _DENIED.match(line.strip())
+        if match:
+            by_id[int(match[1])] = match[3].strip()[:REASON_LIMIT]
+        elif line.strip() and not re.search(r"modified hold|has (deleted|registered)", line):
+            others.append(line)
+    if gone_is_fine:
+        by_id = {job_id: "" if _NOT_THERE in error else error for job_id, error in by_id.items()}
+    # A complaint about no job in particular concerns them all.
+    rest = "" if by_id or result.exit_status == 0 else (_said(others) or result.complaint)
+    if result.trouble is Trouble.TIMED_OUT:
+        rest = f"{result.complaint} (it may still be done)"
+    return {key: by_id.get(key.id, rest)[:REASON_LIMIT] for key in jobs}
+
+
+def knows_none(result: CommandResult) -> bool:
+    """Whether qacct says that it has no such job."""
+    words = result.stderr + result.stdout
+    return result.exit_status == 1 and bool(re.search(rb"job (id|name) .* not found", words))
+
+
+def keeps_no_accounts(result: CommandResult) -> bool:
+    """Whether there is nothing that qacct could read, here or at all."""
+    words = result.stderr + result.stdout
+    return b"no jobs running since startup" in words or b"No such file" in words
+
+
+def _shown(output: bytes) -> str:
+    return output[:REASON_LIMIT].decode(errors="replace").strip()
