@@ -119,17 +119,17 @@ def compare(
             forgotten.append(path)
         elif theirs is None:
             assert mine is not None
-            if entry is not None and entry.here == mine:
-                removed.append(Removed(path, Side.THERE, mine))
-            elif reason := _blocked(path, above_there):
+            if reason := _blocked(path, above_there):
                 conflicts.append(Conflict(path, mine, None, reason))
+            elif entry is not None and entry.here == mine:
+                removed.append(Removed(path, Side.THERE, mine))
             else:
                 send.append(Copy(path, mine))
         elif mine is None:
-            if entry is not None and entry.there == theirs:
-                removed.append(Removed(path, Side.HERE, theirs))
-            elif reason := _blocked(path, above_here):
+            if reason := _blocked(path, above_here):
                 conflicts.append(Conflict(path, None, theirs, reason))
+            elif entry is not None and entry.there == theirs:
+                removed.append(Removed(path, Side.HERE, theirs))
             else:
                 fetch.append(Copy(path, theirs))
         elif entry is not None and (entry.here == mine or entry.there == theirs):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 # What has not arrived whole lies in a directory of this name beside where it will be.
@@ -52,13 +52,15 @@ class Wanted(NamedTuple):
     hidden: bool = True
     largest: int | None = None
 
-    def takes(self, path: str) -> bool:
-        """Whether a path is among them, by its name alone."""
-        return any(
-            self.descends(path, base) and self.picks(path, base)
-            for base in self.paths
-            if is_below(path, base)
-        )
+    def taker(self) -> Callable[[str], bool]:
+        """The function that says whether a path is among them, by its name alone."""
+        bases = frozenset(distinct(self.paths))
+
+        def takes(path: str) -> bool:
+            base = next((above for above in (path, *parents(path), "") if above in bases), None)
+            return base is not None and self.descends(path, base) and self.picks(path, base)
+
+        return takes
 
     def descends(self, path: str, base: str) -> bool:
         """Whether `path`, which lies at or below `base`, and what is in it may be looked at."""
@@ -82,9 +84,16 @@ class Selection(NamedTuple):
     wanted: tuple[Wanted, ...]
     notices: tuple[str, ...] = ()
 
-    def takes(self, path: str) -> bool:
-        """Whether a path is among it, by its name alone."""
-        return any(wanted.takes(path) for wanted in self.wanted)
+    def taker(self) -> Callable[[str], bool]:
+        """The function that says whether a path is among it, by its name alone."""
+        takers = [wanted.taker() for wanted in self.wanted]
+        return lambda path: any(takes(path) for takes in takers)
+
+    @property
+    def above(self) -> frozenset[str]:
+        """The folders above what was named: these may be links, on either side."""
+        paths = (path for wanted in self.wanted for path in wanted.paths)
+        return frozenset(parent for path in paths for parent in parents(path))
 
 
 def is_relative(path: str) -> bool:

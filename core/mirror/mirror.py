@@ -2,57 +2,383 @@
 
 Takes the project's folder, a transport to the cluster and where the copy shall be; gives plans
 (`Transfer`) that a person can look at, and carries them out. What both sides were when they were
-last equal is kept in the manifest.
+last equal is kept in the manifest. Between plan and transfer either side may have changed: what
+would be replaced is looked at once more, and left alone if it is not what the plan says.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+import asyncio
+import contextlib
+import fcntl
+import os
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.mirror.compare import Side, Transfer
-from rowtui.core.mirror.facts import Selection
-from rowtui.core.mirror.files import Progress
+from rowtui.core.errors import RowtuiError
+from rowtui.core.mirror.compare import Copy, Entry, Side, Transfer, compare, restored
+from rowtui.core.mirror.errors import explain, explain_result
+from rowtui.core.mirror.facts import FILE, FOLDER, LINK, FileFacts, Selection, is_relative, parents
+from rowtui.core.mirror.files import MOST_NOTICES, Progress
+from rowtui.core.mirror.listing import (
+    Listing,
+    checksums_here,
+    checksums_there,
+    facts_here,
+    facts_there,
+    list_here,
+    list_there,
+)
+from rowtui.core.mirror.manifest import Manifest, manifest_path, read_manifest, save_manifest
+from rowtui.core.mirror.place import Resolved, resolve
+from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.commands import Transport
+    from rowtui.core.mirror.files import Files
 
-
-def default_place(mirror: str, root: Path) -> str:
-    """Where the copy of a project goes below `mirror` (`Remote.mirror`), not yet expanded."""
-    raise NotImplementedError
+_LOCK_PAUSE = 0.2  # seconds between two looks whether another process has ended its transfer
+_PATHS_AT_ONCE = 5_000
 
 
 class Mirror:
     """The copy of one project on one cluster."""
 
-    def __init__(self, root: Path, cluster: str, transport: Transport, place: str) -> None:
-        """`place`: where the copy is; may begin with `~/` or `$VARIABLE/`. See `default_place`."""
+    def __init__(
+        self,
+        root: Path,
+        cluster: str,
+        transport: Transport,
+        place: str,
+        *,
+        files: Files | None = None,
+    ) -> None:
+        """`place`: where the copy is; may begin with `~/` or `$VARIABLE/`. See `default_place`.
+
+        `files`: another way of copying than the best that there is.
+        """
+        self.root = root
+        self.cluster = cluster
+        self.notices: tuple[str, ...] = ()  # of the last plan, on the manifest
+        self._transport = transport
+        self._place = place
+        self._path = manifest_path(root, cluster)
+        self._resolved: Resolved | None = None
+        self._files = files
 
     async def resolve(self) -> str:
         """Make sure that the copy's folder is there and ours; its absolute path there.
 
-        Raises: MirrorError.
+        Looked up once for each `Mirror`. Raises: MirrorError.
         """
-        raise NotImplementedError
+        return (await self._resolve()).path
+
+    async def _resolve(self) -> Resolved:
+        if self._resolved is None:
+            manifest = await asyncio.to_thread(read_manifest, self._path)
+            self._resolved = await resolve(
+                self._transport, self._place, self.root, manifest, self.cluster
+            )
+        return self._resolved
+
+    # Plans
 
     async def plan_send(self, selection: Selection, *, restore: bool = True) -> Transfer:
-        """What `send` would do. `restore`: send again what is gone from the copy."""
-        raise NotImplementedError
+        """What `send` would do, in `send`. `restore`: send again what is gone from the copy.
+
+        `fetch` of the plan tells what is newer there; `send` leaves it alone.
+        Raises: MirrorError, RowtuiError.
+        """
+        copy = await self._resolve()
+        listings = [
+            await asyncio.to_thread(list_here, self.root, wanted) for wanted in selection.wanted
+        ]
+        here, notices = _merged(listings, selection)
+        manifest = await self._manifest(copy)
+        takes = selection.taker()
+        # What is there and was not listed was left out, for its size or since it can't be read.
+        missing = [path for path in manifest.entries if path not in here and takes(path)]
+        left_out = await asyncio.to_thread(facts_here, self.root, missing)
+        paths = {*here, *missing} - {*left_out}
+        above = _above(paths) - selection.above
+        facts = await facts_there(self._transport, copy.path, sorted(paths | above), self.cluster)
+        there = {path: found for path, found in facts.items() if path in paths}
+        entries = {path: manifest.entries[path] for path in paths & manifest.entries.keys()}
+        transfer = await self._compared(copy, here, there, entries, above_there=facts)
+        transfer = transfer._replace(notices=notices)
+        return restored(transfer, Side.THERE) if restore else transfer
 
     async def plan_fetch(self, selection: Selection, *, restore: bool = False) -> Transfer:
-        """What `fetch` would do. `restore`: fetch again what is gone from here."""
-        raise NotImplementedError
+        """What `fetch` would do, in `fetch`. `restore`: fetch again what is gone from here.
 
-    def send(self, transfer: Transfer) -> AsyncIterator[Progress]:
-        """Carry out `transfer.send`. What changed there since it was planned is left alone."""
-        raise NotImplementedError
+        `send` of the plan tells what is newer here; `fetch` leaves it alone.
+        Raises: MirrorError, RowtuiError.
+        """
+        copy = await self._resolve()
+        listings = [
+            await list_there(self._transport, copy.path, wanted, self.cluster)
+            for wanted in selection.wanted
+        ]
+        there, notices = _merged(listings, selection)
+        manifest = await self._manifest(copy)
+        takes = selection.taker()
+        missing = [path for path in manifest.entries if path not in there and takes(path)]
+        paths = {*there, *missing}
+        above = _above(paths) - selection.above
+        facts = await asyncio.to_thread(facts_here, self.root, paths | above)
+        here = {path: found for path, found in facts.items() if path in paths}
+        entries = {path: manifest.entries[path] for path in paths & manifest.entries.keys()}
+        transfer = await self._compared(copy, here, there, entries, above_here=facts)
+        transfer = transfer._replace(notices=notices)
+        return restored(transfer, Side.HERE) if restore else transfer
 
-    def fetch(self, transfer: Transfer) -> AsyncIterator[Progress]:
-        """Carry out `transfer.fetch`. What changed here since it was planned is left alone."""
-        raise NotImplementedError
+    async def _compared(
+        self,
+        copy: Resolved,
+        here: Mapping[str, FileFacts],
+        there: Mapping[str, FileFacts],
+        entries: Mapping[str, Entry],
+        *,
+        above_here: Mapping[str, FileFacts] | None = None,
+        above_there: Mapping[str, FileFacts] | None = None,
+    ) -> Transfer:
+        """Compare, with checksums where nothing else can tell; remember what was equal."""
+
+        def compared(same: Mapping[str, bool]) -> Transfer:
+            return compare(
+                here, there, entries, same=same, above_here=above_here, above_there=above_there
+            )
+
+        transfer = compared({})
+        if transfer.needs_checksum:
+            transfer = compared(await self.checksums(transfer.needs_checksum))
+        if transfer.equal or transfer.forgotten:
+            await self._save(copy, dict(transfer.equal), transfer.forgotten)
+        return transfer
+
+    async def checksums(self, paths: Collection[str]) -> dict[str, bool]:
+        """Whether each file has the same content on both sides; False if one can't be read.
+
+        Raises: MirrorError.
+        """
+        copy = await self._resolve()
+        ours = asyncio.to_thread(lambda: dict(checksums_here(self.root, paths)))
+        task = asyncio.create_task(ours)
+        try:
+            theirs = {
+                path: told
+                async for path, told in checksums_there(
+                    self._transport, copy.path, paths, self.cluster
+                )
+            }
+        finally:
+            mine = await task
+        return {path: path in mine and mine[path] == theirs.get(path) for path in paths}
+
+    # Transfers
+
+    async def send(self, transfer: Transfer) -> AsyncIterator[Progress]:
+        """Carry out `transfer.send`. What changed there since it was planned is left alone.
+
+        The last progress has notices on what was not copied. Raises: MirrorError, RowtuiError.
+        """
+        if not transfer.send:
+            yield Progress(0, 0, 0, 0)
+            return
+        copy = await self._resolve()
+        async with self._alone():
+            paths = [item.path for item in transfer.send]
+            facts = await self._there(copy, paths)
+            copies, changed = _as_planned(transfer.send, facts, self.cluster)
+            last = Progress(0, 0, 0, 0)
+            async for last in (await self._way(copy)).send(copies):
+                yield last._replace(notices=())
+            there = await self._there(copy, paths)
+            entries = {
+                item.path: Entry(item.facts, there[item.path])
+                for item in copies
+                if _arrived(item, there.get(item.path))
+            }
+            await self._save(copy, entries, ())
+        yield self._last(last, copies, entries, changed, f"sending to {self.cluster}")
+
+    async def fetch(self, transfer: Transfer) -> AsyncIterator[Progress]:
+        """Carry out `transfer.fetch`. What changed here since it was planned is left alone.
+
+        The last progress has notices on what was not copied. Raises: MirrorError, RowtuiError.
+        """
+        if not transfer.fetch:
+            yield Progress(0, 0, 0, 0)
+            return
+        copy = await self._resolve()
+        async with self._alone():
+            paths = [item.path for item in transfer.fetch]
+            facts = await asyncio.to_thread(facts_here, self.root, paths)
+            copies, changed = _as_planned(transfer.fetch, facts, "this machine")
+            last = Progress(0, 0, 0, 0)
+            async for last in (await self._way(copy)).fetch(copies):
+                yield last._replace(notices=())
+            here = await asyncio.to_thread(facts_here, self.root, paths)
+            entries = {
+                item.path: Entry(here[item.path], _as_fetched(item.facts, here[item.path]))
+                for item in copies
+                if _arrived(item, here.get(item.path))
+            }
+            await self._save(copy, entries, ())
+        yield self._last(last, copies, entries, changed, f"fetching from {self.cluster}")
+
+    def _last(
+        self,
+        last: Progress,
+        copies: Sequence[Copy],
+        arrived: Collection[str],
+        changed: Sequence[str],
+        what: str,
+    ) -> Progress:
+        """The end of a transfer. Raises: MirrorError if nothing at all arrived."""
+        missing = [copy.path for copy in copies if copy.path not in arrived]
+        if missing and not arrived:
+            raise explain("\n".join(last.notices), self.cluster, what)
+        notices = list(last.notices) + [f"{visible(path)} was not copied" for path in missing]
+        return last._replace(done_files=len(arrived), notices=(*changed, *notices)[:MOST_NOTICES])
+
+    # What a person, or whoever cleans up, decides
 
     async def prefer(self, paths: Collection[str], side: Side) -> None:
-        """Decide conflicts: the next plan copies these paths from this side over the other."""
-        raise NotImplementedError
+        """Decide conflicts: the next plan copies these paths from this side over the other.
+
+        Raises: MirrorError, RowtuiError.
+        """
+        copy = await self._resolve()
+        other = (
+            await self._there(copy, paths)
+            if side is Side.HERE
+            else await asyncio.to_thread(facts_here, self.root, paths)
+        )
+        entries = {
+            path: Entry(None, facts) if side is Side.HERE else Entry(facts, None)
+            for path, facts in other.items()
+        }
+        await self._save(copy, entries, ())
+
+    async def make_folders(self, paths: Iterable[str]) -> None:
+        """Make folders in the copy, with those above them. Raises: MirrorError."""
+        await self._each(["mkdir", "-p", "--"], paths, "making folders")
+
+    async def remove_there(self, paths: Iterable[str]) -> None:
+        """Remove files of the copy, for good; folders stay. Raises: MirrorError."""
+        await self._each(["rm", "-f", "--"], paths, "removing files")
+
+    async def _each(self, command: Sequence[str], paths: Iterable[str], what: str) -> None:
+        copy = await self._resolve()
+        names = [b"./" + os.fsencode(path) + b"\0" for path in paths if is_relative(path)]
+        for start in range(0, len(names), _PATHS_AT_ONCE):
+            result = await self._transport.run(
+                ["xargs", "-0", *command], stdin=b"".join(names[start : start + _PATHS_AT_ONCE]),
+                timeout=300.0, cwd=Path(copy.path), env={"LC_ALL": "C"},
+            )  # fmt: skip
+            if result.exit_status != 0:
+                raise explain_result(result, self.cluster, what)
+
+    # What the above rests on
+
+    async def _manifest(self, copy: Resolved) -> Manifest:
+        """What is remembered of this copy; nothing if it was of another."""
+        manifest = await asyncio.to_thread(read_manifest, self._path)
+        if manifest.notice:
+            self.notices = (manifest.notice,)
+        return manifest if manifest.is_of(copy.path, copy.copy_id) else Manifest()
+
+    async def _save(
+        self, copy: Resolved, changed: Mapping[str, Entry], forgotten: Collection[str]
+    ) -> None:
+        await asyncio.to_thread(
+            save_manifest, self._path, copy.path, copy.copy_id, changed, forgotten
+        )
+
+    async def _there(self, copy: Resolved, paths: Iterable[str]) -> dict[str, FileFacts]:
+        return await facts_there(self._transport, copy.path, sorted(set(paths)), self.cluster)
+
+    async def _way(self, copy: Resolved) -> Files:
+        if self._files is None:
+            from rowtui.core.mirror.choose import files_for
+
+            self._files = await files_for(self._transport, self.root, copy.path, self.cluster)
+        return self._files
+
+    @contextlib.asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """One transfer at a time between all processes of this machine; the others wait."""
+        path = self._path.with_suffix(".lock")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise RowtuiError(f"cannot write {visible(str(path))}: {error.strerror}") from None
+        try:
+            while True:
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    await asyncio.sleep(_LOCK_PAUSE)
+                except OSError:
+                    break  # a file system without locks: partial files are still each one's own
+            yield
+        finally:
+            os.close(fd)
+
+
+def _merged(
+    listings: Sequence[Listing], selection: Selection
+) -> tuple[dict[str, FileFacts], tuple[str, ...]]:
+    files: dict[str, FileFacts] = {}
+    notices = list(selection.notices)
+    for listing in listings:
+        files |= listing.files
+        notices += listing.notices
+    return files, tuple(notices)
+
+
+def _above(paths: Iterable[str]) -> set[str]:
+    return {parent for path in paths for parent in parents(path)}
+
+
+def _as_planned(
+    copies: Sequence[Copy], now: Mapping[str, FileFacts], where: str
+) -> tuple[list[Copy], list[str]]:
+    """The copies whose destination is still what the plan says; what is told of the others."""
+    same, changed = [], []
+    for copy in copies:
+        if now.get(copy.path) == copy.replaces:
+            same.append(copy)
+        else:
+            changed.append(f"{visible(copy.path)} was left alone: it changed on {where} meanwhile")
+    return same, changed
+
+
+def _arrived(copy: Copy, found: FileFacts | None) -> bool:
+    """Whether what is found at a destination is what was copied, or a later state of it."""
+    if found is None or found.kind != copy.facts.kind:
+        return False
+    if found.kind == LINK:
+        return found.target == copy.facts.target
+    if found.kind == FOLDER or found != copy.replaces:
+        return True
+    # Nothing seems to have happened; on a side that only knows seconds it may have.
+    return found.size == copy.facts.size and _second(found) == _second(copy.facts)
+
+
+def _as_fetched(planned: FileFacts, here: FileFacts) -> FileFacts:
+    """What the other side was when this file was read there.
+
+    A log may have grown since the plan: then it is the version that has arrived.
+    """
+    if here.kind != FILE or (here.size == planned.size and _second(here) == _second(planned)):
+        return planned
+    return planned._replace(size=here.size, mtime_ns=here.mtime_ns)
+
+
+def _second(facts: FileFacts) -> int:
+    return facts.mtime_ns // 10**9

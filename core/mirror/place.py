@@ -1,0 +1,123 @@
+"""Where a project's copy is on a cluster, and whether it is this project's copy.
+
+Takes a place as a person writes it (`~/rowtui`, `$SCRATCH/copies`); makes the folder and a marker
+in it that says which project of which machine it belongs to. A folder with files and no marker,
+or with the marker of another project, is never written to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.mirror.errors import Cause, MirrorError, explain_result
+from rowtui.core.mirror.facts import MARKER
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.commands import Transport
+    from rowtui.core.mirror.manifest import Manifest
+
+_PLACE = re.compile(
+    r"(?:\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|(~))(?:/(.*))?", re.S
+)
+_NO_VARIABLE, _TAKEN = 7, 8
+# $1: a variable or nothing, $2: the rest, $3: our marker, $4: a random name, $5: a place that was
+# ours before. Prints the place and the marker; the marker is touched, for scratch file systems
+# where what is old is removed.
+_RESOLVE = f"""
+place=$2
+if [ -n "$1" ]; then
+    eval "base=\\${{$1-}}"
+    case $base in /*) ;; *) exit {_NO_VARIABLE};; esac
+    place=${{base%/}}/$2
+fi
+mkdir -p -- "$place" && cd -- "$place" || exit 1
+place=$(pwd -P && printf x) && place=${{place%??}}
+if ! [ -e {MARKER} ]; then
+    if [ -n "$(ls -A | head -n 1)" ] && [ "$place" != "$5" ]; then
+        printf '%s' "$place"; exit {_TAKEN}
+    fi
+    printf '%s\\n' "$3" > "{MARKER}.$4" || exit 1
+    ln "{MARKER}.$4" {MARKER} 2>/dev/null || mv -n -- "{MARKER}.$4" {MARKER}
+    rm -f -- "{MARKER}.$4"
+fi
+printf '%s\\0' "$place"; touch -c {MARKER} 2>/dev/null; cat {MARKER}
+"""
+
+
+class Resolved(NamedTuple):
+    """A copy that is there and ours."""
+
+    path: str  # absolute, without links
+    copy_id: str
+
+
+def default_place(mirror: str, root: Path) -> str:
+    """Where the copy of a project goes below `mirror` (`Remote.mirror`), not yet expanded.
+
+    The same folder name of two machines, or in two folders, gives two places.
+    """
+    whole = "\0".join(_owner(root).values())
+    code = hashlib.sha256(os.fsencode(whole)).hexdigest()[:8]
+    return f"{mirror.rstrip('/')}/{os.path.basename(os.path.realpath(root)) or 'project'}-{code}"
+
+
+async def resolve(
+    transport: Transport, place: str, root: Path, manifest: Manifest, where: str
+) -> Resolved:
+    """Make the copy's folder if it is not there. Raises: MirrorError."""
+    found = _PLACE.fullmatch(place)
+    if found:
+        variable, rest = found[1] or found[2] or "HOME", found[4] or ""
+    elif place.startswith("/"):
+        variable, rest = "", place
+    else:
+        raise MirrorError(
+            Cause.OTHER,
+            f"{visible(place)} cannot be the place of a copy on {where}",
+            "`mirror` is an absolute path, or begins with `~/` or `$VARIABLE/`",
+        )
+    ours = _owner(root)
+    copy_id = manifest.copy_id or os.urandom(8).hex()
+    marker = json.dumps({"rowtui": 1, **ours, "id": copy_id})
+    words = (variable, rest, marker, os.urandom(8).hex(), manifest.place)
+    result = await transport.run(
+        ["sh", "-c", _RESOLVE, "sh", *words], timeout=60.0, env={"LC_ALL": "C"}
+    )
+    if result.exit_status == _NO_VARIABLE:
+        raise MirrorError(
+            Cause.OTHER,
+            f"there is no ${variable} on {where}, or it is no absolute path",
+            "commands over SSH read few start-up files: name the folder itself as `mirror`",
+        )
+    if result.exit_status == _TAKEN:
+        raise _taken(os.fsdecode(result.stdout), where, "has files and is no copy of a project")
+    if result.exit_status != 0:
+        raise explain_result(result, where, f"making {visible(place)}")
+    path, _, text = result.stdout.partition(b"\0")
+    try:
+        found_marker = json.loads(text)
+        host, of, found_id = (str(found_marker[key]) for key in ("host", "path", "id"))
+    except (ValueError, TypeError, KeyError):
+        raise _taken(os.fsdecode(path), where, f"has a {MARKER} that nobody can read") from None
+    if found_id != copy_id and {"host": host, "path": of} != ours:
+        raise _taken(os.fsdecode(path), where, f"is the copy of {visible(of)} of {visible(host)}")
+    return Resolved(os.fsdecode(path), found_id)
+
+
+def _owner(root: Path) -> dict[str, str]:
+    return {"host": socket.gethostname(), "path": os.path.realpath(root)}
+
+
+def _taken(path: str, where: str, what: str) -> MirrorError:
+    return MirrorError(
+        Cause.TAKEN,
+        f"{visible(path)} on {where} {what}",
+        "name another folder as `mirror`, or move that one away",
+    )

@@ -1,0 +1,129 @@
+"""Which files of a project go to its copy, and which come back.
+
+Takes the project's workspace, the directories of the jobs, their products, and `mirror.toml`
+beside workflow.toml if there is one; gives `Selection`s. Without `mirror.toml` everything outside
+the workspace is sent except what is hidden or larger than 100 MB, and the products come back.
+
+    send = ["scripts/**"]       # outside the workspace; without it everything
+    exclude = ["*.tmp"]         # neither sent nor fetched
+    fetch = ["plots/**"]        # in the directories, beside the products
+    largest_mb = 100            # outside the workspace
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.errors import InvalidFileError, Problem
+from rowtui.core.files import read_bounded
+from rowtui.core.mirror.errors import Cause, MirrorError
+from rowtui.core.mirror.facts import Selection, Wanted, complaint_about, is_relative, literal
+from rowtui.core.text import visible
+from rowtui.core.workflow.toml_file import TomlFile, TomlTable
+
+NAME = "mirror.toml"
+_LIMIT = 1 << 20
+_KEYS = ("send", "exclude", "fetch", "largest_mb")
+_WORKFLOW = "workflow.toml"
+
+
+class MirrorRules(NamedTuple):
+    """What `mirror.toml` says. `send`: () means everything."""
+
+    send: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    fetch: tuple[str, ...] = ()
+    largest_mb: int = 100
+
+
+def read_rules(root: Path) -> MirrorRules:
+    """The rules of a project. Raises: InvalidFileError with all problems; RowtuiError."""
+    try:
+        data = read_bounded(root / NAME, _LIMIT)
+    except FileNotFoundError:
+        return MirrorRules()
+    except OSError as error:
+        problem = Problem(NAME, 0, 0, f"it cannot be read: {error.strerror}")
+        raise InvalidFileError((problem,)) from None
+    file = TomlFile(data, NAME)
+    table = file.top
+    table.only(_KEYS)
+    send, exclude, fetch = (_patterns(table, key) for key in _KEYS[:3])
+    largest = table.integer("largest_mb", 1)
+    file.raise_if_errors()
+    return MirrorRules(send, exclude, fetch, largest or MirrorRules().largest_mb)
+
+
+def _patterns(table: TomlTable, key: str) -> tuple[str, ...]:
+    patterns = table.strings(key) or ()
+    for index, pattern in enumerate(patterns):
+        if why := complaint_about(pattern):
+            table.problem((key, index), f"`{visible(pattern)}` cannot be used: {why}")
+    return patterns
+
+
+def to_send(
+    rules: MirrorRules,
+    root: Path,
+    workspace: str,
+    directories: Sequence[str],
+    *,
+    log_patterns: Sequence[str] = (),
+) -> Selection:
+    """What jobs on these directories need: the project's own files, and the directories whole.
+
+    `workspace`: as workflow.toml says it. `log_patterns`: job logs, read from the project.
+    Raises: MirrorError if the workspace is not in the project.
+    """
+    workspace = workspace_in(root, workspace)
+    logs = tuple(f"/{pattern.lstrip('/')}" for pattern in log_patterns)
+    exclude = (*rules.exclude, literal(workspace), *logs)
+    largest = rules.largest_mb * 1_000_000
+    project = Wanted(("",), rules.send, exclude, hidden=False, largest=largest)
+    jobs = Wanted(_places(workspace, directories), (), rules.exclude)
+    return Selection((Wanted((_WORKFLOW,)), project, jobs))
+
+
+def to_fetch(
+    rules: MirrorRules,
+    root: Path,
+    workspace: str,
+    directories: Sequence[str],
+    products: Sequence[str],
+    *,
+    logs: Sequence[str] = (),
+    records: Sequence[str] = (),
+) -> Selection:
+    """What jobs on these directories made: products, what `fetch` adds, logs, our records.
+
+    `logs`, `records`: paths relative to the project, files or folders; a log that lies elsewhere
+    is told and left where it is. Raises: MirrorError if the workspace is not in the project.
+    """
+    workspace = workspace_in(root, workspace)
+    only = (*(literal(product) for product in products), *rules.fetch)
+    wanted = [Wanted(_places(workspace, directories), only, rules.exclude)] if only else []
+    inside = tuple(os.path.normpath(log) for log in logs if is_relative(os.path.normpath(log)))
+    outside = [log for log in logs if not is_relative(os.path.normpath(log))]
+    wanted.append(Wanted((*inside, *records)))
+    notices = [f"the log {visible(log)} is not in the project: it stays there" for log in outside]
+    return Selection(tuple(wanted), tuple(notices))
+
+
+def workspace_in(root: Path, workspace: str) -> str:
+    """The workspace relative to the project. Raises: MirrorError if it is not inside."""
+    path = os.path.relpath(os.path.join(root, workspace), root)
+    if not is_relative(path):
+        raise MirrorError(
+            Cause.OTHER,
+            f"the workspace {visible(workspace)} is not a folder inside the project: "
+            "it can have no copy on a cluster",
+            "let the project and the cluster share a file system (`paths` in clusters.toml)",
+        )
+    return path
+
+
+def _places(workspace: str, directories: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{workspace}/{name}" for name in directories)
