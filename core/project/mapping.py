@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rowtui.core.clusters.model import ClusterLoad
+from rowtui.core.clusters.model import Cluster, ClusterLoad
 from rowtui.core.clusters.partition import job_totals
 from rowtui.core.errors import Problem, RowtuiError
 from rowtui.core.grouping.model import JobRequest
@@ -75,6 +76,9 @@ class ProjectMapping:
         if self._found is None or key != self._key or found.problems != self._found.problems:
             self._mapper = None
         self._found, self._key = found, key
+        known = self.__dict__.pop("clusters", None)
+        if known is not None and known != self.clusters:
+            self._mapper = None
 
     @property
     def exists(self) -> bool:
@@ -97,7 +101,7 @@ class ProjectMapping:
         if self._mapper is None:
             cluster = self.project.cluster
             clusters = {each.name: each for each in self.project.configured.clusters}
-            clusters[cluster.name] = cluster
+            clusters.update(self.clusters)
             configuration = load_mapping(self.sources.sources, self.sources.problems)
             added = () if configuration.of_kind("destinations") else destinations_of(cluster)
             self._mapper = Mapper(configuration, clusters=clusters, added=added)
@@ -115,28 +119,52 @@ class ProjectMapping:
             self.facts = self.facts._replace(generation=self.facts.generation + 1, loads=known)
         self.loads_at = max((load.at for load in loads if not load.error), default=self.loads_at)
 
-    async def ask_loads(self, patience: float = 0.0) -> None:
-        """Ask the cluster how busy it is, unless it was asked `patience` seconds ago or less.
+    @cached_property
+    def clusters(self) -> Mapping[str, Cluster]:
+        """The clusters that jobs can be sent to from here, by name. Raises: RowtuiError.
 
-        What it does not answer stays unknown; nobody waits longer than a few seconds.
+        The one that jobs go to where nothing is said, and all that are reached over SSH.
+        """
+        reach = self.project.reach
+        found = {}
+        for each in reach.remote():
+            try:
+                found[each.name] = reach.described(each, ask=False)
+            except RowtuiError:
+                found[each.name] = each  # its partitions are not known: mapping files may say
+        return {**found, self.project.cluster.name: self.project.cluster}
+
+    def cluster_of(self, placement: Placement) -> Cluster:
+        """The cluster that a job goes to. Raises: RowtuiError."""
+        cluster = self.clusters.get(placement.runner)
+        return self.project.cluster if cluster is None else cluster
+
+    async def ask_loads(self, patience: float = 0.0) -> None:
+        """Ask the clusters how busy they are, unless asked `patience` seconds ago or less.
+
+        What they do not answer stays unknown; nobody waits longer than a few seconds.
         """
         if time.monotonic() - self._asked_at < patience:
             return
         self._asked_at = time.monotonic()
         try:
-            cluster = await asyncio.to_thread(lambda: self.project.cluster)
+            await asyncio.to_thread(lambda: self.project.cluster)
         except RowtuiError:
             return
+        loads = await asyncio.gather(*map(self._load, self.clusters.values()))
+        self.know([load for load in loads if load is not None])
+
+    async def _load(self, cluster: Cluster) -> ClusterLoad | None:
         if cluster.scheduler == "slurm":
             from rowtui.core.clusters.schedulers.slurm_load import slurm_load
 
             transport = self.project.reach.transport(cluster)
-            load = await slurm_load(transport, timeout=_LOAD_SECONDS, cluster=cluster.name)
-            self.know((load,))
-        elif cluster.scheduler == "local":
+            return await slurm_load(transport, timeout=_LOAD_SECONDS, cluster=cluster.name)
+        if cluster.scheduler == "local":
             from rowtui.core.clusters.schedulers.local_load import local_load
 
-            self.know((await asyncio.to_thread(local_load, cluster=cluster.name),))
+            return await asyncio.to_thread(local_load, cluster=cluster.name)
+        return None
 
     def ask_loads_if_read(self) -> None:
         """The same, at once and only where an expression reads the answer. Not in an event loop."""
@@ -144,7 +172,7 @@ class ProjectMapping:
             self.project.wait(self.ask_loads())
 
     def _facts(self) -> Facts:
-        return self.facts._replace(reachable=frozenset({self.project.cluster.name}))
+        return self.facts._replace(reachable=frozenset(self.clusters))
 
     def count_in_use(self) -> None:
         """Find out what this user's submitted jobs hold in each pool."""

@@ -31,7 +31,6 @@ class Mapped(NamedTuple):
 def place_requests(project: Project, requests: Sequence[JobRequest]) -> Mapped:
     """Place them in their order. Raises: RowtuiError if no mapper can be made at all."""
     mapping = project.mapping
-    cluster = project.cluster
     mapping.ask_loads_if_read()
     mapping.count_in_use()
     why: dict[tuple[int, int], tuple[str, ...]] = {}
@@ -48,7 +47,7 @@ def place_requests(project: Project, requests: Sequence[JobRequest]) -> Mapped:
             left_out.setdefault((request.action.name, reason), []).append(request)
             continue
         try:
-            place = placed(request, placement, cluster)
+            place = placed(request, placement, mapping.cluster_of(placement))
         except RowtuiError as error:
             reason = error.message + (f"; {error.hint}" if error.hint else "")
             left_out.setdefault((request.action.name, reason), []).append(request)

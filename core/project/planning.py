@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.local_machine import user_name
@@ -19,6 +20,7 @@ from rowtui.core.submission.plan import PlanError, Setting, bash_complaint, make
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.model import Cluster
     from rowtui.core.errors import Problem
     from rowtui.core.grouping.model import JobRequest
     from rowtui.core.project.placing import Mapped
@@ -102,17 +104,16 @@ def _setting(project: Project) -> Setting:
         user=user_name(),
         nonce=secrets.token_hex(8),
         check_shell=bash_complaint,
-        array_tasks=_array_tasks(project),
+        array_tasks=partial(_array_tasks, project),
     )
 
 
-def _array_tasks(project: Project) -> int:
+def _array_tasks(project: Project, cluster: Cluster) -> int:
     """How many jobs of the same shape become one array on the cluster; 0 for none.
 
     Arrays are for clusters that are reached over a connection, unless somebody says otherwise: Row
     loses sight of an array's tasks once they run, so that it would submit their directories again.
     """
-    cluster = project.cluster
     wanted = project.arrays
     if wanted is None:
         wanted = cluster.arrays

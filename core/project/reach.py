@@ -112,8 +112,11 @@ class Reach:
         """Whether the cluster sees a copy of the project, not its own folder."""
         return self.is_remote(cluster) and self._shared_folder(cluster) is None
 
-    def described(self, cluster: Cluster) -> Cluster:
-        """The cluster with its partitions. Raises: RowtuiError if nobody knows them yet."""
+    def described(self, cluster: Cluster, *, ask: bool = True) -> Cluster:
+        """The cluster with its partitions, which are asked for if need be (not in an event loop).
+
+        Raises: RowtuiError if nobody knows them yet.
+        """
         from rowtui.core.clusters.described import described_cluster, needs_description
 
         if not self.is_remote(cluster):
@@ -122,8 +125,8 @@ class Reach:
             return described_cluster(cluster) or cluster  # the size of its arrays, maybe
         if cluster.name not in self._described:
             kept = described_cluster(cluster)
-            if kept is None and not _in_loop():
-                self.project.wait(self.prepare())
+            if kept is None and ask and not _in_loop():
+                self.project.wait(self.prepare(cluster))
                 kept = described_cluster(cluster) or self._described.get(cluster.name)
             if kept is None:
                 name = visible(cluster.name)
@@ -134,10 +137,10 @@ class Reach:
             self._described[cluster.name] = kept
         return self._described[cluster.name]
 
-    async def prepare(self) -> None:
-        """Ask the cluster that jobs go to for its partitions, if nobody configured them.
+    async def prepare(self, cluster: Cluster | None = None) -> None:
+        """Ask a cluster for its partitions, if nobody configured them.
 
-        Raises: RowtuiError.
+        Without a name: the one that jobs go to. Raises: RowtuiError.
         """
         from rowtui.core.clusters.described import (
             described_cluster,
@@ -145,7 +148,7 @@ class Reach:
             remember_description,
         )
 
-        cluster = self.project.recognised.cluster
+        cluster = cluster or self.project.recognised.cluster
         if not (self.is_remote(cluster) and needs_description(cluster)):
             return
         if cluster.name in self._described or described_cluster(cluster) is not None:
@@ -269,7 +272,8 @@ class Reach:
     def mirror(self, cluster: Cluster) -> Mirror:
         """The copy of the project on a cluster that does not share its file system."""
         if cluster.name not in self._mirrors:
-            from rowtui.core.mirror.mirror import Mirror, default_place
+            from rowtui.core.mirror.mirror import Mirror
+            from rowtui.core.mirror.place import default_place
 
             assert cluster.remote is not None
             root = self.project.root

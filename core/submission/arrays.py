@@ -8,7 +8,7 @@ Source: slurm_rig 5 (one array of 10,000 takes 10 ms, one by one 100 s), sbatch'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -32,19 +32,23 @@ class _Parts(NamedTuple):
 
 
 def with_arrays(
-    jobs: Sequence[PlannedJob], most_tasks: int = MOST_TASKS, least: int = 2
+    jobs: Sequence[PlannedJob], most_tasks: Mapping[str, int], least: int = 2
 ) -> tuple[PlannedJob, ...]:
-    """The jobs in their order, neighbours of the same shape made tasks of arrays of two or more."""
+    """The jobs in their order, neighbours of the same shape made tasks of arrays of two or more.
+
+    `most_tasks`: in one array, by cluster.
+    """
     changed: list[PlannedJob] = []
     run: list[tuple[PlannedJob, _Parts]] = []
     size = 0
     for job in jobs:
-        parts = _parts(job)
+        most = most_tasks.get(job.destination.cluster, 0)
+        parts = _parts(job) if most else None
         length = len(parts.own.encode("utf-8", "surrogateescape")) if parts else 0
         fits = (
             parts is not None
             and run
-            and len(run) < most_tasks
+            and len(run) < most
             and size + length < LARGEST_SCRIPT
             and _shape(*run[0]) == _shape(job, parts)
         )

@@ -67,6 +67,7 @@ class Placed(NamedTuple):
     """A request with its place. `partition` None: the scheduler has none, or chooses itself."""
 
     request: JobRequest
+    cluster: Cluster
     partition: Partition | None
     warnings: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
@@ -88,7 +89,7 @@ def placed(request: JobRequest, placement: Placement, cluster: Cluster) -> Place
         gpus=resources.total_gpus(size),
         cost=job_cost(resources, size),
     )
-    return Placed(changed, _partition(placement, cluster), tuple(warnings))
+    return Placed(changed, cluster, _partition(placement, cluster), tuple(warnings))
 
 
 def _resources(request: JobRequest, placement: Placement, warnings: list[str]) -> Resources:

@@ -56,7 +56,7 @@ class Setting:
     """Where, for whom and when jobs are planned. `created`: ISO 8601, UTC; `nonce`: new each time.
 
     `check_shell` takes a script and says what is wrong with it, "" if nothing is (None: no check).
-    `array_tasks`: how many jobs of one shape may become one array, 0 for none.
+    `array_tasks`: how many jobs of one shape may become one array on a cluster, 0 for none.
     """
 
     cluster: Cluster
@@ -65,7 +65,7 @@ class Setting:
     user: str
     nonce: str
     check_shell: Callable[[str], str] | None = None
-    array_tasks: int = 0
+    array_tasks: Callable[[Cluster], int] = lambda _: 0
 
 
 def make_plan(
@@ -94,8 +94,11 @@ def make_plan(
     if problems:
         raise PlanError(problems)
     planned = tuple(job for job in jobs if job is not None)
-    if setting.array_tasks:
-        planned = with_arrays(planned, setting.array_tasks)
+    most = {job.destination.cluster: 0 for job in planned}
+    for cluster in (setting.cluster, *(place.cluster for place in places or ())):
+        most[cluster.name] = setting.array_tasks(cluster)
+    if any(most.values()):
+        planned = with_arrays(planned, most)
     cost = Cost()
     for job in planned:
         cost = cost.plus(job.cost)
@@ -138,7 +141,6 @@ class _Planner:
         self.workflow = workflow
         self.directories = directories
         self.setting = setting
-        self.cluster = setting.cluster
         self.failed = failed
         self.actions: dict[int, _OfAction] = {}
         self.named: dict[int, Action] = {}
@@ -150,21 +152,22 @@ class _Planner:
         action, positions = request.action, request.group.indices
         self.named[action.index] = action
         known = self.actions.setdefault(action.index, _OfAction())
+        cluster = self.setting.cluster if place is None else place.cluster
         names = tuple(map(self.directories.name, positions))
         count = len(names)
-        named = options_for(action, self.cluster.name).partition
-        recipe = self.recipe(known, action, count)
+        named = options_for(action, cluster.name).partition
+        recipe = self.recipe(known, action, cluster, count)
         if place is None:
             choice = self.choice(known, action, count, named)
             if recipe is None or choice.partition is None:
                 return None
-            reasons = _reasons(self.cluster, choice, named)
+            reasons = _reasons(cluster, choice, named)
         else:
             choice = PartitionChoice(place.partition, place.warnings)
             reasons = place.reasons
         if recipe is None:
             return None
-        partition = choice.partition if self.cluster.scheduler == "slurm" else None
+        partition = choice.partition if cluster.scheduler == "slurm" else None
         token = f"{self.setting.nonce}-{index}"
         # Values are read only when the command needs them: that may be a million files' worth.
         values = [self.directories.value(p) for p in positions] if recipe.filled.values else ()
@@ -174,7 +177,7 @@ class _Planner:
                 request,
                 names=names,
                 values=values,
-                cluster=self.cluster,
+                cluster=cluster,
                 partition=partition,
                 token=token,
             )
@@ -183,7 +186,7 @@ class _Planner:
             return None
         if self.setting.check_shell and not known.checked:
             known.checked = True
-            simple = not options_for(action, self.cluster.name).setup and is_one_command(recipe)
+            simple = not options_for(action, cluster.name).setup and is_one_command(recipe)
             complaint = "" if simple else self.setting.check_shell(script)
             if complaint:
                 self.note(known, f"bash cannot read the command or setup: {complaint}", "", ())
@@ -194,11 +197,9 @@ class _Planner:
             action=action.name,
             action_index=action.index,
             directories=names,
-            destination=Destination(self.cluster.name, partition.name if partition else ""),
+            destination=Destination(cluster.name, partition.name if partition else ""),
             script=script,
-            log_path=""
-            if self.cluster.scheduler == "bash"
-            else log_path(action, self.cluster.name),
+            log_path="" if cluster.scheduler == "bash" else log_path(action, cluster.name),
             processes=request.processes,
             cpus=request.cpus,
             gpus=request.gpus,
@@ -211,11 +212,13 @@ class _Planner:
             depends_on=tuple(f"{self.setting.nonce}-{other}" for other in request.depends_on),
         )
 
-    def recipe(self, known: _OfAction, action: Action, count: int) -> Recipe | None:
+    def recipe(
+        self, known: _OfAction, action: Action, cluster: Cluster, count: int
+    ) -> Recipe | None:
         try:
             if known.command is None:
                 known.command = parse_command(action.command)
-            prefix = launcher_prefix(action, self.setting.launchers, self.cluster.name, count)
+            prefix = launcher_prefix(action, self.setting.launchers, cluster.name, count)
             recipe = known.recipes.get(prefix)
             if recipe is None:
                 recipe = write_recipe(known.command, self.workflow.workspace_path, prefix)
@@ -230,15 +233,16 @@ class _Planner:
     ) -> PartitionChoice:
         choice = known.choices.get(count)
         if choice is None:
-            choice = choose_partition(self.cluster, action.resources, count, named)
+            choice = choose_partition(self.setting.cluster, action.resources, count, named)
             known.choices[count] = choice
         if choice.partition is None:
             refusals = [str(refusal) for refusal in choice.refusals]
             size = plural(count, "directory", "directories")
             self.note(
                 known,
-                f"no partition of {visible(self.cluster.name)} takes a job on {size}",
-                "\n    ".join(refusals) or f"{visible(self.cluster.name)} has no partitions",
+                f"no partition of {visible(self.setting.cluster.name)} takes a job on {size}",
+                "\n    ".join(refusals)
+                or f"{visible(self.setting.cluster.name)} has no partitions",
                 (),
             )
         return choice

@@ -29,13 +29,13 @@ def real(slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     return RealProject(slurm.work / tmp_path.name, HOSTILE, SlurmScheduler("alpha"), ALPHA)
 
 
-def arrays(plan: Plan, **rest: int) -> Plan:
-    changed = replace(plan, jobs=with_arrays(plan.jobs, **rest))
+def arrays(plan: Plan, most: int = 1000) -> Plan:
+    changed = replace(plan, jobs=with_arrays(plan.jobs, {"alpha": most}))
     return replace(changed, id=plan_id(changed))
 
 
 def test_neighbours_of_the_same_shape_go_together(real: RealProject) -> None:
-    plan = arrays(real.plan("n"), most_tasks=10)
+    plan = arrays(real.plan("n"), most=10)
 
     assert [job.array for job in plan.jobs] == ["n-0a"] * 10 + ["n-10a"] * 4
     assert [job.task for job in plan.jobs] == [*range(10), *range(4)]
@@ -54,7 +54,7 @@ def test_jobs_of_other_resources_and_single_ones_stay_alone(real: RealProject) -
     real.action = slow
     others = real.plan("m").jobs
 
-    mixed = with_arrays((jobs[0], others[1], jobs[2], jobs[3]))
+    mixed = with_arrays((jobs[0], others[1], jobs[2], jobs[3]), {"alpha": 1000})
 
     assert [job.array for job in mixed] == ["", "", "n-2a", "n-2a"]
     assert mixed[0] == jobs[0]
