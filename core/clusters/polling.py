@@ -66,7 +66,8 @@ class Poll:
     `clock`: epoch seconds; `steady`: measures how long an answer took; `chance`: in [0, 1).
     `folder`: where answers are shared, else the user's cache folder. A scheduler that is not
     shared (this machine's own queue) is always asked, and nothing is kept; so is any whose
-    `poll_seconds` is 0.
+    `poll_seconds` is 0. `connected`: False where this process has no connection to the cluster:
+    a look that fails then is no news for others.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Poll:
         steady: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] | None = None,
         wait_seconds: float = WAIT_SECONDS,
+        connected: Callable[[], bool | None] | None = None,
     ) -> None:
         self.scheduler = scheduler
         self.cluster = cluster
@@ -87,6 +89,7 @@ class Poll:
         self._steady = steady
         self._chance = chance or _drawn
         self._wait_seconds = wait_seconds
+        self._connected = connected
         self._known = Known()
         self._submitted = 0.0
 
@@ -110,6 +113,8 @@ class Poll:
             await self._learn()
             if self._is_due(now):
                 await self._ask()
+                if self._known.error and self._connected and self._connected() is False:
+                    return self._polled()  # others may have a connection
                 # The lock goes with the writing, which goes on when this is cancelled.
                 keep, lock = self._keeping(lock), None
                 await _in_thread(keep)

@@ -200,6 +200,30 @@ async def test_a_first_look_that_fails_knows_nothing_rather_than_an_empty_queue(
     assert failed.answer == QueueSnapshot("alpha", clock(), error="down")
 
 
+async def test_who_has_no_connection_does_not_keep_others_from_asking(
+    poll: Callable[..., Poll], queue: Queue, clock: Clock
+) -> None:
+    # given a queue that everybody knows, and a process that is not logged in any more
+    await poll().look()
+    clock.now += 60
+    queue.error = "not logged in"
+    cut_off = poll(connected=lambda: False)
+    assert (await cut_off.look()).error == "not logged in"
+    # then it tries less often itself, and others ask as ever
+    assert (await cut_off.look()).next_at == clock() + 120
+    assert (await poll().last()).error == ""
+    queue.error = ""
+    answered = await poll(connected=lambda: True).look()
+    assert (answered.error, answered.age, queue.asked) == ("", 0.0, 3)
+    # and it sees what they learnt
+    assert await cut_off.look() == answered
+    # a controller that does not answer is news for everybody
+    clock.now += 60
+    queue.error = "controller down"
+    await poll(connected=lambda: None).look()
+    assert (await poll().last()).error == "controller down"
+
+
 @pytest.mark.parametrize("failure", [RowtuiError("no way there"), OSError("no way there")])
 async def test_a_scheduler_that_raises_is_a_look_that_failed(
     poll: Callable[..., Poll], queue: Queue, failure: Exception
