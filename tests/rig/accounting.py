@@ -1,9 +1,9 @@
 """Two Slurm clusters that keep accounts: MariaDB, slurmdbd, and what enforces limits.
 
 `cluster` stores the comments of jobs, `without_comments` does not (most sites don't). On both,
-accounts, QOS and limits are enforced; `cluster` has an account `lab` of 8 CPUs, a QOS `fast` for
-one running and two submitted jobs, and a QOS `closed` that nobody may use. Root or not, everything
-is on 127.0.0.1 and ends with the process that started it.
+accounts, QOS and limits are enforced; `cluster` has an account `lab` of 8 CPUs, whose QOS `fast` is
+for one running and two submitted jobs, and a QOS `closed` that nobody may use. Root or not,
+everything is on 127.0.0.1 and ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -73,10 +73,8 @@ class AccountingRig:
             self._write_configuration()
             self.slurmdbd = self._start_slurmdbd()
             self.cluster = self._start_cluster("gamma", store="job_comment")
-            accounts = self._give_accounts()
             self.without_comments = self._start_cluster("delta", store="job_env")
-            if accounts.wait(60):
-                raise RigError("sacctmgr failed: " + self._log("sacctmgr.out").read_text())
+            self._give_accounts()
         except BaseException:
             self.close()
             raise
@@ -152,30 +150,19 @@ class AccountingRig:
             },
         )
 
-    def _give_accounts(self) -> subprocess.Popen[str]:
+    def _give_accounts(self) -> None:
         """One sacctmgr for everything: each would take a third of a second to begin."""
         user = self.cluster.user
         lines = [
             "add qos fast,closed set MaxSubmitJobsPerUser=2 MaxJobsPerUser=1",
             "add account lab cluster=gamma GrpTRES=cpu=8",
-            f"add user {user} account=lab cluster=gamma",
-            f"modify user {user} where cluster=gamma set qos+=fast",
+            f"add user {user} account=lab cluster=gamma qos=normal,fast",
         ]
         if user != "root":  # who has an account from the beginning
             lines.insert(0, f"add user {user} account=root")
-        with self._log("sacctmgr.out").open("w") as out:
-            process = subprocess.Popen(
-                [self._programs["sacctmgr"], "-i"],
-                stdin=subprocess.PIPE,
-                stdout=out,
-                stderr=out,
-                env=self.cluster.env,
-                text=True,
-            )
-        assert process.stdin is not None
-        process.stdin.write("\n".join(lines) + "\n")
-        process.stdin.close()
-        return process
+        given = self.cluster.run("sacctmgr -i", stdin="\n".join(lines) + "\n", check=False)
+        if given.returncode:
+            raise RigError(f"sacctmgr failed: {given.stdout}{given.stderr}")
 
 
 def start_accounts(attempts: int = 3) -> AccountingRig:

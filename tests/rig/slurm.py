@@ -197,6 +197,9 @@ class SlurmCluster:
 
     def _start_again(self, *, fresh: bool) -> None:
         self.controller.kill()
+        if fresh:  # else the scripts that lie there keep their ids
+            shutil.rmtree(self.folder / "state")
+            (self.folder / "state").mkdir()
         self.controller = self._start_controller(fresh=fresh)
         # A slurmd that starts reports at once; one that runs is asked after about five seconds.
         for node in self._nodes:

@@ -30,7 +30,7 @@ from tests.rig.slurm import SlurmCluster
 
 pytestmark = pytest.mark.slurm
 
-NOT_YET = ("PENDING", "RUNNING", "REQUEUED")
+NOT_YET = ("PENDING", "RUNNING")
 
 
 class Ended(NamedTuple):
@@ -46,14 +46,12 @@ SCRIPTS = {
     "badly": "exit 4",
     "killed": "kill -9 $$",
     "stopped": "sleep 300",
-    "queued again": "sleep 300",
 }
 ENDS = {
     "well": Ended(JobState.COMPLETED, 0),
     "badly": Ended(JobState.FAILED, 4),
     "killed": Ended(JobState.FAILED, None, 9),
     "stopped": Ended(JobState.CANCELLED, 0),
-    "queued again": Ended(JobState.CANCELLED, 0),
     "never began": Ended(JobState.CANCELLED, 0),
 }
 TASKS = (1, 4, 7)
@@ -105,14 +103,10 @@ class Past:
             past.ids[name] = await accepted(past.scheduler, job)
         return past
 
-    def bring_about(self) -> None:
-        """Cancel what is to be; the requeued job then has two records."""
-        for name in ("stopped", "queued again"):
-            self.cluster.wait_for(self.ids[name], "RUNNING")
+    def cancel(self) -> None:
+        """One job while it runs, one that is held."""
+        self.cluster.wait_for(self.ids["stopped"], "RUNNING")
         self.cluster.run(f"scancel {self.ids['stopped']} {self.ids['never began']}")
-        self.cluster.run(f"scontrol requeue {self.ids['queued again']}")
-        self.cluster.wait_for(self.ids["queued again"], "PENDING")
-        self.cluster.run(f"scancel {self.ids['queued again']}")
 
     def wait_for_records(self) -> None:
         """slurmctld sends ends at once, but only every 5 s what jobs there were."""
@@ -134,24 +128,91 @@ async def accepted(scheduler: SlurmScheduler, job: JobSpec) -> int:
 
 
 @pytest.fixture(scope="module")
-def pasts(slurm_accounts: AccountingRig) -> Mapping[str, Past]:
-    """The same jobs on both clusters; then their controllers forget everything."""
+def begun(slurm_accounts: AccountingRig) -> Mapping[str, Past]:
+    """The same jobs on both clusters. Their records take up to ten seconds, beside other tests."""
     clusters = {
         "comments": slurm_accounts.cluster,
         "no comments": slurm_accounts.without_comments,
     }
     pasts = {name: asyncio.run(Past.submit(cluster)) for name, cluster in clusters.items()}
     for past in pasts.values():
-        past.bring_about()
-    for past in pasts.values():
+        past.cancel()
+    return pasts
+
+
+@pytest.fixture(scope="module")
+def pasts(begun: Mapping[str, Past]) -> Mapping[str, Past]:
+    """Those jobs after their controllers have forgotten everything.
+
+    They give ids from 1 on again: what asks for these by their ids comes before other jobs.
+    """
+    for past in begun.values():
         past.wait_for_records()
         past.cluster.wipe_controller()
-    return pasts
+    return begun
 
 
 @pytest.fixture(params=["comments", "no comments"])
 def past(request: pytest.FixtureRequest, pasts: Mapping[str, Past]) -> Past:
     return pasts[request.param]
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("--account=nosuch", "Invalid account or account/partition combination specified"),
+        ("--qos=nosuch", "Invalid qos specification"),
+        ("--qos=closed", "Invalid qos specification"),
+    ],
+)
+@pytest.mark.usefixtures("begun")
+async def test_an_account_or_a_qos_that_one_may_not_use_is_rejected(
+    slurm_accounts: AccountingRig, header: str, words: str
+) -> None:
+    cluster = slurm_accounts.cluster
+    assert await scheduler_of(cluster).submit(spec(cluster, "true", header)) == Rejected(words)
+
+
+async def test_one_job_more_than_a_qos_lets_wait_is_rejected_and_it_says_which_limit_that_is(
+    slurm_accounts: AccountingRig,
+) -> None:
+    cluster = slurm_accounts.cluster
+    scheduler = scheduler_of(cluster)
+    jobs = [spec(cluster, "true", "--account=lab\n--qos=fast", held=True) for _ in range(3)]
+    ids = [await accepted(scheduler, job) for job in jobs[:2]]
+
+    answer = await scheduler.submit(jobs[2])
+    found = await scheduler.find([jobs[2].token])
+    await scheduler.cancel([JobKey(job_id) for job_id in ids])
+
+    assert isinstance(answer, Rejected)
+    assert answer.reason == (
+        "QOSMaxSubmitJobPerUserLimit; Job violates accounting/QOS policy "
+        "(job submit limit, user's size and/or time limits)"
+    )
+    assert found == {}
+
+
+async def test_a_job_that_waits_for_a_limit_says_which(slurm_accounts: AccountingRig) -> None:
+    cluster = slurm_accounts.cluster
+    scheduler = scheduler_of(cluster)
+    headers = ["--account=lab\n--qos=fast"] * 2 + ["--account=lab\n--ntasks=7"] * 2
+    ids = [await accepted(scheduler, spec(cluster, "sleep 300", header)) for header in headers]
+    for first in ids[::2]:
+        await asyncio.to_thread(cluster.wait_for, first, "RUNNING")
+
+    async with asyncio.timeout(20):
+        reasons: dict[int, str] = {}
+        while "None" in reasons.values() or not any(reasons.values()):
+            await asyncio.sleep(0.05)
+            snapshot = await scheduler.queue(ids)
+            reasons = {job.id: job.reason for job in snapshot.jobs}
+    await scheduler.cancel([JobKey(job_id) for job_id in ids])
+
+    assert [reasons[job_id] for job_id in ids] == [
+        *("", "QOSMaxJobsPerUserLimit"),
+        *("", "AssocGrpCpuLimit"),
+    ]
 
 
 async def test_a_job_that_left_the_queue_is_found_by_its_token_as_it_ended(past: Past) -> None:
@@ -191,6 +252,15 @@ async def test_tasks_of_an_array_that_left_the_queue_end_each_in_its_own_way(pas
     }
 
 
+async def test_only_one_of_the_clusters_stores_comments(pasts: Mapping[str, Past]) -> None:
+    comments = {}
+    for name, past in pasts.items():
+        asked = f"sacct -X -n -P -o Comment -j {past.ids['well']}"
+        comments[name] = past.cluster.run(asked).stdout.strip()
+    token = pasts["comments"].jobs["well"].token
+    assert comments == {"comments": f"rowtui:{token}", "no comments": ""}
+
+
 async def test_an_id_that_a_wiped_controller_gives_again_does_not_hide_the_job_that_had_it(
     pasts: Mapping[str, Past],
 ) -> None:
@@ -217,77 +287,11 @@ async def test_an_id_that_a_wiped_controller_gives_again_does_not_hide_the_job_t
     assert [(job.token, ended(job)) for job in snapshot.jobs] == [(new.token, ENDS["well"])]
 
 
-async def test_only_one_of_the_clusters_stores_comments(pasts: Mapping[str, Past]) -> None:
-    comments = {}
-    for name, past in pasts.items():
-        asked = f"sacct -X -n -P -o Comment -j {past.ids['well']}"
-        comments[name] = past.cluster.run(asked).stdout.strip()
-    token = pasts["comments"].jobs["well"].token
-    assert comments == {"comments": f"rowtui:{token}", "no comments": ""}
-
-
-@pytest.mark.parametrize(
-    ("header", "words"),
-    [
-        ("--account=nosuch", "Invalid account or account/partition combination specified"),
-        ("--qos=nosuch", "Invalid qos specification"),
-        ("--qos=closed", "Invalid qos specification"),
-    ],
-)
-async def test_an_account_or_a_qos_that_one_may_not_use_is_rejected(
-    slurm_accounts: AccountingRig, header: str, words: str
-) -> None:
-    cluster = slurm_accounts.cluster
-    assert await scheduler_of(cluster).submit(spec(cluster, "true", header)) == Rejected(words)
-
-
-async def test_one_job_more_than_a_qos_lets_wait_is_rejected_and_it_says_which_limit_that_is(
-    slurm_accounts: AccountingRig,
-) -> None:
-    cluster = slurm_accounts.cluster
-    scheduler = scheduler_of(cluster)
-    jobs = [spec(cluster, "true", "--qos=fast", held=True) for _ in range(3)]
-    ids = [await accepted(scheduler, job) for job in jobs[:2]]
-
-    answer = await scheduler.submit(jobs[2])
-    found = await scheduler.find([jobs[2].token])
-    await scheduler.cancel([JobKey(job_id) for job_id in ids])
-
-    assert isinstance(answer, Rejected)
-    assert answer.reason == (
-        "QOSMaxSubmitJobPerUserLimit; Job violates accounting/QOS policy "
-        "(job submit limit, user's size and/or time limits)"
-    )
-    assert found == {}
-
-
-async def test_a_job_that_waits_for_a_limit_says_which(slurm_accounts: AccountingRig) -> None:
-    cluster = slurm_accounts.cluster
-    scheduler = scheduler_of(cluster)
-    headers = ["--qos=fast"] * 2 + ["--account=lab\n--ntasks=8"] * 2
-    ids = [await accepted(scheduler, spec(cluster, "sleep 300", header)) for header in headers]
-    for first in ids[::2]:
-        await asyncio.to_thread(cluster.wait_for, first, "RUNNING")
-
-    async with asyncio.timeout(20):
-        reasons: dict[int, str] = {}
-        while "None" in reasons.values() or not any(reasons.values()):
-            await asyncio.sleep(0.05)
-            snapshot = await scheduler.queue(ids)
-            reasons = {job.id: job.reason for job in snapshot.jobs}
-    await scheduler.cancel([JobKey(job_id) for job_id in ids])
-
-    assert [reasons[job_id] for job_id in ids] == [
-        *("", "QOSMaxJobsPerUserLimit"),
-        *("", "AssocGrpCpuLimit"),
-    ]
-
-
 async def test_while_the_accounts_are_down_what_left_the_queue_is_unknown_and_the_rest_goes_on(
     pasts: Mapping[str, Past], slurm_accounts: AccountingRig
 ) -> None:
     past = pasts["no comments"]
-    job = past.jobs["well"]
+    job = past.jobs["killed"]
     slurm_accounts.kill_slurmdbd()
     new = spec(past.cluster, "true", held=True)
     new_id = await accepted(past.scheduler, new)
@@ -295,7 +299,7 @@ async def test_while_the_accounts_are_down_what_left_the_queue_is_unknown_and_th
     lost = await past.scheduler.find([job.token])
     both = await past.scheduler.find([job.token, new.token])
     queued = await past.scheduler.find([new.token])
-    snapshot = await past.scheduler.queue([past.ids["well"], new_id])
+    snapshot = await past.scheduler.queue([past.ids["killed"], new_id])
     slurm_accounts.clean()
     found = await past.scheduler.find([job.token])
 
@@ -304,23 +308,23 @@ async def test_while_the_accounts_are_down_what_left_the_queue_is_unknown_and_th
     assert [(it.id, it.state) for it in queued[new.token]] == [(new_id, JobState.HELD)]
     assert not snapshot.error
     assert {it.id: it.state for it in snapshot.jobs} == {
-        past.ids["well"]: JobState.UNKNOWN,
+        past.ids["killed"]: JobState.UNKNOWN,
         new_id: JobState.HELD,
     }
     assert found is not None
-    assert [ended(it) for it in found[job.token]] == [ENDS["well"]]
+    assert [ended(it) for it in found[job.token]] == [ENDS["killed"]]
 
 
 async def test_accounts_that_do_not_answer_in_time_leave_the_outcome_open(
     pasts: Mapping[str, Past], slurm_accounts: AccountingRig
 ) -> None:
     past = pasts["no comments"]
-    job = past.jobs["well"]
+    job = past.jobs["killed"]
     hasty = scheduler_of(past.cluster, query_timeout=0.5)
     slurm_accounts.slurmdbd.stop()
 
     found = await hasty.find([job.token])
-    snapshot = await hasty.queue([past.ids["well"]])
+    snapshot = await hasty.queue([past.ids["killed"]])
     slurm_accounts.clean()
 
     assert found is None

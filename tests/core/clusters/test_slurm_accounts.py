@@ -153,6 +153,20 @@ async def test_accounts_that_could_not_be_asked_now_are_asked_again(
     assert [job.id for job in (await scheduler.queue([3])).jobs] == [3]
 
 
+async def test_a_job_that_was_queued_again_is_found_once_as_it_was_at_last() -> None:
+    line = "|sbatch --comment=rowtui:twice|j|None|"
+    first, last = f"{line}REQUEUED|0:0|3|10|cpu|n1|5", f"{line}FAILED|5:0|2|10|cpu|n1|5"
+    other = "|sbatch --comment=rowtui:other|j|None|COMPLETED|0:0|2|10|cpu|n1|5"
+
+    found = await SlurmScheduler("alpha", Site([other, first, last])).find(["twice", "other"])
+
+    assert found is not None
+    assert {token: [job.state for job in jobs] for token, jobs in found.items()} == {
+        "other": [JobState.COMPLETED],
+        "twice": [JobState.FAILED],
+    }
+
+
 class Silent(Site):
     """Our own jobs are listed; when others are asked for, the controller does not answer."""
 
