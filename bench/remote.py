@@ -1,0 +1,102 @@
+"""A real Slurm behind a real login node, and projects whose jobs go there.
+
+The projects lie where both see them, so that nothing is copied. Each directory counts its runs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from rowtui.core.project.project import Project
+from rowtui.core.project.queues import POLL_VARIABLE
+
+from tests.rig.login import LoginNode
+from tests.rig.slurm import Node, SlurmRig, start_slurm
+
+NAME = "chaos"  # of the cluster; nobody has logged in to one that is called so
+PARTITION = "cpu"
+ACTION = "once"
+CLUSTERS = """\
+[[cluster]]
+name = "{name}"
+scheduler = "slurm"
+poll = 1
+arrays = {arrays}
+
+[[cluster.partition]]
+name = "{partition}"
+memory_per_cpu_mb = 10
+
+[cluster.ssh]
+host = "{host}"
+config = ["{config}"]
+paths = [{{ local = "{folder}", remote = "{folder}" }}]
+"""
+# What a run leaves behind is the product too: whatever ran is complete, and nothing else.
+WORKFLOW = """\
+[[action]]
+name = "{action}"
+command = 'echo "$SLURM_JOB_ID $SLURM_ARRAY_JOB_ID" >> workspace/{{directory}}/runs'
+products = ["runs"]
+group.maximum_size = 1
+resources.walltime.per_submission = "00:05:00"
+"""
+
+
+class RemoteProjects:
+    """The cluster and its login node, and the folder for projects on it."""
+
+    def __init__(self, rig: SlurmRig) -> None:
+        self.rig = rig
+        self.cluster = rig.cluster
+        self.login = LoginNode(rig.keeper, rig.cluster, name=NAME)
+
+    def make(self, name: str, directories: int, *, arrays: bool = False) -> Path:
+        """A new project; its folder."""
+        folder = self.cluster.work / name
+        for number in range(directories):
+            (folder / "workspace" / f"d{number:05}").mkdir(parents=True)
+        (folder / "workflow.toml").write_text(WORKFLOW.format(action=ACTION))
+        config = folder / "config" / "rowtui"
+        config.mkdir(parents=True)
+        text = CLUSTERS.format(
+            name=NAME,
+            arrays=str(arrays).lower(),
+            partition=PARTITION,
+            host=self.login.name,
+            config=self.login.ssh_config,
+            folder=self.cluster.work,
+        )
+        (config / "clusters.toml").write_text(text)
+        return folder
+
+    def open(self, folder: Path) -> Project:
+        """The project as one more process would have it open: with a connection of its own."""
+        environment = dict(os.environ)
+        environment["XDG_CONFIG_HOME"] = str(folder / "config")
+        environment[POLL_VARIABLE] = "0"  # asked whenever somebody wants to know
+        return Project.open(folder, cluster=NAME, environment=environment)
+
+
+@contextmanager
+def remote_projects(settings: Mapping[str, object] | None = None) -> Iterator[RemoteProjects]:
+    """A cluster of two nodes with 64 cores between them, while the block lasts."""
+    nodes = (Node("c1", 32, 64000), Node("c2", 32, 64000))
+    partitions = (f"PartitionName={PARTITION} Nodes=c[1-2] Default=YES DefaultTime=10",)
+    rig = start_slurm(nodes=nodes, partitions=partitions, settings=dict(settings or {}))
+    try:
+        yield RemoteProjects(rig)
+    finally:
+        rig.close()
+
+
+def runs_of(folder: Path) -> dict[str, list[str]]:
+    """The ids of the jobs that ran in each directory, a line for each run."""
+    found = {}
+    for directory in sorted((folder / "workspace").iterdir()):
+        runs = directory / "runs"
+        found[directory.name] = runs.read_text().splitlines() if runs.exists() else []
+    return found
