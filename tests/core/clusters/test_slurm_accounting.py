@@ -193,6 +193,21 @@ async def test_one_job_more_than_a_qos_lets_wait_is_rejected_and_it_says_which_l
     assert found == {}
 
 
+async def test_an_id_that_comes_with_the_name_of_its_cluster_is_read(
+    slurm_accounts: AccountingRig,
+) -> None:
+    cluster = slurm_accounts.cluster
+    scheduler = scheduler_of(cluster)
+    job = spec(cluster, "true", f"--clusters={cluster.name}", held=True)
+    job_id = await accepted(scheduler, job)
+
+    found = await scheduler.find([job.token])
+    await scheduler.cancel([JobKey(job_id)])
+
+    assert found is not None
+    assert [it.id for it in found[job.token]] == [job_id]
+
+
 async def test_a_job_that_waits_for_a_limit_says_which(slurm_accounts: AccountingRig) -> None:
     cluster = slurm_accounts.cluster
     scheduler = scheduler_of(cluster)
@@ -201,9 +216,10 @@ async def test_a_job_that_waits_for_a_limit_says_which(slurm_accounts: Accountin
     for first in ids[::2]:
         await asyncio.to_thread(cluster.wait_for, first, "RUNNING")
 
+    reasons: dict[int, str] = {}
     async with asyncio.timeout(20):
-        reasons: dict[int, str] = {}
-        while "None" in reasons.values() or not any(reasons.values()):
+        # At first a job waits for nothing in particular, or for others to be looked at.
+        while not all("Limit" in reasons.get(second, "") for second in ids[1::2]):
             await asyncio.sleep(0.05)
             snapshot = await scheduler.queue(ids)
             reasons = {job.id: job.reason for job in snapshot.jobs}
