@@ -35,13 +35,16 @@ class WhatIf(NamedTuple):
     """Changes to a job that someone wonders about, made after its rules and before matching.
 
     Amounts (and the walltime) that are not None replace the job's; tags of `drop_tags` are taken
-    from it, those of `add_tags` (tag, strength) given to it.
+    from it, those of `add_tags` (tag, strength) given to it. `destination` and `cluster`: where it
+    has to go; "": anywhere.
     """
 
     amounts: Amounts = Amounts()
     walltime_seconds: int | None = None
     drop_tags: tuple[str, ...] = ()
     add_tags: tuple[tuple[str, str], ...] = ()
+    destination: str = ""
+    cluster: str = ""
 
 
 class MappingRequest(NamedTuple):

@@ -17,12 +17,17 @@ from rowtui.core.submission.reservations import Release
 
 WITHOUT_A_WORD = "ended without a word"
 LOST = "lost"  # the scheduler knows nothing of it any more, and it never began
+TIME_LIMIT = "time limit"
+CANCELLED = "cancelled"
+OUT_OF_MEMORY = "out of memory"
+NODE_FAILED = "the node failed"
+NOT_REACHED = "not reached: "  # before the reason: of a directory after the one that failed
 
 _STATES = {
-    JobState.TIMEOUT: "time limit",
-    JobState.CANCELLED: "cancelled",
-    JobState.OUT_OF_MEMORY: "out of memory",
-    JobState.NODE_FAIL: "the node failed",
+    JobState.TIMEOUT: TIME_LIMIT,
+    JobState.CANCELLED: CANCELLED,
+    JobState.OUT_OF_MEMORY: OUT_OF_MEMORY,
+    JobState.NODE_FAIL: NODE_FAILED,
 }
 
 
@@ -58,7 +63,7 @@ def ending_of(
     for at, name in enumerate(job.directories):
         why = reason or "it ended well, but products are missing"
         if failed_at is not None and at > failed_at:
-            why = f"not reached: {why}"
+            why = f"{NOT_REACHED}{why}"
         failures[name] = Failure(job.destination.cluster, job_id, job.token, why)
     return Ending(exit_code, reason, Release(job.token, job.action, failures))
 

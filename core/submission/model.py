@@ -50,6 +50,7 @@ class PlannedJob:
     depends_on: tuple[str, ...] = ()
     array: str = ""
     task: int | None = None
+    basis: str = ""  # what a later attempt needs to know of this one: `basis.Basis`
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,7 @@ def _job_fields(job: PlannedJob) -> dict[str, Any]:
         "reasons": job.reasons,
         "depends_on": job.depends_on,
         **({"array": job.array, "task": job.task} if job.array else {}),
+        **({"basis": job.basis} if job.basis else {}),
     }
 
 
@@ -174,6 +175,7 @@ def _job(fields: Mapping[str, Any], shared: str) -> PlannedJob:
         depends_on=_texts(fields["depends_on"]),
         array=_text(fields.get("array", "")),
         task=None if fields.get("task") is None else _number(fields["task"]),
+        basis=_text(fields.get("basis", "")),
     )
 
 
