@@ -212,11 +212,16 @@ class Jobs:
                 self.project.notice(str(error))
         return sorted(found, key=lambda record: (-record.submitted_at, record.token))
 
-    async def view(self, *, everywhere: bool = False) -> JobsView:
-        """All jobs with their states: of the active ones what the scheduler says now."""
+    async def view(
+        self, *, everywhere: bool = False, among: Collection[str] = (), now: bool = True
+    ) -> JobsView:
+        """All jobs with their states: of the active ones what the scheduler says now.
+
+        `everywhere`, `among` and `now`: see `Queues.ask`.
+        """
         queues: Mapping[str, Polled] = {}
-        if everywhere or self.project.has_jobs_to_ask_for():
-            answers = await self.queues.ask(now=True, everywhere=everywhere)
+        if everywhere or among or self.project.has_jobs_to_ask_for():
+            answers = await self.queues.ask(now=now, everywhere=everywhere, among=among)
             await self.entered(answers)
             queues = answers.queues
         return await asyncio.to_thread(self.show, queues)

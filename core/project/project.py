@@ -8,11 +8,10 @@ orders) is found when it is first asked for.
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rowtui.core.grouping.model import ActionStatus, Group, Status, StatusTable
 from rowtui.core.grouping.status import action_status, chosen_from, status_table, with_status
@@ -21,6 +20,7 @@ from rowtui.core.project.summary import (
     unchanged_generation,
     write_summary,
 )
+from rowtui.core.project.surroundings import Surroundings
 from rowtui.core.project.workflows import current_workflow
 from rowtui.core.state.model import State
 from rowtui.core.state.store import Store
@@ -29,9 +29,7 @@ from rowtui.core.workflow.find import find_project
 from rowtui.core.workflow.model import Action, Workflow
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.load import ClusterFile
-    from rowtui.core.clusters.model import Cluster, Identified, Launchers
-    from rowtui.core.clusters.transports.login import Asker
+    from rowtui.core.clusters.model import Launchers
     from rowtui.core.errors import Problem
     from rowtui.core.grouping.form import GroupCut
     from rowtui.core.grouping.order import ActionOrder
@@ -48,7 +46,7 @@ Progress = Callable[[int, int], None]
 STORED_ORDER_FROM = 20_000
 
 
-class Project:
+class Project(Surroundings):
     """One project, opened by one process. `state` is a snapshot; `synchronise` takes a new one."""
 
     def __init__(
@@ -60,20 +58,13 @@ class Project:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         """`environment`: this process's if it is not given."""
+        super().__init__(cluster_name, environment)
         self.workflow = workflow
         self.store = store
-        self.cluster_name = cluster_name
         self.io_threads = io_threads
-        self.environment = dict(os.environ if environment is None else environment)
         self._state: State | None = None
         self._workflow_identity: Identity | None = None
         self._notices: list[str] = []
-        # Waits for what is asynchronous on behalf of what is not, outside of an event loop.
-        self.wait: Callable[[Coroutine[Any, Any, Any]], Any] = _run
-        # Who answers the questions of a login, by cluster; with `always_ask` also when nobody
-        # asked to log in: whoever runs a command in a terminal sits before it.
-        self.person: Callable[[str], Asker] | None = None
-        self.always_ask = False
         self.arrays: bool | None = None  # jobs of the same shape as one array; None: as configured
         self._rows: dict[int, ActionStatus] = {}
         self._orders: dict[tuple[str, ...], ActionOrder] = {}
@@ -235,34 +226,6 @@ class Project:
     # Which cluster
 
     @cached_property
-    def identified(self) -> Identified:
-        """The cluster and why it was taken. Raises: InvalidFileError, RowtuiError."""
-        found = self.recognised
-        return found._replace(cluster=self.reach.described(found.cluster))
-
-    @cached_property
-    def recognised(self) -> Identified:
-        """The same as it was configured: what is to be asked of it may be missing."""
-        from rowtui.core.clusters.identify import identify_cluster
-        from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
-
-        return identify_cluster(
-            self.configured.clusters, self.environment, self.cluster_name, describe_this_machine
-        )
-
-    @cached_property
-    def configured(self) -> ClusterFile:
-        """All clusters that are described, and what is wrong in the files that do."""
-        from rowtui.core.clusters.load import load_clusters
-
-        return load_clusters(self.environment)
-
-    @property
-    def cluster(self) -> Cluster:
-        """The cluster that jobs go to."""
-        return self.identified.cluster
-
-    @cached_property
     def launchers(self) -> Launchers:
         """The launchers. Raises: InvalidFileError."""
         from rowtui.core.clusters.load import load_launchers
@@ -411,13 +374,7 @@ class Project:
         """The clusters of the project, and the connections to them."""
         from rowtui.core.project.reach import Reach
 
-        return Reach(self)
-
-    async def let_go(self) -> None:
-        """End the connections to clusters, if there are any."""
-        reach: Reach | None = self.__dict__.get("reach")
-        if reach is not None:
-            await reach.close()
+        return Reach(self, self.root)
 
     def has_jobs_to_ask_for(self) -> bool:
         """Whether a scheduler may know something new, or a submission was cut off."""
@@ -426,12 +383,6 @@ class Project:
     def submitted_clusters(self) -> set[str]:
         """The clusters that have jobs of this project, as far as is known."""
         return {job.cluster for jobs in self.state.submitted.values() for job in jobs.values()}
-
-
-def _run(work: Coroutine[Any, Any, Any]) -> Any:
-    import asyncio
-
-    return asyncio.run(work)
 
 
 def _needs_order_for_cost(action: Action) -> bool:

@@ -1,22 +1,26 @@
 """Asking the schedulers of a project's jobs, as seldom as their administrators would like.
 
-Takes the records of submitted jobs; gives `Answers`, which `jobs.py` enters into the records. When
-a queue that many people share is really asked, and by which of the user's processes, `Poll`
-decides; what it last said is given meanwhile. Nothing here changes the records, so that nobody
-waits for the records while a cluster is slow. Source: slurm_rig §8.
+Takes the records of submitted jobs; gives `Answers`, which `jobs.py` enters into the records.
+Clusters are asked at the same time, as `looks.py` does it, and one that fails is no matter of the
+others. Nothing here changes the records, so that nobody waits for the records while a cluster is
+slow. Source: slurm_rig §8.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.clusters.polling import Poll, Polled
+from rowtui.core.clusters.polling import Polled
 from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, QueueSnapshot, Scheduler
 from rowtui.core.errors import RowtuiError
+from rowtui.core.project.looks import Looks
+from rowtui.core.project.surroundings import REST_SECONDS
 from rowtui.core.project.views import ClusterView
 from rowtui.core.state.model import Submitted
 from rowtui.core.submission.journal import Journal
@@ -25,11 +29,6 @@ from rowtui.core.submission.settled import Settled
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
-
-# How long a cluster that did not answer when it was to be recognised is left alone.
-REST_SECONDS = 15.0
-# Between two looks at queues for which the configuration says nothing.
-POLL_VARIABLE = "ROWTUI_POLL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +58,16 @@ class Queues:
     unanswered: dict[str, str] = field(default_factory=dict)
     failure: str = ""  # why it cannot be told which cluster this is
     _failed_at: float = 0.0
-    _polls: dict[str, Poll] = field(default_factory=dict)
-    _latest: dict[str, Polled] = field(default_factory=dict)
+    looks: Looks = field(init=False)
+    _settling: asyncio.Lock = field(default_factory=asyncio.Lock)
     _settled_at: dict[str, tuple[float | None, object]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Nothing is known yet."""
+        self.looks = Looks(self.project)
+
     def here(self) -> Cluster | None:
-        """The cluster that jobs go to; None where that cannot be told now.
+        """The cluster that jobs go to, with its partitions; None where that cannot be told now.
 
         What is known of a project can be shown also while its cluster does not answer.
         """
@@ -78,86 +81,57 @@ class Queues:
         self.failure = ""
         return cluster
 
-    async def ask(self, *, now: bool = False, everywhere: bool = False) -> Answers:
+    async def ask(
+        self, *, now: bool = False, among: Collection[str] = (), everywhere: bool = False
+    ) -> Answers:
         """Ask where it is due; `now`: since a person wants to know.
 
-        `everywhere`: also clusters that have no jobs of this project.
+        `everywhere`: also clusters that have no jobs of this project; `among`: these alone.
         """
         project = self.project
         self.unanswered = {}
-        settled: list[Settled] = []
-        gone: list[tuple[QueueSnapshot, tuple[int, ...]]] = []
-        here = self.here()
-        names = project.submitted_clusters() | ({here.name} if here else set())
+        names = project.submitted_clusters()
         if everywhere:
-            names |= {cluster.name for cluster in project.reach.remote()} | {"local"}
-        for name in sorted(names):
-            scheduler = project.reach.scheduler(name)
-            if scheduler is None:
-                if self.failure:
-                    self.unanswered[name] = self.failure
-                continue
-            polled = await self._look(name, scheduler, now)
+            names |= self.looks.all_names()
+        parts = await self.looks.everywhere(
+            lambda name: self._ask(name, now), among or names, here=not among
+        )
+        settled = tuple(chain.from_iterable(part.settled for part in parts))
+        gone = tuple(chain.from_iterable(part.gone for part in parts))
+        return Answers(dict(self.looks.latest), settled, gone)
+
+    async def _ask(self, name: str, now: bool) -> Answers:
+        """What one cluster says, and what that means for the project's jobs there."""
+        scheduler = self.project.reach.scheduler(name)
+        if scheduler is None:
+            if self.project.failure:
+                self.unanswered[name] = self.project.failure
+            return Answers({})
+        try:
+            polled = await self.looks.look(
+                name, now=now, others=lambda snapshot: self._others(name, scheduler, snapshot)
+            )
             if polled is not None and polled.error:
                 self.unanswered[name] = polled.error
-            settled += await self._settle(name, polled)
-            snapshot = polled.snapshot if polled is not None else None
-            strangers = tuple(
-                sorted({job.job_id for job in self._sent_to(name) if job.job_id and not job.token})
-            )
-            if snapshot is not None and not snapshot.error and strangers:
-                gone.append((snapshot, strangers))
-        return Answers(dict(self._latest), tuple(settled), tuple(gone))
+            settled = await self._settle(name, polled)
+        except (RowtuiError, OSError) as error:
+            self.unanswered[name] = str(error) or "no answer"
+            return Answers({})
+        snapshot = polled.snapshot if polled is not None else None
+        strangers = tuple(
+            sorted({job.job_id for job in self._sent_to(name) if job.job_id and not job.token})
+        )
+        if snapshot is None or snapshot.error or not strangers:
+            return Answers({}, settled)
+        return Answers({}, settled, ((snapshot, strangers),))
 
     def submitted(self, cluster: str) -> None:
         """Jobs were sent to this cluster: look soon."""
-        if cluster in self._polls:
-            self._polls[cluster].submitted()
+        self.looks.submitted(cluster)
 
     def views(self) -> tuple[ClusterView, ...]:
         """The clusters as they were last seen, in the order of their names."""
-        return tuple(self._view(name) for name in sorted(self._latest))
-
-    def _view(self, name: str) -> ClusterView:
-        reach, polled = self.project.reach, self._latest[name]
-        cluster = reach.known(name)
-        remote = cluster is not None and reach.is_remote(cluster)
-        snapshot = polled.snapshot
-        return ClusterView(
-            name=name,
-            scheduler=cluster.scheduler if cluster is not None else "",
-            where=reach.where(name) if remote else "here",
-            connected=reach.connected(name) if remote else None,
-            login=reach.login_needed(name) if remote else "",
-            as_of=polled.as_of,
-            next_at=polled.next_at,
-            error=polled.error,
-            jobs=snapshot.jobs if snapshot is not None else (),
-        )
-
-    def _poll(self, name: str, scheduler: Scheduler) -> Poll:
-        if name not in self._polls:
-            cluster = self.project.reach.known(name)
-            assert cluster is not None
-            self._polls[name] = Poll(scheduler, _with_interval(cluster, self.project.environment))
-        return self._polls[name]
-
-    async def _look(self, name: str, scheduler: Scheduler, now: bool) -> Polled | None:
-        """The queue as it is known; None: there is none."""
-        if scheduler.immediate:
-            return None
-        polled = await self._poll(name, scheduler).look(now=now)
-        before = self._latest.get(name)
-        if before is not None and before.as_of == polled.as_of and before.snapshot is not None:
-            # The same answer again: what was found out beside it still holds.
-            polled = replace(polled, snapshot=before.snapshot)
-        elif polled.snapshot is not None:
-            more = await self._others(name, scheduler, polled.snapshot)
-            if more:
-                jobs = (*polled.snapshot.jobs, *more)
-                polled = replace(polled, snapshot=replace(polled.snapshot, jobs=jobs))
-        self._latest[name] = polled
-        return polled
+        return self.looks.views()
 
     async def _others(
         self, name: str, scheduler: Scheduler, snapshot: QueueSnapshot
@@ -178,6 +152,8 @@ class Queues:
         seen = (polled.as_of if polled is not None else None, journals)
         if polled is not None and self._settled_at.get(name) == seen:
             return ()
+        if not self._may_have_jobs(name):
+            return ()
         try:
             access = await self.project.reach.access(name)
         except RowtuiError as error:
@@ -192,14 +168,27 @@ class Queues:
                 snapshot = QueueSnapshot(name, 0.0, error=polled.error or "not asked yet")
             elif polled.as_of is not None:
                 snapshot = replace(snapshot, at=polled.as_of)
-        settled = await settle(self.journal, access, self.project.root, snapshot=snapshot)
+        async with self._settling:  # a plan may have jobs on several clusters, and has one journal
+            settled = await settle(self.journal, access, self.project.root, snapshot=snapshot)
         if not settled:
             self._settled_at[name] = seen
         return settled
 
+    def _may_have_jobs(self, name: str) -> bool:
+        """Whether a cluster may have jobs of this project; a copy is not made there just to see."""
+        project = self.project
+        cluster = project.reach.known(name)
+        if cluster is None or not project.reach.is_copied(cluster):
+            return True
+        if name in project.submitted_clusters():
+            return True
+        open_plans = self.journal.open_plan_ids()
+        entries = (it for plan in open_plans for it in self.journal.entries(plan))
+        return any(entry.cluster == name for entry in entries)
+
     def job(self, cluster: str, key: JobKey) -> Job | None:
         """A job as it was last seen."""
-        polled = self._latest.get(cluster)
+        polled = self.looks.latest.get(cluster)
         if polled is None or polled.snapshot is None:
             return None
         return next((job for job in polled.snapshot.jobs if job.key == key), None)
@@ -211,11 +200,3 @@ class Queues:
             for job in jobs.values()
             if job.cluster == cluster
         }
-
-
-def _with_interval(cluster: Cluster, environment: Mapping[str, str]) -> Cluster:
-    """The cluster with the interval that the environment asks for, if it asks for one."""
-    try:
-        return cluster._replace(poll_seconds=max(0.0, float(environment[POLL_VARIABLE])))
-    except (KeyError, ValueError):
-        return cluster

@@ -1,6 +1,6 @@
-"""The clusters that a project's jobs are on or may go to, and how they are reached from here.
+"""The clusters that jobs are on or may go to, and how they are reached from here.
 
-Takes the project's configuration; gives schedulers, and the access to a cluster: its scheduler
+Takes what is configured; gives schedulers, and for a project the access to a cluster: its scheduler
 with the project's folder as it is there. One connection for each cluster, opened when it is first
 needed. Who sits in the background never asks a person: only `connect` does.
 """
@@ -22,7 +22,7 @@ from rowtui.core.text import visible
 if TYPE_CHECKING:
     from rowtui.core.clusters.transports.login import Asker, LoginError, Prompt, UnknownHostKey
     from rowtui.core.mirror.mirror import Mirror
-    from rowtui.core.project.project import Project
+    from rowtui.core.project.surroundings import Surroundings
 
 # How long a scheduler is waited for: it is asked again soon, and people wait for the answer.
 QUERY_SECONDS = 20.0
@@ -70,10 +70,11 @@ def scheduler_of(cluster: Cluster, transport: Transport | None = None) -> Schedu
 
 
 class Reach:
-    """The clusters of one project."""
+    """The clusters around one process. `root`: the project's folder, if there is a project."""
 
-    def __init__(self, project: Project) -> None:
-        self.project = project
+    def __init__(self, around: Surroundings, root: Path | None = None) -> None:
+        self.around = around
+        self._root = root
         self._described: dict[str, Cluster] = {}
         self._doors: dict[str, _Door] = {}
         self._connections: dict[str, Connection] = {}
@@ -85,28 +86,27 @@ class Reach:
     def known(self, name: str) -> Cluster | None:
         """The cluster with this name, as far as it can be told now.
 
-        The one that jobs go to, one that is reached over SSH, and this machine's own queue.
+        One that is reached over SSH, this machine's own queue, and the one that jobs go to.
         """
         from rowtui.core.clusters.builtin import LOCAL
 
-        try:
-            here = self.project.cluster
-        except RowtuiError:
-            here = None
+        cluster = self.around.configured.named(name)
+        if cluster is not None and (self.is_remote(cluster) or name == LOCAL.name):
+            return cluster
+        if name == LOCAL.name:
+            return LOCAL
+        here = self.around.here()
         if here is not None and here.name == name:
             return here
-        cluster = self.project.configured.named(name)
-        if cluster is not None and (cluster.remote is not None or cluster.name == LOCAL.name):
-            return cluster
-        return LOCAL if name == LOCAL.name else None
+        return cluster if cluster is not None and cluster.remote is not None else None
 
     def remote(self) -> tuple[Cluster, ...]:
         """The clusters that are reached over SSH."""
-        return tuple(c for c in self.project.configured.clusters if self.is_remote(c))
+        return tuple(c for c in self.around.configured.clusters if self.is_remote(c))
 
     def is_remote(self, cluster: Cluster) -> bool:
         """Whether commands for this cluster run on another machine."""
-        return cluster.remote is not None and not runs_here(cluster, self.project.environment)
+        return cluster.remote is not None and not runs_here(cluster, self.around.environment)
 
     def is_copied(self, cluster: Cluster) -> bool:
         """Whether the cluster sees a copy of the project, not its own folder."""
@@ -126,7 +126,7 @@ class Reach:
         if cluster.name not in self._described:
             kept = described_cluster(cluster)
             if kept is None and ask and not _in_loop():
-                self.project.wait(self.prepare(cluster))
+                self.around.wait(self.prepare(cluster))
                 kept = described_cluster(cluster) or self._described.get(cluster.name)
             if kept is None:
                 name = visible(cluster.name)
@@ -148,7 +148,7 @@ class Reach:
             remember_description,
         )
 
-        cluster = cluster or self.project.recognised.cluster
+        cluster = cluster or self.around.recognised.cluster
         if not (self.is_remote(cluster) and needs_description(cluster)):
             return
         if cluster.name in self._described or described_cluster(cluster) is not None:
@@ -241,6 +241,12 @@ class Reach:
             self._schedulers[name] = scheduler_of(cluster, transport)
         return self._schedulers[name]
 
+    @property
+    def root(self) -> Path:
+        """The project's folder."""
+        assert self._root is not None, "there is no project"
+        return self._root
+
     async def access(self, name: str) -> Access | None:
         """The scheduler, and the project's folder there; None if it cannot be asked from here.
 
@@ -252,7 +258,7 @@ class Reach:
         return Access(scheduler, await self._site(cluster))
 
     async def _site(self, cluster: Cluster) -> Site:
-        root = self.project.root
+        root = self.root
         if not self.is_remote(cluster):
             return LocalSite(root)
         shared = self._shared_folder(cluster)
@@ -266,7 +272,7 @@ class Reach:
         from rowtui.core.clusters.paths import remote_path
 
         assert cluster.remote is not None
-        found = remote_path(self.project.root, cluster.remote.paths)
+        found = remote_path(self.root, cluster.remote.paths)
         return None if found is None else Path(found)
 
     def mirror(self, cluster: Cluster) -> Mirror:
@@ -276,7 +282,7 @@ class Reach:
             from rowtui.core.mirror.place import default_place
 
             assert cluster.remote is not None
-            root = self.project.root
+            root = self.root
             place = default_place(cluster.remote.mirror, root)
             self._mirrors[cluster.name] = Mirror(root, cluster.name, self.transport(cluster), place)
         return self._mirrors[cluster.name]
@@ -310,8 +316,8 @@ class _Door:
     def _who(self) -> Asker:
         from rowtui.core.clusters.transports.login import Nobody
 
-        project = self._reach.project
-        person = project.person
-        if person is None or not (self.open or project.always_ask):
+        around = self._reach.around
+        person = around.person
+        if person is None or not (self.open or around.always_ask):
             return Nobody()
         return person(self._cluster)

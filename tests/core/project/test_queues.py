@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.project.project import Project
-from rowtui.core.project.queues import POLL_VARIABLE
+from rowtui.core.project.looks import POLL_VARIABLE
 
 from tests.rig.slurm import SlurmCluster
 
