@@ -88,6 +88,11 @@ class Cluster(NamedTuple):
     memory_resource: str = "h_vmem"
     gpu_resource: str = "gpu"
 
+    @property
+    def has_partitions(self) -> bool:
+        """Whether a job goes to one of its partitions: Slurm's, or Grid Engine's queues."""
+        return self.scheduler in ("slurm", "grid_engine")
+
 
 class Launcher(NamedTuple):
     """A command prefix, in parts; each part is emitted only if it is set (Row A7.4)."""

@@ -32,9 +32,9 @@ def choose_partition(
 ) -> PartitionChoice:
     """The partition for one job on that many directories; `named` is the user's own choice.
 
-    Without Slurm there are no partitions to choose from: the cluster's first is taken unchecked.
+    Where the scheduler has no partitions, the first is taken unchecked.
     """
-    if cluster.scheduler != "slurm":
+    if not cluster.has_partitions:
         first = cluster.partitions[0] if cluster.partitions else Partition(cluster.name)
         return PartitionChoice(first)
     candidates: tuple[Partition, ...] = cluster.partitions
@@ -72,7 +72,7 @@ def partition_checks(
 
     The job may go there if all passed. `by_name`: the user asked for this partition. In Row's
     order, so that the first that did not pass is what `choose_partition` refuses it for. That
-    function checks nothing where the cluster's scheduler is not Slurm.
+    function checks nothing where the cluster's scheduler has no partitions.
     """
     return tuple(_rules(partition, job, cluster, by_name))
 

@@ -15,7 +15,7 @@ from rowtui.core.mapping.decision import Check, Outcome
 from rowtui.core.mapping.dialect import Dialect
 from rowtui.core.mapping.entities import AMOUNTS, Destination, Entity
 from rowtui.core.mapping.evaluate import StopMapping
-from rowtui.core.mapping.request import Amounts, Facts, MappingRequest
+from rowtui.core.mapping.request import Amounts, Facts, MappingRequest, WhatIf
 from rowtui.core.mapping.tags import score, tag_clashes
 from rowtui.core.text import visible
 
@@ -51,7 +51,7 @@ def _offer(entity: Destination, clusters: dict[str, Cluster] | None) -> Offer:
     partition = None
     if cluster is not None:
         known = {partition.name: partition for partition in cluster.partitions}
-        if not name and cluster.scheduler == "slurm" and entity.id in known:
+        if not name and cluster.has_partitions and entity.id in known:
             name = entity.id
         partition = known.get(name)
     limits = tuple(
@@ -97,6 +97,8 @@ def fits(offer: Offer, amounts: Amounts, request: MappingRequest, facts: Facts) 
         return False
     if request.partition is not None and _named_elsewhere(offer, request):
         return False
+    if request.what_if is not None and _wanted_elsewhere(offer, request.what_if):
+        return False
     if request.totals is None or offer.cluster is None or offer.partition is None:
         return True
     return all(check.passed for check in _of_partition(offer, amounts, request))
@@ -118,17 +120,26 @@ def _named_elsewhere(offer: Offer, request: MappingRequest) -> bool:
     return (
         request.partition is not None
         and offer.cluster is not None
-        and offer.cluster.scheduler == "slurm"
+        and offer.cluster.has_partitions
         and offer.cluster.name == request.cluster
         and offer.partition_name != request.partition
     )
+
+
+def _wanted_elsewhere(offer: Offer, what_if: WhatIf) -> str:
+    """Where the job has to go instead, "" if it may go here."""
+    if what_if.destination and offer.entity.id != what_if.destination:
+        return what_if.destination
+    if what_if.cluster and (offer.entity.runner or "") != what_if.cluster:
+        return what_if.cluster
+    return ""
 
 
 def _of_partition(offer: Offer, amounts: Amounts, request: MappingRequest) -> Sequence[Any]:
     assert request.totals is not None
     assert offer.cluster is not None
     assert offer.partition is not None
-    if offer.cluster.scheduler != "slurm":
+    if not offer.cluster.has_partitions:
         return ()
     return partition_checks(
         offer.partition,
@@ -170,6 +181,10 @@ def checks(
         hint = f"workflow.toml names it: submit_options.{visible(request.cluster)}.partition"
         offered = f"partition {visible(offer.partition_name) or 'unknown'}"
         found.append(_check("partition", f"partition {named}", offered, False, hint))
+    wanted = _wanted_elsewhere(offer, request.what_if) if request.what_if else ""
+    if wanted:
+        asked, offered = f"only {visible(wanted)}", visible(destination.id)
+        found.append(_check("asked for", asked, offered, False))
     for what in AMOUNTS:
         asked = getattr(amounts, what)
         for bound, words in (("max", "at most"), ("min", "at least")):

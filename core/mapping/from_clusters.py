@@ -16,12 +16,12 @@ CLUSTER = "cluster"  # the kind of origin of such destinations
 
 
 def destinations_of(cluster: Cluster) -> tuple[Destination, ...]:
-    """One destination for each partition of Slurm; one for a cluster without partitions.
+    """One destination for each partition; one for a cluster without partitions.
 
     Ids are `cluster/partition`, or the cluster's name.
     """
     place = Place("" if cluster.source == "built-in" else cluster.source)
-    if cluster.scheduler != "slurm":
+    if not cluster.has_partitions:
         return (_destination(cluster.name, cluster.name, "", place),)
     return tuple(
         _destination(f"{cluster.name}/{each.name}", cluster.name, each.name, place)

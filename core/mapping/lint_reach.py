@@ -71,7 +71,7 @@ def _on_cluster(destination: Destination, clusters: Mapping[str, Cluster]) -> It
         yield from _over_limit(destination, offer.partition)
         return
     name = partition_name(destination)
-    if name and cluster.scheduler == "slurm" and cluster.partitions:
+    if name and cluster.has_partitions and cluster.partitions:
         names = [partition.name for partition in cluster.partitions]
         yield Finding(
             "M408",

@@ -20,6 +20,7 @@ from rowtui.core.grouping.cost import job_cost
 from rowtui.core.grouping.model import JobRequest
 from rowtui.core.mapping.decision import Placement
 from rowtui.core.mapping.destinations import whole
+from rowtui.core.submission.basis import Basis
 from rowtui.core.submission.header import options_for
 from rowtui.core.submission.quote import quote
 from rowtui.core.submission.sbatch_options import native_options, one_line, option, switch
@@ -71,6 +72,7 @@ class Placed(NamedTuple):
     partition: Partition | None
     warnings: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    basis: Basis = Basis()
 
 
 def placed(request: JobRequest, placement: Placement, cluster: Cluster) -> Placed:
@@ -145,7 +147,7 @@ def _with_memory(resources: Resources, request: JobRequest, megabytes: int) -> R
 
 def _partition(placement: Placement, cluster: Cluster) -> Partition | None:
     """The partition that the checks were made with (`destinations.partition_name`)."""
-    if cluster.scheduler != "slurm":
+    if not cluster.has_partitions:
         return None
     known = {partition.name: partition for partition in cluster.partitions}
     name = placement.params.get("partition")

@@ -161,13 +161,13 @@ class _Planner:
             choice = self.choice(known, action, count, named)
             if recipe is None or choice.partition is None:
                 return None
-            reasons = _reasons(cluster, choice, named)
+            reasons = choice_reasons(cluster, choice, named)
         else:
             choice = PartitionChoice(place.partition, place.warnings)
             reasons = place.reasons
         if recipe is None:
             return None
-        partition = choice.partition if cluster.scheduler == "slurm" else None
+        partition = choice.partition if cluster.has_partitions else None
         token = f"{self.setting.nonce}-{index}"
         # Values are read only when the command needs them: that may be a million files' worth.
         values = [self.directories.value(p) for p in positions] if recipe.filled.values else ()
@@ -203,13 +203,14 @@ class _Planner:
             processes=request.processes,
             cpus=request.cpus,
             gpus=request.gpus,
-            memory_mb=_memory_mb(request, partition),
+            memory_mb=job_memory_mb(request, partition),
             walltime_seconds=request.walltime_seconds,
             cost=request.cost,
             attempt=request.attempt,
             warnings=self.job_warnings(known, request, choice),
             reasons=reasons,
             depends_on=tuple(f"{self.setting.nonce}-{other}" for other in request.depends_on),
+            basis="" if place is None else place.basis.text,
         )
 
     def recipe(
@@ -302,7 +303,10 @@ def _some(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
 
 
-def _reasons(cluster: Cluster, choice: PartitionChoice, named: str | None) -> tuple[str, ...]:
+def choice_reasons(
+    cluster: Cluster, choice: PartitionChoice, named: str | None
+) -> tuple[str, ...]:
+    """Why a job goes to this partition, and why not to those before it. `named`: in the file."""
     refusals = tuple(f"not {refusal}" for refusal in choice.refusals)
     if cluster.scheduler == "local":
         return ("this machine's own queue runs it in the background, when cores are free",)
@@ -316,7 +320,7 @@ def _reasons(cluster: Cluster, choice: PartitionChoice, named: str | None) -> tu
     return (f"{name}: the first partition that takes the job", *refusals)
 
 
-def _memory_mb(request: JobRequest, partition: Partition | None) -> int | None:
+def job_memory_mb(request: JobRequest, partition: Partition | None) -> int | None:
     """The memory of the whole job in MB, None if nobody states it."""
     resources, gpus = request.action.resources, bool(request.gpus)
     each = resources.memory_per_gpu_mb if gpus else resources.memory_per_cpu_mb
