@@ -21,6 +21,7 @@ from rowtui.core.project.views import (
     JobsView,
     JobView,
     LogTail,
+    TransferView,
     WhatIfAsked,
 )
 from rowtui.core.submission.carry_out import Progress
@@ -42,6 +43,7 @@ __all__ = [
     "Question",
     "Snapshot",
     "SubmitProgress",
+    "TransferView",
     "WhatIfAsked",
     "Withdrawn",
 ]
@@ -181,6 +183,10 @@ class Engine(Protocol):
         self, action_index: int | None, groups: Sequence[int] | None, limit: int | None
     ) -> Plan:
         """What would be submitted: one action or all; these eligible groups (from 0) or all."""
+        ...
+
+    async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
+        """What a plan would copy to clusters that do not see the project's folder."""
         ...
 
     def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:

@@ -25,6 +25,7 @@ from rowtui.core.engine import (
     LogTail,
     Snapshot,
     SubmitProgress,
+    TransferView,
     WhatIfAsked,
 )
 from rowtui.core.errors import InvalidFileError, RowtuiError
@@ -91,7 +92,7 @@ class InProcessEngine:
         async with self._asking:
             answers = await jobs.queues.ask(now=now, everywhere=everywhere)
             async with self._turn:
-                await asyncio.to_thread(jobs.enter, answers)
+                await jobs.entered(answers)
         for name, why in jobs.queues.unanswered.items():
             self._project.notice(f"{name} could not be asked: {why}")
         return answers
@@ -158,6 +159,10 @@ class InProcessEngine:
         only = None if groups is None or action_index is None else {action_index: set(groups)}
         async with self._turn:
             return await asyncio.to_thread(project.plan, actions, only=only, limit=limit)
+
+    async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
+        """What a plan would copy to clusters that do not see the project's folder."""
+        return await self._project.copies.preview(plan)
 
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         """Carry out a plan. Closing the iterator stops between two jobs."""

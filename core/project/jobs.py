@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -73,7 +73,10 @@ class Jobs:
             self.project.notice(f"{said}; what was known before is shown")
 
     async def entered(self, answers: Answers) -> None:
-        """Bring the records in step with what the schedulers said."""
+        """Fetch what ended jobs have made, and bring the records in step with it."""
+        if answers.any_ended and self.project.reach.remote():
+            fetched = await self.project.copies.fetched(answers.settled)
+            answers = replace(answers, settled=fetched)
         await asyncio.to_thread(self.enter, answers)
 
     def enter(self, answers: Answers) -> None:
@@ -129,6 +132,8 @@ class Jobs:
             stop=lambda: any(project.reach.login_needed(name) for name in access),
         )
         self._plans[plan.id] = plan
+        async for said in project.copies.send(plan):
+            yield Progress(0, len(plan.jobs), "", said)
         try:
             async for step in carry_out(plan, tools):
                 yield step

@@ -43,6 +43,24 @@ class ClusterView(NamedTuple):
     jobs: tuple[Job, ...] = ()
 
 
+class TransferView(NamedTuple):
+    """What a plan would copy to one cluster before its jobs are sent. `size`: bytes.
+
+    `first`: the first paths; `unchanged`: files that are there already; `conflicts`: files that
+    changed on both sides, which stop the submission; `back`: what is fetched when jobs have ended.
+    """
+
+    cluster: str
+    place: str
+    files: int
+    size: int
+    first: tuple[str, ...] = ()
+    unchanged: int = 0
+    conflicts: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
 class JobsView(NamedTuple):
     """The jobs of this project, newest first. `error`: why `state` may be out of date."""
 

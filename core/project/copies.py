@@ -1,0 +1,287 @@
+"""The copies of a project on clusters that do not see its folder: what goes there and comes back.
+
+Before a job is sent, what it needs is copied: the project's own files and the job's directories.
+When it has ended, its products and its log are fetched, and only then what it reported: so that
+nothing counts as complete here before it is here. What changed on both sides is told, never
+written over. What cannot be fetched now stays submitted, and is fetched later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import os
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rowtui.core.clusters.commands import Transport
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import replace_file
+from rowtui.core.mirror.compare import Transfer
+from rowtui.core.mirror.facts import FOLDER
+from rowtui.core.mirror.selection import MirrorRules, read_rules, to_fetch, to_send
+from rowtui.core.project.views import TransferView
+from rowtui.core.state.postcard import decode_completed
+from rowtui.core.state.staging import decode_names, staging_folder
+from rowtui.core.submission.model import Plan, PlannedJob, Step
+from rowtui.core.submission.settled import Settled
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.model import Cluster
+    from rowtui.core.mirror.mirror import Mirror
+    from rowtui.core.project.project import Project
+
+SHOWN = 20  # files that are named
+_SECONDS = 60.0
+_LIST = """\
+cd -- "$1/.row/completed" 2>/dev/null || exit 0
+for file in *.postcard *.names; do
+    [ -f "$file" ] || continue
+    printf '%s ' "$file" && base64 -w 0 <"$file" && echo || exit 3
+done
+echo done
+"""
+_REMOVE = 'cd -- "$1/.row/completed" && shift && rm -f -- "$@"'
+
+
+class Copies:
+    """The copies of one project."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+
+    def clusters(self, jobs: Iterable[PlannedJob]) -> list[Cluster]:
+        """The clusters of these jobs that have a copy of the project."""
+        names = dict.fromkeys(job.destination.cluster for job in jobs)
+        found = (self.project.reach.known(name) for name in names)
+        return [it for it in found if it is not None and self.project.reach.is_copied(it)]
+
+    # There
+
+    async def preview(self, plan: Plan) -> tuple[TransferView, ...]:
+        """What carrying out a plan would copy, to each cluster. Raises: RowtuiError."""
+        views = []
+        for cluster in self.clusters(plan.jobs):
+            mirror = self.project.reach.mirror(cluster)
+            transfer = await self._to_send(plan, cluster, mirror)
+            views.append(await self._view(transfer, cluster, mirror, plan))
+        return tuple(views)
+
+    async def send(self, plan: Plan) -> AsyncIterator[str]:
+        """Copy what the jobs of a plan need; a sentence whenever there is something to say.
+
+        Raises: RowtuiError if something changed on both sides, or cannot be copied.
+        """
+        for cluster in self.clusters(plan.jobs):
+            mirror = self.project.reach.mirror(cluster)
+            transfer = await self._to_send(plan, cluster, mirror)
+            _refuse_conflicts(transfer, cluster.name)
+            async for progress in mirror.send(transfer):
+                done = f"{progress.done_files:,} of {plural(progress.files, 'file')}"
+                if progress.files:
+                    size = f"{_size(progress.done_bytes)} of {_size(progress.bytes)}"
+                    yield f"copying to {visible(cluster.name)}: {done}, {size}"
+                for notice in progress.notices:
+                    self.project.notice(f"{visible(cluster.name)}: {notice}")
+                if progress.notices and progress.done_files < progress.files:
+                    raise RowtuiError(
+                        f"not everything could be copied to {visible(cluster.name)}: "
+                        f"{progress.notices[0]}",
+                        "nothing was sent; what was copied is kept, so trying again is quick",
+                    )
+
+    async def _to_send(self, plan: Plan, cluster: Cluster, mirror: Mirror) -> Transfer:
+        directories = sorted(
+            {
+                name
+                for job in plan.jobs
+                if job.destination.cluster == cluster.name
+                for name in job.directories
+            }
+        )
+        rules = await asyncio.to_thread(self._rules)
+        logs = {_log_pattern(job.log_path) for job in plan.jobs if job.log_path}
+        workspace = self.project.workflow.workspace_path
+        selection = to_send(
+            rules, self.project.root, workspace, directories, log_patterns=sorted(logs)
+        )
+        return await mirror.plan_send(selection)
+
+    async def _view(
+        self, transfer: Transfer, cluster: Cluster, mirror: Mirror, plan: Plan
+    ) -> TransferView:
+        products = sorted(
+            {
+                product
+                for job in plan.jobs
+                if job.destination.cluster == cluster.name
+                for action in self.project.workflow.named(job.action)
+                for product in action.products
+            }
+        )
+        rules = await asyncio.to_thread(self._rules)
+        files = [copy.path for copy in transfer.send if copy.facts.kind != FOLDER]
+        return TransferView(
+            cluster=cluster.name,
+            place=await mirror.resolve(),
+            files=len(files),
+            size=transfer.send_bytes,
+            first=tuple(files[:SHOWN]),
+            unchanged=transfer.unchanged,
+            conflicts=tuple(conflict.path for conflict in transfer.conflicts),
+            back=(*products, *rules.fetch),
+            notices=transfer.notices,
+        )
+
+    def _rules(self) -> MirrorRules:
+        return read_rules(self.project.root)
+
+    # Back
+
+    async def fetched(self, settled: Sequence[Settled]) -> tuple[Settled, ...]:
+        """Fetch what jobs that ended on copies have made; what is settled but for those left.
+
+        A job whose results cannot be fetched now is not settled: it is tried again.
+        """
+        ended: dict[str, list[Settled]] = {}
+        for it in settled:
+            if it.step is Step.ENDED and it.release is not None:
+                ended.setdefault(it.cluster, []).append(it)
+        waiting: set[str] = set()
+        for name, those in ended.items():
+            cluster = self.project.reach.known(name)
+            if cluster is None or not self.project.reach.is_copied(cluster):
+                continue
+            try:
+                await self._fetch(cluster, those)
+            except RowtuiError as error:
+                waiting |= {it.token for it in those}
+                jobs = plural(len(those), "job that ended", "jobs that ended")
+                self.project.notice(
+                    f"the results of {jobs} on {visible(name)} are not here yet: {error.message}"
+                )
+        return tuple(it for it in settled if it.token not in waiting)
+
+    async def _fetch(self, cluster: Cluster, ended: Sequence[Settled]) -> None:
+        mirror = self.project.reach.mirror(cluster)
+        transport = self.project.reach.transport(cluster)
+        place = await mirror.resolve()
+        staged = await _read_staged(transport, place)
+        # By action: the directories whose products are wanted here.
+        wanted: dict[str, set[str]] = {}
+        for completions in staged.values():
+            for action, names in completions[1].items():
+                wanted.setdefault(action, set()).update(map(os.fsdecode, names))
+        records = {record.token: record for record in self.project.jobs.records()}
+        logs = []
+        for it in ended:
+            record = records.get(it.token)
+            if record is not None:
+                wanted.setdefault(record.action, set()).update(record.directories)
+                if record.log_path:
+                    logs.append(record.log_path)
+        rules = await asyncio.to_thread(self._rules)
+        for action, directories in sorted(wanted.items()):
+            products = [
+                product for one in self.project.workflow.named(action) for product in one.products
+            ]
+            await self._bring(mirror, cluster, rules, sorted(directories), products, ())
+        await self._bring(mirror, cluster, rules, (), (), logs)
+        await asyncio.to_thread(self._stage, {name: data for name, (data, _) in staged.items()})
+        if staged:
+            await transport.run(["sh", "-c", _REMOVE, "sh", place, *staged], timeout=_SECONDS)
+
+    async def _bring(
+        self,
+        mirror: Mirror,
+        cluster: Cluster,
+        rules: MirrorRules,
+        directories: Sequence[str],
+        products: Sequence[str],
+        logs: Sequence[str],
+    ) -> None:
+        if not (directories or logs):
+            return
+        project = self.project
+        selection = to_fetch(
+            rules,
+            project.root,
+            project.workflow.workspace_path,
+            directories,
+            products,
+            logs=logs,
+        )
+        transfer = await mirror.plan_fetch(selection)
+        name = visible(cluster.name)
+        for conflict in transfer.conflicts[:SHOWN]:
+            path = visible(conflict.path)
+            project.notice(
+                f"{path} changed here and on {name}: it was left alone on both sides "
+                f"({conflict.reason}); 'rowtui mirror {name}' decides"
+            )
+        async for progress in mirror.fetch(transfer):
+            for notice in progress.notices:
+                project.notice(f"{name}: {notice}")
+            if progress.notices and progress.done_files < progress.files:
+                raise RowtuiError(progress.notices[0])
+
+    def _stage(self, files: Mapping[str, bytes]) -> None:
+        """Report here what jobs reported there."""
+        folder = staging_folder(self.project.root)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            replace_file(folder / name, data)
+
+
+def _refuse_conflicts(transfer: Transfer, cluster: str) -> None:
+    if transfer.conflicts:
+        shown = ", ".join(visible(it.path) for it in transfer.conflicts[:3])
+        more = len(transfer.conflicts) - 3
+        shown += f" and {more:,} more" if more > 0 else ""
+        raise RowtuiError(
+            f"changed here and on {visible(cluster)} since both were equal: {shown}",
+            f"'rowtui mirror {visible(cluster)}' shows them and decides which side counts",
+        )
+
+
+def _log_pattern(path: str) -> str:
+    """The logs of all jobs that are called like this one's."""
+    named = path.replace("%A_%a", "*").replace("%j", "*")
+    return os.path.normpath(named)
+
+
+def _size(number: int) -> str:
+    size = float(number)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+async def _read_staged(
+    transport: Transport, place: str
+) -> dict[str, tuple[bytes, Mapping[str, Sequence[bytes]]]]:
+    """What jobs reported on a copy: by file, its bytes and what they say. Raises: RowtuiError."""
+    result = await transport.run(["sh", "-c", _LIST, "sh", place], timeout=_SECONDS)
+    lines = result.stdout.decode("ascii", "replace").split("\n")
+    if (
+        result.exit_status != 0
+        or result.truncated
+        or (result.stdout and lines[-2:] != ["done", ""])
+    ):
+        raise RowtuiError(f"what jobs reported cannot be read: {visible(result.complaint)}")
+    found: dict[str, tuple[bytes, Mapping[str, Sequence[bytes]]]] = {}
+    for line in lines[:-2]:
+        name, _, text = line.partition(" ")
+        try:
+            data = base64.b64decode(text, validate=True)
+            if name.endswith(".postcard"):
+                found[name] = (data, dict(decode_completed(data)))
+            else:
+                found[name] = (data, decode_names(data))
+        except (ValueError, binascii.Error, RowtuiError):
+            continue  # not one of ours: left where it is
+    return found

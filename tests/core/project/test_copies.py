@@ -1,0 +1,141 @@
+"""A project whose cluster does not see its folder: copied there, run there, brought back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.errors import RowtuiError
+from rowtui.core.project.project import Project
+
+from tests.rig.login import LoginNode
+
+WORKFLOW = """\
+[[action]]
+name = "one"
+command = "sh tools/run.sh 'workspace/'{directory}"
+products = ["out"]
+group.maximum_size = 1
+
+[[action]]
+name = "two"
+command = "cat 'workspace/'{directory}/out > 'workspace/'{directory}/copied; pwd; [ {directory} != bad ]"
+products = ["copied"]
+previous_actions = ["one"]
+"""
+CLUSTERS = """\
+[[cluster]]
+name = "alpha"
+scheduler = "slurm"
+partition = [{{ name = "cpu" }}]
+[cluster.ssh]
+host = "alpha"
+config = ["{config}"]
+mirror = "{mirror}"
+"""
+NAMES = ("a", "b c", "it's $HOME", "bad")
+
+
+@pytest.fixture
+def project(login: LoginNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    home = tmp_path / "home"
+    (home / ".config/rowtui").mkdir(parents=True)
+    (home / ".config/rowtui/clusters.toml").write_text(
+        CLUSTERS.format(config=login.ssh_config, mirror=tmp_path / "there")
+    )
+    monkeypatch.setenv("HOME", str(home))
+    for name in [name for name in os.environ if name.startswith("XDG_")]:
+        monkeypatch.delenv(name)
+    root = tmp_path / "here"
+    for name in NAMES:
+        (root / "workspace" / name).mkdir(parents=True)
+        (root / "workspace" / name / "value").write_text(name)
+    (root / "tools").mkdir()
+    (root / "tools/run.sh").write_text('pwd; cat "$1/value" > "$1/out"\n')
+    (root / "workflow.toml").write_text(WORKFLOW)
+    project = Project.open(root, cluster="alpha")
+    project.synchronise()
+    return project
+
+
+async def carry_out(project: Project, action: str) -> list[str]:
+    plan = project.plan([one for one in project.workflow.actions if one.name == action])
+    steps = [step async for step in project.jobs.submit(plan)]
+    assert [step.error for step in steps if step.error] == []
+    return [step.message for step in steps if not step.token]
+
+
+async def ended(project: Project) -> None:
+    async with asyncio.timeout(60):
+        while any(job.state.active for job in (await project.jobs.view()).jobs):
+            await asyncio.sleep(0.1)
+
+
+async def test_a_project_is_copied_run_and_brought_back(project: Project, tmp_path: Path) -> None:
+    # given what would be copied
+    (view,) = await project.copies.preview(project.plan(project.workflow.actions[:1]))
+    assert view.files == 2 + len(NAMES)
+    assert view.place.startswith(str(tmp_path / "there"))
+    assert view.back == ("out",)
+    # when the first action has run there
+    said = await carry_out(project, "one")
+    await ended(project)
+    # then its products are here, with what it reported and wrote
+    assert said
+    assert said[-1].startswith("copying to alpha: ")
+    for name in NAMES:
+        assert (project.root / "workspace" / name / "out").read_text() == name
+    assert project.state.completed["one"].bit_count() == len(NAMES)
+    jobs = (await project.jobs.view()).jobs
+    tail = await project.jobs.log_tail(jobs[0].record.token, 10)
+    assert tail.lines[0].startswith(str(tmp_path / "there"))
+    # and the second, which fails in one directory, finds them there
+    await carry_out(project, "two")
+    await ended(project)
+    assert project.state.completed["two"].bit_count() >= len(NAMES) - 1
+    states = {job.state for job in (await project.jobs.view()).jobs}
+    assert states == {JobState.COMPLETED, JobState.FAILED}
+    assert not list((Path(view.place) / ".row/completed").glob("*"))
+    await project.let_go()
+
+
+async def test_what_changed_on_both_sides_stops_the_submission(
+    project: Project, tmp_path: Path
+) -> None:
+    await carry_out(project, "one")
+    await ended(project)
+    (view,) = await project.copies.preview(project.plan(project.workflow.actions))
+    (project.root / "tools/run.sh").write_text("echo mine\n")
+    (Path(view.place) / "tools/run.sh").write_text("echo theirs, longer\n")
+
+    with pytest.raises(RowtuiError, match=r"tools/run\.sh"):
+        await carry_out(project, "two")
+
+    assert (project.root / "tools/run.sh").read_text() == "echo mine\n"
+    assert (Path(view.place) / "tools/run.sh").read_text() == "echo theirs, longer\n"
+    assert not any(project.state.submitted.values())
+    await project.let_go()
+
+
+async def test_results_that_cannot_be_fetched_stay_submitted(
+    project: Project, login: LoginNode, tmp_path: Path
+) -> None:
+    plan = project.plan(project.workflow.actions[:1])
+    async for _ in project.jobs.submit(plan):
+        pass
+    (view,) = await project.copies.preview(plan)
+    async with asyncio.timeout(60):
+        while len(list((Path(view.place) / ".row/rowtui/ended").glob("*"))) < len(NAMES):  # noqa: ASYNC110, ASYNC240
+            await asyncio.sleep(0.05)
+    login.kill()
+    login.cut()
+    await project.jobs.view()
+    assert project.state.submitted_set("one").bit_count() == len(NAMES)
+    login.restart()
+    await project.reach.connect("alpha")
+    await ended(project)
+    assert project.state.completed["one"].bit_count() == len(NAMES)
+    await project.let_go()
