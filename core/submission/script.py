@@ -25,6 +25,11 @@ from rowtui.core.clusters.model import Cluster, Partition
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import JobRequest
 from rowtui.core.submission.fill import Filled, fill_command, refuse_arithmetic, value_variable
+from rowtui.core.submission.grid_engine_header import (
+    RUNNER,
+    ear_for_notices,
+    grid_engine_header,
+)
 from rowtui.core.submission.header import options_for, slurm_header
 from rowtui.core.submission.quote import QuotingError, quote, quote_all
 from rowtui.core.submission.shell import PRELUDE
@@ -41,6 +46,7 @@ _RUNNER = {
         "${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}",
         "${SLURM_JOB_ID:+${SLURM_RESTART_COUNT:-0}}",
     ),
+    "grid_engine": RUNNER,
     "local": ("${ROWTUI_JOB_ID:-BY_HAND}", ""),
 }
 
@@ -86,6 +92,8 @@ def job_script(
     parts = ["#!/bin/bash"]
     if cluster.scheduler == "slurm":
         parts += slurm_header(request, names, cluster, partition)
+    elif cluster.scheduler == "grid_engine":
+        parts += grid_engine_header(request, cluster, partition)
     parts += ["", _array("directories", names), ""]
     parts += _exports(request, cluster, recipe.workspace_path)
     parts += ["", *_identity(token, cluster.scheduler)]
@@ -93,6 +101,8 @@ def job_script(
     for at, (pointer, column) in enumerate(zip(filled.values, texts, strict=True)):
         parts.append(_array(_values(at), column, f" # {{{visible(pointer)}}}"))
     parts += ["", PRELUDE.strip("\n"), ""]
+    if cluster.scheduler == "grid_engine":
+        parts.append(ear_for_notices(request.walltime_seconds))
     setup = options_for(request.action, cluster.name).setup
     if setup:
         parts += _setup(setup)
