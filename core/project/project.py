@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rowtui.core.errors import Problem
     from rowtui.core.grouping.form import GroupCut
     from rowtui.core.grouping.order import ActionOrder
+    from rowtui.core.project.copies import Copies
     from rowtui.core.project.jobs import Jobs
     from rowtui.core.project.mapping import ProjectMapping
     from rowtui.core.project.reach import Reach
@@ -375,6 +376,13 @@ class Project(Surroundings):
         from rowtui.core.project.reach import Reach
 
         return Reach(self, self.root)
+
+    @cached_property
+    def copies(self) -> Copies:
+        """The copies of the project on clusters that do not see its folder."""
+        from rowtui.core.project.copies import Copies
+
+        return Copies(self)
 
     def has_jobs_to_ask_for(self) -> bool:
         """Whether a scheduler may know something new, or a submission was cut off."""
