@@ -36,6 +36,7 @@ class Bridge:
         self.said = ""  # by the remote end, on stderr
         self.status: int | None = None  # of the remote end: rsync asks its remote shell for it
         self.error: MirrorError | None = None  # why there was no remote end
+        self._ended = asyncio.Event()
         self._transport = transport
         self._root = Path(root)
         self._where = where
@@ -65,6 +66,13 @@ class Bridge:
         finally:
             with contextlib.suppress(OSError):
                 writer.close()
+            self._ended.set()
+
+    async def wait_for_last_words(self, seconds: float) -> None:
+        """Wait for the end of the remote end: what it says last is why rsync ended."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
 
 
 @contextlib.asynccontextmanager

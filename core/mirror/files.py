@@ -7,7 +7,7 @@ of copying can; executables stay executable; links are copied as links.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import NamedTuple, Protocol
 
 from rowtui.core.mirror.compare import Copy
@@ -57,10 +57,10 @@ class Files(Protocol):
 
     name: str  # `rsync`, `sftp`, `plain`: for people
 
-    def send(self, copies: Sequence[Copy]) -> AsyncIterator[Progress]:
+    def send(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
         """Copy files of this machine to the cluster."""
         ...
 
-    def fetch(self, copies: Sequence[Copy]) -> AsyncIterator[Progress]:
+    def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
         """Copy files of the cluster to this machine."""
         ...

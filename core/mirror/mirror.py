@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -178,10 +178,11 @@ class Mirror:
 
     # Transfers
 
-    async def send(self, transfer: Transfer) -> AsyncIterator[Progress]:
+    async def send(self, transfer: Transfer) -> AsyncGenerator[Progress, None]:
         """Carry out `transfer.send`. What changed there since it was planned is left alone.
 
-        The last progress has notices on what was not copied. Raises: MirrorError, RowtuiError.
+        The last progress has notices on what was not copied. Whoever may stop before the end
+        uses `contextlib.aclosing`. Raises: MirrorError, RowtuiError.
         """
         if not transfer.send:
             yield Progress(0, 0, 0, 0)
@@ -192,8 +193,9 @@ class Mirror:
             facts = await self._there(copy, paths)
             copies, changed = _as_planned(transfer.send, facts, self.cluster)
             last = Progress(0, 0, 0, 0)
-            async for last in (await self._way(copy)).send(copies):
-                yield last._replace(notices=())
+            async with contextlib.aclosing((await self._way(copy)).send(copies)) as transferring:
+                async for last in transferring:
+                    yield last._replace(notices=())
             there = await self._there(copy, paths)
             entries = {
                 item.path: Entry(item.facts, there[item.path])
@@ -201,9 +203,9 @@ class Mirror:
                 if _arrived(item, there.get(item.path))
             }
             await self._save(copy, entries, ())
-        yield self._last(last, copies, entries, changed, f"sending to {self.cluster}")
+        yield self._last(last, copies, entries, changed, "sending files")
 
-    async def fetch(self, transfer: Transfer) -> AsyncIterator[Progress]:
+    async def fetch(self, transfer: Transfer) -> AsyncGenerator[Progress, None]:
         """Carry out `transfer.fetch`. What changed here since it was planned is left alone.
 
         The last progress has notices on what was not copied. Raises: MirrorError, RowtuiError.
@@ -217,8 +219,9 @@ class Mirror:
             facts = await asyncio.to_thread(facts_here, self.root, paths)
             copies, changed = _as_planned(transfer.fetch, facts, "this machine")
             last = Progress(0, 0, 0, 0)
-            async for last in (await self._way(copy)).fetch(copies):
-                yield last._replace(notices=())
+            async with contextlib.aclosing((await self._way(copy)).fetch(copies)) as transferring:
+                async for last in transferring:
+                    yield last._replace(notices=())
             here = await asyncio.to_thread(facts_here, self.root, paths)
             entries = {
                 item.path: Entry(here[item.path], _as_fetched(item.facts, here[item.path]))
@@ -226,7 +229,7 @@ class Mirror:
                 if _arrived(item, here.get(item.path))
             }
             await self._save(copy, entries, ())
-        yield self._last(last, copies, entries, changed, f"fetching from {self.cluster}")
+        yield self._last(last, copies, entries, changed, "fetching files")
 
     def _last(
         self,

@@ -9,8 +9,9 @@ checksum is compared at the end. No command needs to know how the one before it 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,15 +88,16 @@ class PlainFiles:
         self._there = Path(there)
         self._where = where
 
-    async def send(self, copies: Sequence[Copy]) -> AsyncIterator[Progress]:
+    async def send(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
         """Copy files to the cluster. See `Files`."""
-        what = f"sending to {self._where}"
+        what = "sending files"
         count = Counting(copies)
         for batch in _batches(copies):
             yield count.progress()
             if _is_large(batch[0]):
-                async for size in self._send_large(batch[0], what):
-                    yield count.progress(size)
+                async with contextlib.aclosing(self._send_large(batch[0], what)) as sizes:
+                    async for size in sizes:
+                        yield count.progress(size)
             else:
                 data, missing = await asyncio.to_thread(packed, self._root, batch, PIECE)
                 await self._script(_UNPACK, os.urandom(8).hex(), what=what, stdin=data)
@@ -103,15 +105,16 @@ class PlainFiles:
             count.add(batch)
         yield count.progress()
 
-    async def fetch(self, copies: Sequence[Copy]) -> AsyncIterator[Progress]:
+    async def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
         """Copy files to this machine. See `Files`."""
-        what = f"fetching from {self._where}"
+        what = "fetching files"
         count = Counting(copies)
         for batch in _batches(copies):
             yield count.progress()
             if _is_large(batch[0]):
-                async for size in self._fetch_large(batch[0], what):
-                    yield count.progress(size)
+                async with contextlib.aclosing(self._fetch_large(batch[0], what)) as sizes:
+                    async for size in sizes:
+                        yield count.progress(size)
             else:
                 await self._fetch_small(batch, count, what)
             count.add(batch)
@@ -134,7 +137,7 @@ class PlainFiles:
         except OSError as error:
             raise explain_here(error, what) from None
 
-    async def _send_large(self, copy: Copy, what: str) -> AsyncIterator[int]:
+    async def _send_large(self, copy: Copy, what: str) -> AsyncGenerator[int, None]:
         """Send one file piece by piece; how many bytes of it are there."""
         place, size = _place(copy.path), copy.facts.size
         begun = await self._script(_BEGUN, *place, what=what)
@@ -168,7 +171,7 @@ class PlainFiles:
             raise explain_result(result, self._where, what)
         yield size
 
-    async def _fetch_large(self, copy: Copy, what: str) -> AsyncIterator[int]:
+    async def _fetch_large(self, copy: Copy, what: str) -> AsyncGenerator[int, None]:
         """Fetch one file piece by piece; how many bytes of it are here."""
         path, size, place = f"./{copy.path}", copy.facts.size, self._root / copy.path
         try:

@@ -14,7 +14,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,24 +66,26 @@ class RsyncFiles:
         self._program = program
         self._old = remote_version < _NANOSECONDS
 
-    def send(self, copies: Sequence[Copy]) -> AsyncIterator[Progress]:
+    def send(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
         """Copy files to the cluster. See `Files`."""
         # `./` is the copy's folder: the bridge starts the other rsync in it.
-        return self._copy(copies, ["./", "cluster:./"], f"sending to {self._where}")
+        return self._copy(copies, ["./", "cluster:./"], "sending files")
 
-    def fetch(self, copies: Sequence[Copy]) -> AsyncIterator[Progress]:
+    def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
         """Copy files to this machine. See `Files`."""
-        return self._copy(copies, ["cluster:./", "./"], f"fetching from {self._where}")
+        return self._copy(copies, ["cluster:./", "./"], "fetching files")
 
     async def _copy(
         self, copies: Sequence[Copy], ends: Sequence[str], what: str
-    ) -> AsyncIterator[Progress]:
+    ) -> AsyncGenerator[Progress, None]:
         count = Counting(copies)
         yield count.progress()
         for base, some in (await self._by_base(copies)).items():
             await self._make_base(base, what)
-            async for done_files, done_bytes in self._run(base, some, ends, what, count.notices):
-                yield count.progress(done_bytes, done_files)
+            run = self._run(base, some, ends, what, count.notices)
+            async with contextlib.aclosing(run):
+                async for done_files, done_bytes in run:
+                    yield count.progress(done_bytes, done_files)
             count.add(some)
         yield count.progress()
 
@@ -119,7 +121,7 @@ class RsyncFiles:
 
     async def _run(
         self, base: str, copies: Sequence[Copy], ends: Sequence[str], what: str, notices: list[str]
-    ) -> AsyncIterator[tuple[int, int]]:
+    ) -> AsyncGenerator[tuple[int, int], None]:
         """One rsync; how many files and bytes it has done."""
         cut_off = len(base) + 1 if base else 0
         names = b"".join(b"./" + os.fsencode(copy.path[cut_off:]) + b"\0" for copy in copies)
@@ -146,6 +148,7 @@ class RsyncFiles:
                     yield 0 if left is None else max(0, len(copies) - left), done_bytes
                 await listening
                 status = await process.wait()
+                await bridge.wait_for_last_words(_GRACE)
             finally:
                 feeding.cancel()
                 listening.cancel()

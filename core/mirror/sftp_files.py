@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import os
 import stat
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -61,7 +61,7 @@ class SftpFiles:
         self._there = there
         self._where = where
 
-    async def send(self, copies: Sequence[Copy]) -> AsyncIterator[Progress]:
+    async def send(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
         """Copy files to the cluster. See `Files`."""
         count = Counting(copies)
         async with self._opened() as sftp:
@@ -74,8 +74,11 @@ class SftpFiles:
                 for batch in _batches(copies):
                     yield count.progress()
                     if len(batch) == 1:
-                        async for size in self._send_one(sftp, batch[0], count):
-                            yield count.progress(size)
+                        async with contextlib.aclosing(
+                            self._send_one(sftp, batch[0], count)
+                        ) as sizes:
+                            async for size in sizes:
+                                yield count.progress(size)
                     else:
                         await _together([self._send_one(sftp, copy, count) for copy in batch])
                     count.add(batch)
@@ -85,7 +88,7 @@ class SftpFiles:
                         await sftp.rmdir(self._place(folder, PARTIAL))
         yield count.progress()
 
-    async def fetch(self, copies: Sequence[Copy]) -> AsyncIterator[Progress]:
+    async def fetch(self, copies: Sequence[Copy]) -> AsyncGenerator[Progress, None]:
         """Copy files to this machine. See `Files`."""
         count = Counting(copies)
         try:
@@ -95,18 +98,21 @@ class SftpFiles:
                 for batch in _batches(copies):
                     yield count.progress()
                     if len(batch) == 1:
-                        async for size in self._fetch_one(sftp, batch[0], count):
-                            yield count.progress(size)
+                        async with contextlib.aclosing(
+                            self._fetch_one(sftp, batch[0], count)
+                        ) as sizes:
+                            async for size in sizes:
+                                yield count.progress(size)
                     else:
                         await _together([self._fetch_one(sftp, copy, count) for copy in batch])
                     count.add(batch)
         except OSError as error:
-            raise explain_here(error, f"fetching from {self._where}") from None
+            raise explain_here(error, "fetching files") from None
         yield count.progress()
 
     async def _send_one(
         self, sftp: asyncssh.SFTPClient, copy: Copy, count: Counting
-    ) -> AsyncIterator[int]:
+    ) -> AsyncGenerator[int, None]:
         """Send one file; how many bytes of it are there. Raises: MirrorError."""
         folder, name = _folder(copy.path), os.path.basename(copy.path)
         partial, place = self._place(folder, PARTIAL, name), self._place(copy.path)
@@ -129,7 +135,7 @@ class SftpFiles:
 
     async def _send_content(
         self, sftp: asyncssh.SFTPClient, copy: Copy, partial: bytes
-    ) -> AsyncIterator[int]:
+    ) -> AsyncGenerator[int, None]:
         size = copy.facts.size
         fd = os.open(self._root / copy.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
@@ -174,7 +180,7 @@ class SftpFiles:
 
     async def _fetch_one(
         self, sftp: asyncssh.SFTPClient, copy: Copy, count: Counting
-    ) -> AsyncIterator[int]:
+    ) -> AsyncGenerator[int, None]:
         """Fetch one file; how many bytes of it are here. Raises: MirrorError, OSError."""
         place = self._root / copy.path
         if copy.facts.kind == LINK:
@@ -223,7 +229,7 @@ class SftpFiles:
             probe = await self._transport.run(
                 ["sh", "-c", _PROBE], timeout=60.0, cwd=Path(self._there), env={"LC_ALL": "C"}
             )
-            what = f"copying by SFTP to {self._where}"
+            what = "copying files by SFTP"
             if probe.exit_status != 0:
                 raise explain_result(probe, self._where, what) from None
             raise explain(error.reason, self._where, what) from None
@@ -276,10 +282,10 @@ async def _all(requests: Sequence[Coroutine[object, object, _Answer]]) -> list[_
     return cast("list[_Answer]", answers)
 
 
-async def _together(works: Sequence[AsyncIterator[int]]) -> None:
+async def _together(works: Sequence[AsyncGenerator[int, None]]) -> None:
     """Copy several files at the same time. The first error ends all of them."""
 
-    async def exhaust(work: AsyncIterator[int]) -> None:
+    async def exhaust(work: AsyncGenerator[int, None]) -> None:
         async for _ in work:
             pass
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -181,7 +181,7 @@ def cut_in_the_middle(
     monkeypatch.setattr(streams.Stream, method, counted)
 
 
-async def drain(way: Way, progress: AsyncIterator[Progress]) -> None:
+async def drain(way: Way, progress: AsyncGenerator[Progress, None]) -> None:
     """Follow a transfer; lose its connection in the middle where it isn't rsync's streams."""
     async for now in progress:
         if not way.kind.startswith("rsync") and now.done_bytes > 12 << 20:
