@@ -401,7 +401,7 @@ class _Settling:
 
     def was_forgotten(self, entry: JournalEntry) -> bool:
         """Whether a job that is gone was lost in a crash of the controller, not cancelled."""
-        if entry.detail == SEEN or not self.access.scheduler.holds:
+        if entry.detail == SEEN or not self.access.scheduler.forgets:
             return False
         if entry.key in self.by_key:  # with another token: else the job would not be gone
             return True

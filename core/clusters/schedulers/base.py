@@ -210,6 +210,11 @@ class Scheduler(Protocol):
         ...
 
     @property
+    def forgets(self) -> bool:
+        """A crash may lose jobs that it has accepted: those that are gone may be sent again."""
+        ...
+
+    @property
     def at_once(self) -> int:
         """How many submissions may be under way at the same time."""
         ...
@@ -219,7 +224,7 @@ class Scheduler(Protocol):
         ...
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
-        """The jobs with these tokens, finished ones too, oldest first; a token without is not in it.
+        """The jobs with these tokens, ended ones too, oldest first. A token without is not in it.
 
         None if that could not be asked, or not with certainty.
         """

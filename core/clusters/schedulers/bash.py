@@ -72,6 +72,11 @@ class BashScheduler:
         return False
 
     @property
+    def forgets(self) -> bool:
+        """Jobs are processes of this machine."""
+        return False
+
+    @property
     def at_once(self) -> int:
         """One after the other."""
         return 1

@@ -104,6 +104,11 @@ class GridEngineScheduler:
         return True
 
     @property
+    def forgets(self) -> bool:
+        """The qmaster writes a job down before it answers."""
+        return False
+
+    @property
     def at_once(self) -> int:
         """The qmaster has two threads for requests by default."""
         return 4

@@ -105,6 +105,11 @@ class LocalScheduler:
         return False
 
     @property
+    def forgets(self) -> bool:
+        """What it has accepted is on the disk."""
+        return False
+
+    @property
     def at_once(self) -> int:
         """The disk takes one after the other."""
         return 1

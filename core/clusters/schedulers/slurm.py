@@ -103,6 +103,11 @@ class SlurmScheduler:
         return True
 
     @property
+    def forgets(self) -> bool:
+        """A controller writes down what it has accepted within some seconds."""
+        return True
+
+    @property
     def at_once(self) -> int:
         """As many as one connection carries; the controller takes hundreds."""
         return AT_ONCE
