@@ -26,8 +26,9 @@ _LIMIT = 1 << 16
 class Ended:
     """How a script ended, in its own words.
 
-    `cause`: `exit`, `time limit` or `signal NAME`. `at`: epoch seconds. `command_code`: that of
-    the command that failed; `index`: of its directory in the job's list; None: neither is known.
+    `cause`: `exit`, `time limit`, `cancelled` or `signal NAME`. `at`: epoch seconds.
+    `command_code`: that of the command that failed; `index`: of its directory in the job's list;
+    None: neither is known.
     """
 
     exit_code: int
@@ -40,8 +41,8 @@ class Ended:
     @property
     def reason(self) -> str:
         """Why it failed, for a person; "" if it ended well."""
-        if self.cause == "time limit":
-            return "time limit"
+        if self.cause in ("time limit", "cancelled"):
+            return self.cause
         if self.cause != "exit":
             return f"stopped by {self.cause}"
         if self.exit_code == 0:

@@ -94,8 +94,8 @@ def ear_for_notices(walltime_seconds: int) -> str:
     return f"""\
 rowtui_notified() {{
     trap '' USR2
-    ((SECONDS + 5 < {walltime_seconds})) || rowtui_near=1
-    rowtui_terminated
+    if ((SECONDS + 5 >= {walltime_seconds})); then rowtui_stop "time limit" 10; fi
+    rowtui_stop cancelled 15
 }}
 trap rowtui_notified USR2
 rowtui_warned() {{ :; }}

@@ -14,8 +14,8 @@ sets again itself, because a user's setup may have changed anything.
   and the work goes on: Slurm may warn half a minute early. SIGTERM, which comes at the limit,
   stops the command and reports again.
 - `.row/rowtui/ended/<token>` says how the job ended, one item on a line: exit code; `exit`,
-  `time limit` or `signal NAME`; the job; epoch seconds; the command's own exit code, or empty;
-  the index of the directory that it failed in, or empty.
+  `time limit`, `cancelled` or `signal NAME`; the job; epoch seconds; the command's own exit code,
+  or empty; the index of the directory that it failed in, or empty.
 
 Source: slurm_rig 6.4 (fence), Row A3.2 and A5.3, A5.5 (what is reported, and when).
 """

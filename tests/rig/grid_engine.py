@@ -210,10 +210,7 @@ class GridEngineCluster:
         self._write_configuration()
         self._enter = self._make_network()
         self.transport = GridEngineTransport(self._enter, self.env)
-        self.qmaster = self._start_daemon("sge_qmaster")
-        self._wait_for_qmaster()
-        self.execd = self._start_daemon("sge_execd")
-        wait_until(self._host_is_up, "sge_execd", every=0.05)
+        self._start_daemons()
 
     def run(
         self, command: str, *, stdin: str = "", check: bool = True, timeout: float = 60
@@ -241,10 +238,10 @@ class GridEngineCluster:
         self.qmaster.kill()
 
     def restart_qmaster(self) -> None:
-        """Start it again on the state that it had saved."""
+        """Start it again on the state that it had saved. An execd takes long to find it again."""
         self.qmaster.kill()
-        self.qmaster = self._start_daemon("sge_qmaster")
-        self._wait_for_qmaster()
+        self.execd.kill()
+        self._start_daemons()
 
     def clean(self) -> None:
         """The daemons alive, no job left."""
@@ -285,6 +282,12 @@ class GridEngineCluster:
             log=self.folder / f"{program}.out",
             env=os.environ | self.env | {"SGE_ND": "1"},  # stays in the foreground
         )
+
+    def _start_daemons(self) -> None:
+        self.qmaster = self._start_daemon("sge_qmaster")
+        self._wait_for_qmaster()
+        self.execd = self._start_daemon("sge_execd")
+        wait_until(self._host_is_up, "sge_execd", every=0.05)
 
     def _wait_for_qmaster(self) -> None:
         def up() -> bool:

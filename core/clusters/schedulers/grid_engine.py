@@ -317,9 +317,9 @@ def _refuse_no_answer(result: CommandResult) -> None:
 
 
 def _complaint(result: CommandResult) -> str:
-    """The first line that says what is wrong: what follows it is a consequence."""
+    """All that it said: what is wrong stands in one line, where in another."""
     lines = result.stderr.decode(errors="replace").splitlines()
     said: Iterable[str] = (re.sub(r"^error: ", "", line.strip()) for line in lines)
     if result.trouble is not None:
         return result.complaint
-    return next((line for line in said if line), result.complaint)
+    return "; ".join(dict.fromkeys(line for line in said if line)) or result.complaint

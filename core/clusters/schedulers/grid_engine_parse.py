@@ -276,6 +276,7 @@ def read_error_reasons(stdout: bytes) -> dict[JobKey, str]:
 _RULE = re.compile(r"^={20,}$", re.MULTILINE)
 _RESCHEDULED = frozenset({24, 25})  # the job was put back into the queue
 _NODE_FAILED = frozenset({19, 21})  # the host lost the job
+_NOTICED = {128 + 15: JobState.CANCELLED, 128 + 10: JobState.TIMEOUT}
 _LIMIT_ENFORCED = 37
 _BY_SIGNAL = 100
 
@@ -309,8 +310,11 @@ def _ended_job(fields: Mapping[str, str]) -> Job | None:
     category = fields.get("category", "")
     state, exit_code, exit_signal = JobState.FAILED, None, None
     reason = meaning.strip()
+    name, token = name_and_token(fields["jobname"])
     if failed == 0:
         state = JobState.FAILED if status else JobState.COMPLETED
+        if token:  # our scripts end by themselves when they get notice
+            state = _NOTICED.get(status, state)
         exit_code, reason = status, ""
     elif failed == _LIMIT_ENFORCED:
         limit = _asked(category, "h_rt")
@@ -322,7 +326,6 @@ def _ended_job(fields: Mapping[str, str]) -> Job | None:
         state = JobState.CANCELLED if exit_signal == 9 else JobState.FAILED
     elif failed in _NODE_FAILED:
         state = JobState.NODE_FAIL
-    name, token = name_and_token(fields["jobname"])
     host = fields.get("hostname", "")
     job = Job(
         int(fields["jobnumber"]),
