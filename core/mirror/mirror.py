@@ -191,7 +191,7 @@ class Mirror:
         async with self._alone():
             paths = [item.path for item in transfer.send]
             facts = await self._there(copy, paths)
-            copies, changed = _as_planned(transfer.send, facts, self.cluster)
+            copies, there_already, changed = _as_planned(transfer.send, facts, self.cluster)
             last = Progress(0, 0, 0, 0)
             async with contextlib.aclosing((await self._way(copy)).send(copies)) as transferring:
                 async for last in transferring:
@@ -199,7 +199,7 @@ class Mirror:
             there = await self._there(copy, paths)
             entries = {
                 item.path: Entry(item.facts, there[item.path])
-                for item in copies
+                for item in (*copies, *there_already)
                 if _arrived(item, there.get(item.path))
             }
             await self._save(copy, entries, ())
@@ -217,7 +217,7 @@ class Mirror:
         async with self._alone():
             paths = [item.path for item in transfer.fetch]
             facts = await asyncio.to_thread(facts_here, self.root, paths)
-            copies, changed = _as_planned(transfer.fetch, facts, "this machine")
+            copies, here_already, changed = _as_planned(transfer.fetch, facts, "this machine")
             last = Progress(0, 0, 0, 0)
             async with contextlib.aclosing((await self._way(copy)).fetch(copies)) as transferring:
                 async for last in transferring:
@@ -225,7 +225,7 @@ class Mirror:
             here = await asyncio.to_thread(facts_here, self.root, paths)
             entries = {
                 item.path: Entry(here[item.path], _as_fetched(item.facts, here[item.path]))
-                for item in copies
+                for item in (*copies, *here_already)
                 if _arrived(item, here.get(item.path))
             }
             await self._save(copy, entries, ())
@@ -350,15 +350,29 @@ def _above(paths: Iterable[str]) -> set[str]:
 
 def _as_planned(
     copies: Sequence[Copy], now: Mapping[str, FileFacts], where: str
-) -> tuple[list[Copy], list[str]]:
-    """The copies whose destination is still what the plan says; what is told of the others."""
-    same, changed = [], []
+) -> tuple[list[Copy], list[Copy], list[str]]:
+    """What is still to be copied, what is there already, and what is told of the others.
+
+    A plan may be carried out again after a cut: what had arrived is there already.
+    """
+    same, already, changed = [], [], []
     for copy in copies:
-        if now.get(copy.path) == copy.replaces:
+        found = now.get(copy.path)
+        if found == copy.replaces:
             same.append(copy)
+        elif found is not None and _is_it(found, copy.facts):
+            already.append(copy)
         else:
             changed.append(f"{visible(copy.path)} was left alone: it changed on {where} meanwhile")
-    return same, changed
+    return same, already, changed
+
+
+def _is_it(found: FileFacts, facts: FileFacts) -> bool:
+    """Whether a file is what was to be copied; some sides know whole seconds only."""
+    if found.kind != facts.kind or found.kind != FILE:
+        return found == facts
+    times = (facts.mtime_ns, _second(facts) * 10**9)
+    return found.size == facts.size and found.mtime_ns in times
 
 
 def _arrived(copy: Copy, found: FileFacts | None) -> bool:

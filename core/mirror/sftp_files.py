@@ -129,6 +129,8 @@ class SftpFiles:
             await sftp.posix_rename(partial, place)
         except _REFUSED as error:
             count.notices.append(f"{visible(copy.path)} was not sent: {visible(error.reason)}")
+        except ConnectionError:
+            raise
         except OSError as error:
             reason = error.strerror or str(error)
             count.notices.append(f"{visible(copy.path)} was not sent: {reason}")

@@ -19,7 +19,7 @@ from rowtui.core.mirror.listing import facts_here, list_here, list_there
 from tests.core.mirror.conftest import EVERYTHING, Way, content, fill
 from tests.rig.processes import wait_until
 
-LARGE = 30_000_000
+LARGE = 30_000_000  # a cut comes after 12 MiB
 MIDDLE = 9_000_000  # more than what travels in one piece
 # Each way of copying once; large files take their time.
 EACH = pytest.mark.parametrize(
@@ -84,6 +84,7 @@ async def test_hostile_names_links_and_modes_are_fetched_as_they_are(way: Way) -
     assert not list(way.here.rglob(PARTIAL))
 
 
+@EACH
 async def test_newer_files_replace_older_ones_and_links(way: Way) -> None:
     fill(way.here, ("a", "b", "c"))
     await way.send()
@@ -103,6 +104,7 @@ async def test_newer_files_replace_older_ones_and_links(way: Way) -> None:
     assert not (way.there / "c").is_symlink()
 
 
+@EACH
 async def test_a_workspace_that_is_a_link_to_another_disk_stays_one(
     way: Way, tmp_path: Path
 ) -> None:
@@ -124,6 +126,7 @@ async def test_a_workspace_that_is_a_link_to_another_disk_stays_one(
     assert (way.there / "ws").is_symlink()
 
 
+@EACH
 async def test_many_small_files_arrive(way: Way) -> None:
     names = [f"d{number % 7}/f{number}" for number in range(150)]
     for name in names:
@@ -251,6 +254,13 @@ async def test_what_arrived_of_another_file_is_not_continued(way: Way) -> None:
     assert (way.there / "large").read_bytes() == data
 
 
+def children() -> list[str]:
+    """The programs that this process has started and that still run."""
+    tasks = [task / "children" for task in Path("/proc/self/task").iterdir()]
+    pids = " ".join(task.read_text() for task in tasks).split()
+    return [Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids]
+
+
 @EACH
 async def test_whoever_gives_up_leaves_nothing_running(
     way: Way, monkeypatch: pytest.MonkeyPatch
@@ -269,11 +279,14 @@ async def test_whoever_gives_up_leaves_nothing_running(
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    left = [name for name in children() if name in ("rsync", "ssh")]
     await way.send()
 
+    assert left == []
     assert (way.there / "large").read_bytes() == data
 
 
+@EACH
 async def test_a_file_that_cannot_be_read_does_not_stop_the_others(way: Way) -> None:
     (way.here / "good").write_text("good")
     (way.there / "well").write_text("well")

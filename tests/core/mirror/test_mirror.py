@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import asyncssh
 import pytest
 from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
@@ -22,8 +24,10 @@ from rowtui.core.mirror.mirror import Mirror
 from rowtui.core.mirror.place import default_place
 from rowtui.core.mirror.plain_files import PlainFiles
 from rowtui.core.mirror.selection import MirrorRules, to_fetch, to_send
+from rowtui.core.mirror.sftp_files import SftpFiles
 
 from tests.core.mirror.conftest import Way, content
+from tests.rig.faulty import faulty_login
 from tests.rig.login import LoginNode
 
 SEND = Selection((Wanted(("",), exclude=("/.row", "/ws")), Wanted(("ws/one", "ws/two"))))
@@ -305,7 +309,7 @@ async def test_two_transfers_at_a_time_wait_for_each_other(
     told = await waiting
 
     assert not done
-    assert len(told.notices) == len(plan.send)  # all of it is there already
+    assert told.notices == ()  # all of it is there already
     assert (there / "ws" / "one" / "in").read_text() == "ws/one/in"
 
 
@@ -409,9 +413,10 @@ async def test_the_best_way_that_both_ends_have_is_taken(
     assert (best.name, no_rsync.name, no_streams.name) == ("rsync", "sftp", "plain")
 
 
+@pytest.mark.parametrize("way", ["rsync-openssh", "sftp-asyncssh"], indirect=True)
 async def test_a_send_that_was_cut_goes_on_in_a_second_run(way: Way, root: Path) -> None:
-    for number in range(40):
-        (root / "scripts" / f"f{number}").write_bytes(os.urandom(300_000))
+    for number in range(20):
+        (root / "scripts" / f"f{number}").write_bytes(os.urandom(600_000))
     place = str(way.there / "copy")
     files = type(way.files())(root, way.transport, place, "alpha")  # type: ignore[call-arg]
     mirror = Mirror(root, "alpha", way.transport, place, files=files)
@@ -465,6 +470,42 @@ async def test_a_full_disk_there_is_told_and_continued(
     assert "alpha" in caught.value.message
     assert "scripts/large" in paths(again.send)
     assert not (await mirror.plan_send(SEND)).send
+
+
+async def test_a_full_disk_behind_sftp_is_told(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*args: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(asyncssh.SFTPServer, "write", full)
+    async with faulty_login(tmp_path / "node", sftp_root=Path("/")) as node:
+        transport = AsyncsshTransport(SshTarget(node.name, config=(node.ssh_config,)), Nobody())
+        place = str(node.home / "copy")
+        files = SftpFiles(root, transport, place, "alpha")
+        mirror = Mirror(root, "alpha", transport, place, files=files)
+        plan = await mirror.plan_send(SEND)
+
+        with pytest.raises(MirrorError) as caught:
+            await last(mirror.send(plan))
+        await transport.close()
+
+    assert caught.value.cause is Cause.FULL
+
+
+async def test_a_plan_that_was_cut_can_be_carried_out_again(
+    mirror: Mirror, root: Path, there: Path
+) -> None:
+    plan = await mirror.plan_send(SEND)
+    await last(mirror.send(plan._replace(send=plan.send[:4])))
+    (there / "workflow.toml").write_text("not ours")
+
+    told = await last(mirror.send(plan))
+
+    assert len(told.notices) == 1
+    assert "workflow.toml was left alone" in told.notices[0]
+    assert (there / "ws" / "two" / "in").exists()
+    assert (there / "workflow.toml").read_text() == "not ours"
 
 
 # What a project sends and fetches
