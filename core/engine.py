@@ -14,6 +14,7 @@ from typing import Protocol
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.errors import Problem
 from rowtui.core.grouping.model import Status
+from rowtui.core.project.change import Change
 from rowtui.core.project.questions import Question, Withdrawn
 from rowtui.core.project.views import (
     ClusterView,
@@ -30,6 +31,7 @@ from rowtui.core.text import Cost
 
 __all__ = [
     "ActionSummary",
+    "Change",
     "ClusterView",
     "DirectoriesPage",
     "DirectoryRow",
@@ -187,6 +189,10 @@ class Engine(Protocol):
 
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
         """What a plan would copy to clusters that do not see the project's folder."""
+        ...
+
+    async def plan_again(self, tokens: Sequence[str], change: Change) -> Plan:
+        """What would be submitted to try the failed directories of these jobs again."""
         ...
 
     def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.engine import (
     ActionSummary,
+    Change,
     DirectoriesPage,
     DirectoryRow,
     Explanation,
@@ -163,6 +164,16 @@ class InProcessEngine:
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
         """What a plan would copy to clusters that do not see the project's folder."""
         return await self._project.copies.preview(plan)
+
+    async def plan_again(self, tokens: Sequence[str], change: Change) -> Plan:
+        """What would try these jobs' failed directories again. Raises: as `plan`."""
+        from rowtui.core.project.failed_jobs import Choice
+        from rowtui.core.project.resubmission import plan_again
+
+        project = self._project
+        choice = Choice(project.workflow.actions, tokens=frozenset(tokens))
+        async with self._turn:
+            return (await asyncio.to_thread(plan_again, project, choice, change)).plan
 
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         """Carry out a plan. Closing the iterator stops between two jobs."""

@@ -31,7 +31,7 @@ from rowtui.core.state.stored import Stored
 from rowtui.core.submission.carry_out import Progress, Tools, carry_out
 from rowtui.core.submission.ending import LOST
 from rowtui.core.submission.journal import SEEN, Journal, job_records
-from rowtui.core.submission.model import JobRecord, JournalEntry, Plan, Step
+from rowtui.core.submission.model import JobRecord, JournalEntry, Plan, PlannedJob, Step
 from rowtui.core.submission.plan_json import load_plan
 from rowtui.core.submission.reservations import StoredReservations, without_gone
 from rowtui.core.submission.settled import apply_settled
@@ -216,6 +216,10 @@ class Jobs:
             except RowtuiError as error:
                 self.project.notice(str(error))
         return sorted(found, key=lambda record: (-record.submitted_at, record.token))
+
+    def planned(self) -> dict[str, PlannedJob]:
+        """What was sent for each token of `records`, as far as plans can be read."""
+        return {job.token: job for plan in self._plans.values() for job in plan.jobs}
 
     async def view(
         self, *, everywhere: bool = False, among: Collection[str] = (), now: bool = True

@@ -7,10 +7,10 @@ others; only where nothing is left is it an error.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.local_machine import user_name
 from rowtui.core.project.mapping_files import has_mapping_files
@@ -25,10 +25,19 @@ if TYPE_CHECKING:
     from rowtui.core.grouping.model import JobRequest
     from rowtui.core.project.placing import Mapped
     from rowtui.core.project.project import Project
+    from rowtui.core.submission.placed import Placed
 
 
 # From this share of the directories on (one in so many), all names are decoded at once.
 ALL_NAMES_FROM = 8
+
+
+class Formed(NamedTuple):
+    """What a plan is made of: see `make_plan`."""
+
+    requests: Sequence[JobRequest]
+    places: Sequence[Placed] | None = None
+    skipped: Sequence[str] = ()
 
 
 def plan_submission(
@@ -40,6 +49,26 @@ def plan_submission(
     limit: int | None = None,
 ) -> Plan:
     """The plan for the eligible directories of these actions. See `Project.requests`.
+
+    Raises: PlanError if none of the actions can be submitted; RowtuiError.
+    """
+
+    def form(usable: Sequence[Action]) -> Formed:
+        found = project.requests(usable, among, only=only, limit=limit)
+        decode_names(project, found.requests)
+        mapped = _placed(project, found.requests)
+        skipped = [*found.problems, *found.skipped]
+        if mapped is None:
+            return Formed(found.requests, None, skipped)
+        return Formed(mapped.requests, mapped.places, [*skipped, *mapped.left_out])
+
+    return plan_formed(project, actions, form)
+
+
+def plan_formed(
+    project: Project, actions: Sequence[Action], form: Callable[[Sequence[Action]], Formed]
+) -> Plan:
+    """The plan of what `form` makes of those actions that can be submitted.
 
     Raises: PlanError if none of the actions can be submitted; RowtuiError.
     """
@@ -58,26 +87,16 @@ def plan_submission(
         usable = [action for action in actions if action.index not in broken]
         if left_out and not usable:
             raise PlanError(tuple(left_out))
-        found = project.requests(usable, among, only=only, limit=limit)
-        named = sum(len(request.group.indices) for request in found.requests)
-        if named * ALL_NAMES_FROM > len(project.state.directories):
-            project.state.directories.names()  # they stay at hand
-        mapped = _placed(project, found.requests)
-        requests = found.requests if mapped is None else mapped.requests
+        formed = form(usable)
         try:
             return make_plan(
                 project.workflow,
-                requests,
+                formed.requests,
                 project.state.directories,
                 _setting(project),
                 failed=project.state.failed,
-                skipped=[
-                    *map(_left_out, left_out),
-                    *found.problems,
-                    *found.skipped,
-                    *(mapped.left_out if mapped else ()),
-                ],
-                places=mapped.places if mapped else None,
+                skipped=[*map(_left_out, left_out), *formed.skipped],
+                places=formed.places,
             )
         except PlanError as error:
             problems = list(error.problems)
@@ -86,14 +105,28 @@ def plan_submission(
             actions = usable
 
 
+def decode_names(project: Project, requests: Sequence[JobRequest]) -> None:
+    """Decode all names at once where many of them will be asked for."""
+    named = sum(len(request.group.indices) for request in requests)
+    if named * ALL_NAMES_FROM > len(project.state.directories):
+        project.state.directories.names()  # they stay at hand
+
+
 def _placed(project: Project, requests: Sequence[JobRequest]) -> Mapped | None:
     """Where mapping files send these jobs; None without any mapping file, as in Row."""
-    if not has_mapping_files(project.root, project.environment):
+    if not maps(project):
         return None
     from rowtui.core.project.placing import place_requests
 
+    return place_requests(project, requests)
+
+
+def maps(project: Project) -> bool:
+    """Whether mapping files say where jobs go. Reads them again if they have changed."""
+    if not has_mapping_files(project.root, project.environment):
+        return False
     project.mapping.read()
-    return place_requests(project, requests) if project.mapping.exists else None
+    return project.mapping.exists
 
 
 def _setting(project: Project) -> Setting:

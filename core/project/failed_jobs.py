@@ -1,0 +1,227 @@
+"""Failed work as groups: the directories whose last job failed, as they were in that job.
+
+Takes a project and what to choose; gives groups with what is known of the job that failed. Where
+all directories of a job are still to do, they are one group again, in their order; what is left of
+jobs that were partly done or done by hand is grouped as the action says, together with what failed
+alike. What was completed, submitted or tried again meanwhile is not there: only the last job of a
+directory counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping.form import cut_groups
+from rowtui.core.grouping.model import Group, Status
+from rowtui.core.grouping.select import duplicates
+from rowtui.core.grouping.whole import whole_groups
+from rowtui.core.mapping.resubmit import JobEnd
+from rowtui.core.state.model import Failure, bit_set, positions
+from rowtui.core.submission.ending import (
+    CANCELLED,
+    LOST,
+    NODE_FAILED,
+    NOT_REACHED,
+    OUT_OF_MEMORY,
+    TIME_LIMIT,
+)
+from rowtui.core.submission.model import JobRecord, PlannedJob
+from rowtui.core.text import visible
+from rowtui.core.workflow.model import Action
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+
+_LOST_NODE = frozenset({NODE_FAILED, LOST})
+_EXPLAINED = _LOST_NODE | {CANCELLED, OUT_OF_MEMORY, TIME_LIMIT}
+
+
+class Choice(NamedTuple):
+    """Which failed work: of these actions, among these directories, of these jobs (None: all)."""
+
+    actions: tuple[Action, ...]
+    among: Sequence[int] | None = None
+    tokens: Collection[str] | None = None
+
+
+class FailedGroup(NamedTuple):
+    """Directories to be tried again together. `jobs`: what the schedulers called those that failed.
+
+    `attempt` counts the tries so far, from 1. `planned` is a job that failed; where several did,
+    all asked for the same. None, as `record`: what was planned is no longer on record.
+    """
+
+    group: Group
+    cause: str
+    cluster: str
+    jobs: tuple[str, ...]
+    attempt: int = 1
+    planned: PlannedJob | None = None
+    record: JobRecord | None = None
+
+    @property
+    def end(self) -> JobEnd:
+        """How it ended, as conditions of resubmission rules see it. Times are at most that long."""
+        record, seconds = self.record, 0.0
+        if record is not None and record.ended_at and record.submitted_at:
+            seconds = max(0.0, record.ended_at - record.submitted_at)
+        limit = self.planned.walltime_seconds if self.planned is not None else seconds
+        return JobEnd(
+            walltime_reached=self.cause == TIME_LIMIT,
+            memory_limit_reached=self.cause == OUT_OF_MEMORY,
+            node_failed=self.cause in _LOST_NODE,
+            unknown_error=self.cause not in _EXPLAINED,
+            attempt=self.attempt,
+            seconds_running=min(seconds, float(limit)),
+            seconds_since_queued=seconds,
+        )
+
+
+class FailedWork(NamedTuple):
+    """Groups in the order in which their jobs were sent, and a sentence for what was left out."""
+
+    groups: tuple[FailedGroup, ...]
+    skipped: tuple[str, ...] = ()
+
+
+def cause_of(failure: Failure) -> str:
+    """Why the job failed, whichever of its directories one looks at."""
+    return failure.reason.removeprefix(NOT_REACHED)
+
+
+def failed_work(project: Project, choice: Choice) -> FailedWork:
+    """What failed and may be tried again. Raises: RowtuiError if a directory is there twice."""
+    records = {record.token: record for record in project.jobs.records()}
+    planned = project.jobs.planned()
+    found: list[FailedGroup] = []
+    skipped: list[str] = []
+    seen: set[str] = set()
+    for action in choice.actions:
+        try:
+            groups, left_out = _of_action(_Known(project, records, planned), action, choice, seen)
+        except RowtuiError as error:
+            skipped.append(str(error))
+            continue
+        found += groups
+        skipped += left_out
+    twice = duplicates(each.group for each in found)
+    if twice:
+        raise RowtuiError(
+            "\n".join(each.sentence(project.state.directories) for each in twice[:10]),
+            "check that actions of the same name include different directories",
+        )
+    for token in choice.tokens or ():
+        record = records.get(token)
+        if record is not None and token not in seen:
+            skipped.append(
+                f"job {record.key}: nothing of it is to be tried again: none of its directories has"
+                " this job as its last, failed one"
+            )
+    return FailedWork(tuple(found), tuple(skipped))
+
+
+class _Known(NamedTuple):
+    project: Project
+    records: Mapping[str, JobRecord]
+    planned: Mapping[str, PlannedJob]
+
+    def named(self, token: str, failure: Failure) -> str:
+        record = self.records.get(token)
+        key = str(record.key) if record is not None else str(failure.job_id)
+        return key if key != "0" else ""
+
+
+class _Alike(NamedTuple):
+    """What left-over directories must have in common to be tried again in one job."""
+
+    cause: str
+    cluster: str
+    attempt: int
+    asked: tuple[object, ...]  # by one process; time as the action counts it
+
+
+def _of_action(
+    known: _Known, action: Action, choice: Choice, seen: set[str]
+) -> tuple[list[FailedGroup], tuple[str, ...]]:
+    project = known.project
+    row = project.status_row(action, choice.among)
+    if row.problem and not row.failed:
+        raise RowtuiError(f"action '{visible(action.name)}': {row.problem}")
+    members = row.failed if choice.among is None else row.failed & bit_set(choice.among)
+    failures = project.state.failed.get(action.name, {})
+    by_token: dict[str, list[int]] = {}
+    for at in positions(members):
+        failure = failures.get(at)
+        if failure is not None and (choice.tokens is None or failure.token in choice.tokens):
+            by_token.setdefault(failure.token, []).append(at)
+    seen.update(by_token)
+
+    def sent(token: str) -> tuple[float, str]:
+        record = known.records.get(token)
+        return (record.submitted_at if record is not None else 0.0, token)
+
+    again: list[FailedGroup] = []
+    left: dict[_Alike, dict[str, list[int]]] = {}
+    for token in sorted(by_token, key=sent):
+        those = by_token[token]
+        failure, job = failures[those[0]], known.planned.get(token)
+        indices = _as_they_were(project, job, those)
+        if indices is None:
+            left.setdefault(_alike(action, failure, job), {})[token] = those
+        else:
+            again.append(_group(known, Group(action, indices), [token], failure))
+    for parts in left.values():
+        home = {at: token for token, those in parts.items() for at in those}
+        order = project.order(action)
+        cut = cut_groups(action, project.state.directories, bit_set(home), order)
+        for group in cut.page():
+            tokens = list(dict.fromkeys(home[at] for at in group.indices))
+            again.append(_group(known, group, tokens, failures[group.indices[0]]))
+    if not (action.group.submit_whole and again):
+        return again, ()
+    every = project.groups(action, tuple(Status))
+    kept, left_out = whole_groups([it.group for it in again], every, project.state.directories)
+    whole = {group.indices for group in kept}
+    return [it for it in again if it.group.indices in whole], left_out
+
+
+def _as_they_were(
+    project: Project, job: PlannedJob | None, those: Sequence[int]
+) -> tuple[int, ...] | None:
+    """The directories of a job in its order, if they are all still to do."""
+    if job is None or len(job.directories) != len(those):
+        return None
+    indices = tuple(map(project.state.directories.position, job.directories))
+    todo = set(those)
+    return tuple(at for at in indices if at is not None) if set(indices) == todo else None
+
+
+def _alike(action: Action, failure: Failure, job: PlannedJob | None) -> _Alike:
+    cause = cause_of(failure)
+    if job is None:
+        return _Alike(cause, failure.cluster, 1, ())
+    processes = max(1, job.processes)
+    count = len(job.directories) if action.resources.walltime.per_directory else 1
+    asked = (
+        job.cpus / processes,
+        job.gpus / processes,
+        None if job.memory_mb is None else job.memory_mb / processes,
+        job.walltime_seconds / count,
+        job.basis,
+    )
+    return _Alike(cause, failure.cluster, job.attempt, asked)
+
+
+def _group(known: _Known, group: Group, tokens: Sequence[str], failure: Failure) -> FailedGroup:
+    job = known.planned.get(tokens[0])
+    return FailedGroup(
+        group,
+        cause=cause_of(failure),
+        cluster=failure.cluster,
+        jobs=tuple(name for name in (known.named(token, failure) for token in tokens) if name),
+        attempt=job.attempt if job is not None else 1,
+        planned=job,
+        record=known.records.get(tokens[0]),
+    )
