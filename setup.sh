@@ -80,10 +80,13 @@ need_test_packages() {
     [ -x /usr/sbin/mariadbd ] || missing="$missing mariadb-server-core"
     a_file_is /usr/lib/*/slurm-wlm/accounting_storage_mysql.so ||
         missing="$missing slurm-wlm-mysql-plugin"
+    [ -x /usr/sbin/sge_qmaster ] || missing="$missing gridengine-master"
+    [ -x /usr/sbin/sge_execd ] || missing="$missing gridengine-exec"
+    command -v qsub >/dev/null || missing="$missing gridengine-client"
     [ -z "$missing" ] && return
     # shellcheck disable=SC2086
     install_packages $missing ||
-        die "the tests, which start a real Slurm and sshd, need: apt-get install$missing"
+        die "the tests, which start a real Slurm, Grid Engine and sshd, need: apt-get install$missing"
 }
 
 # The checkout in place of a copy: site-packages/rowtui/* are links to core, cli, tui, themes.
