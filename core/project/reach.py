@@ -7,7 +7,8 @@ needed. Who sits in the background never asks a person: only `connect` does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,7 +21,7 @@ from rowtui.core.submission.site import Access, LocalSite, RemoteSite, Site
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
-    from rowtui.core.clusters.transports.login import Asker, LoginError, Prompt, UnknownHostKey
+    from rowtui.core.clusters.transports.login import Asker, LoginError
     from rowtui.core.mirror.mirror import Mirror
     from rowtui.core.project.surroundings import Surroundings
 
@@ -76,7 +77,7 @@ class Reach:
         self.around = around
         self._root = root
         self._described: dict[str, Cluster] = {}
-        self._doors: dict[str, _Door] = {}
+        self._wanted: Counter[str] = Counter()  # logins that a person wants now, by cluster
         self._connections: dict[str, Connection] = {}
         self._schedulers: dict[str, Scheduler] = {}
         self._mirrors: dict[str, Mirror] = {}
@@ -200,10 +201,10 @@ class Reach:
     def _connection(self, cluster: Cluster) -> Connection:
         if cluster.name not in self._connections:
             from rowtui.core.clusters.transports.reach import transport_for
+            from rowtui.core.project.door import Door
 
             assert cluster.remote is not None
-            door = _Door(self, cluster.name)
-            self._doors[cluster.name] = door
+            door = Door(cluster.remote, partial(self._person, cluster.name))
             self._connections[cluster.name] = transport_for(
                 cluster.remote, door, cluster=cluster.name
             )
@@ -216,12 +217,20 @@ class Reach:
             raise RowtuiError(f"there is no cluster '{visible(name)}' to connect to")
         if self.is_remote(cluster):
             connection = self._connection(cluster)
-            door = self._doors[name]
-            door.open += 1
+            self._wanted[name] += 1
             try:
                 await connection.reconnect()
             finally:
-                door.open -= 1
+                self._wanted[name] -= 1
+
+    def _person(self, name: str) -> Asker:
+        """Who can be asked now when a cluster wants something for a login."""
+        from rowtui.core.clusters.transports.login import Nobody
+
+        person = self.around.person
+        if person is None or not (self._wanted[name] or self.around.always_ask):
+            return Nobody()
+        return person(name)
 
     async def close(self) -> None:
         """End all connections."""
@@ -297,27 +306,3 @@ def _in_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-class _Door:
-    """The asker of one connection: a person only while one wants to log in."""
-
-    def __init__(self, reach: Reach, cluster: str) -> None:
-        self._reach = reach
-        self._cluster = cluster
-        self.open = 0
-
-    async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
-        return await self._who().ask(prompts)
-
-    async def host_key(self, question: UnknownHostKey) -> bool:
-        return await self._who().host_key(question)
-
-    def _who(self) -> Asker:
-        from rowtui.core.clusters.transports.login import Nobody
-
-        around = self._reach.around
-        person = around.person
-        if person is None or not (self.open or around.always_ask):
-            return Nobody()
-        return person(self._cluster)
