@@ -203,7 +203,7 @@ class Mirror:
                 if _arrived(item, there.get(item.path))
             }
             await self._save(copy, entries, ())
-        yield self._last(last, copies, entries, changed, "sending files")
+        yield self._last(last, transfer.send, entries, changed, "sending files")
 
     async def fetch(self, transfer: Transfer) -> AsyncGenerator[Progress, None]:
         """Carry out `transfer.fetch`. What changed here since it was planned is left alone.
@@ -229,7 +229,7 @@ class Mirror:
                 if _arrived(item, here.get(item.path))
             }
             await self._save(copy, entries, ())
-        yield self._last(last, copies, entries, changed, "fetching files")
+        yield self._last(last, transfer.fetch, entries, changed, "fetching files")
 
     def _last(
         self,
@@ -240,11 +240,16 @@ class Mirror:
         what: str,
     ) -> Progress:
         """The end of a transfer. Raises: MirrorError if nothing at all arrived."""
-        missing = [copy.path for copy in copies if copy.path not in arrived]
+        missing = len(copies) - len(arrived) - len(changed)
         if missing and not arrived:
             raise explain("\n".join(last.notices), self.cluster, what)
-        notices = list(last.notices) + [f"{visible(path)} was not copied" for path in missing]
-        return last._replace(done_files=len(arrived), notices=(*changed, *notices)[:MOST_NOTICES])
+        notices = [*changed, *last.notices]
+        if missing and not last.notices:
+            lost = [visible(copy.path) for copy in copies if copy.path not in arrived]
+            notices += [f"{path} was not copied" for path in lost]
+        return last._replace(
+            done_files=len(arrived), files=len(copies), notices=tuple(notices[:MOST_NOTICES])
+        )
 
     # What a person, or whoever cleans up, decides
 

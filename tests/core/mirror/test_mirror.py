@@ -155,6 +155,7 @@ async def test_what_changed_after_the_plan_is_left_alone_and_told(
     assert (there / "ws" / "one" / "in").read_text() == "changed there meanwhile"
     assert (there / "ws" / "two" / "in").read_text() == "newer as well"
     assert [notice for notice in told.notices if "ws/one/in was left alone" in notice]
+    assert (told.done_files, told.files) == (1, 2)
     assert paths((await mirror.plan_send(SEND)).conflicts) == ["ws/one/in"]
 
 
@@ -310,6 +311,7 @@ async def test_two_transfers_at_a_time_wait_for_each_other(
 
     assert not done
     assert told.notices == ()  # all of it is there already
+    assert told.done_files == told.files == len(plan.send)
     assert (there / "ws" / "one" / "in").read_text() == "ws/one/in"
 
 
