@@ -149,12 +149,24 @@ def _count(text: str) -> int:
 _positive.__name__ = _count.__name__ = "number"
 
 
+class _Cluster(argparse.Action):
+    """The last name that was given counts; commands on several clusters take all of them."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        """See argparse."""
+        namespace.cluster = values
+        namespace.clusters = [*getattr(namespace, "clusters", ()), values]
+
+
 def _common() -> argparse.ArgumentParser:
     """The options that every command takes, before or after its name."""
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     group = common.add_argument_group("Common options")
     group.add_argument(
-        "--cluster", metavar="NAME", help="use this cluster instead of the recognised one"
+        "--cluster",
+        metavar="NAME",
+        action=_Cluster,
+        help="use this cluster instead of the recognised one",
     )
     group.add_argument(
         "--color",
@@ -222,6 +234,7 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
     _add_show(commands, add)
     _add_project_commands(commands, add)
     _add_job_commands(commands, add)
+    _add_queue_commands(commands, add, words)
     _add_mapping_commands(commands, add, words)
     _add_connect_commands(commands, add, words)
     _add_secrets_commands(commands, add, words)
@@ -448,33 +461,15 @@ def _add_job_commands(commands: Any, add: Any) -> None:
     )
     _json(submit)
 
-    logs = add(
-        commands,
-        "logs",
-        "logs",
-        "show what a job has written",
-        "  rowtui logs 12\n  rowtui logs -f 12\n  rowtui logs dir1 -a sample",
-    )
-    logs.add_argument("job", metavar="JOB", help="a job id, or a directory's last job")
-    logs.add_argument("-a", "--action", metavar="NAME", help="the directory's job for this action")
-    logs.add_argument("-f", "--follow", action="store_true", help="go on as it grows")
-    logs.add_argument(
-        "-n", "--lines", type=_count, default=0, metavar="N", help="the last N lines [default: all]"
-    )
-    logs.add_argument("--path", action="store_true", help="only print where the log is")
 
-    cancel = add(
-        commands,
-        "cancel",
-        "cancel",
-        "cancel jobs of this project, after asking",
-        "  rowtui cancel 12 13\n  rowtui cancel -a sample\n  rowtui cancel --all --yes",
-    )
-    cancel.add_argument("jobs", nargs="*", metavar="JOB", help="job ids")
-    cancel.add_argument("-a", "--action", metavar="PATTERN", help="all jobs of these actions")
-    cancel.add_argument("--all", action="store_true", help="all jobs of this project")
-    cancel.add_argument("--yes", action="store_true", help="do not ask")
-    _json(cancel)
+def _add_queue_commands(commands: Any, add: Any, words: Collection[str] | None) -> None:
+    from rowtui.cli.job_parser import WORDS, add_job_commands
+
+    if words is not None and not WORDS.keys() & set(words):
+        for name, text in WORDS.items():
+            add(commands, name, name, text)
+        return
+    add_job_commands(commands, add)
 
 
 def _add_mapping_commands(commands: Any, add: Any, words: Collection[str] | None) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rowtui.cli.output import Output
     from rowtui.core.clusters.transports.login import Asker
     from rowtui.core.project.project import Project
+    from rowtui.core.project.surroundings import Surroundings
 
 IO_THREADS = 8  # Row's default
 SHOWN_BAD = 5  # directories that are named one by one
@@ -61,6 +62,12 @@ def open_project(
             run(project.jobs.ask())
     say_notices(project, out)
     return project
+
+
+def sit_before(around: Surroundings) -> None:
+    """Let the person at the terminal answer logins, and let connections live until the end."""
+    around.wait, around.person, around.always_ask = run, _person, True
+    at_end(around.let_go)
 
 
 def _person(cluster: str) -> Asker:

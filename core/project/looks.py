@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rowtui.core.clusters.builtin import LOCAL
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.polling import Poll, Polled
-from rowtui.core.clusters.schedulers.base import Job, QueueSnapshot, Scheduler
+from rowtui.core.clusters.schedulers.base import Job, Scheduler
+from rowtui.core.errors import RowtuiError
 from rowtui.core.project.views import ClusterView
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 POLL_VARIABLE = "ROWTUI_POLL"
 
 T = TypeVar("T")
-Others = Callable[[QueueSnapshot], Awaitable[tuple[Job, ...]]]
+Others = Callable[[Polled], Awaitable[tuple[Job, ...]]]
 
 
 @dataclass
@@ -65,7 +66,11 @@ class Looks:
 
         `others`: finds jobs that are to be added to each new answer.
         """
-        scheduler = self.around.reach.scheduler(name)
+        try:
+            scheduler = self.around.reach.scheduler(name)
+        except RowtuiError as error:  # what is configured cannot be used
+            self.latest[name] = Polled(name, error=error.message)
+            return self.latest[name]
         if scheduler is None or scheduler.immediate:
             return None
         polled = await self._poll(name, scheduler).look(now=now)
@@ -74,7 +79,7 @@ class Looks:
             # The same answer again: what was found out beside it still holds.
             polled = replace(polled, snapshot=before.snapshot)
         elif polled.snapshot is not None and others is not None:
-            more = await others(polled.snapshot)
+            more = await others(polled)
             if more:
                 jobs = (*polled.snapshot.jobs, *more)
                 polled = replace(polled, snapshot=replace(polled.snapshot, jobs=jobs))

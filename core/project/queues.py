@@ -23,7 +23,7 @@ from rowtui.core.project.looks import Looks
 from rowtui.core.project.surroundings import REST_SECONDS
 from rowtui.core.project.views import ClusterView
 from rowtui.core.state.model import Submitted
-from rowtui.core.submission.journal import Journal
+from rowtui.core.submission.journal import Journal, is_later_note
 from rowtui.core.submission.settle import settle
 from rowtui.core.submission.settled import Settled
 
@@ -109,7 +109,7 @@ class Queues:
             return Answers({})
         try:
             polled = await self.looks.look(
-                name, now=now, others=lambda snapshot: self._others(name, scheduler, snapshot)
+                name, now=now, others=lambda polled: self._others(name, scheduler, polled)
             )
             if polled is not None and polled.error:
                 self.unanswered[name] = polled.error
@@ -133,18 +133,31 @@ class Queues:
         """The clusters as they were last seen, in the order of their names."""
         return self.looks.views()
 
-    async def _others(
-        self, name: str, scheduler: Scheduler, snapshot: QueueSnapshot
-    ) -> tuple[Job, ...]:
-        """Jobs on record that are not among this user's: of other users, or out of the queue."""
-        there = {job.id for job in snapshot.jobs}
+    async def _others(self, name: str, scheduler: Scheduler, polled: Polled) -> tuple[Job, ...]:
+        """Jobs on record that are not among this user's: of other users, or out of the queue.
+
+        Those that were sent since then are left to the next look.
+        """
+        assert polled.snapshot is not None
+        there = {job.id for job in polled.snapshot.jobs}
         ids = {job.job_id for job in self._sent_to(name) if job.job_id} - there
+        if ids and polled.as_of is not None:
+            ids -= self._sent_since(name, polled.as_of)
         if not ids:
             return ()
         more = await scheduler.queue(sorted(ids))
         if more.error:
             return tuple(Job(it, JobState.UNKNOWN, reason=more.error) for it in sorted(ids))
         return more.jobs
+
+    def _sent_since(self, name: str, at: float) -> set[int]:
+        """The ids of jobs that a cluster was given after this time."""
+        return {
+            entry.job_id
+            for plan_id in self.journal.open_plan_ids()
+            for entry in self.journal.entries(plan_id)
+            if entry.cluster == name and entry.at > at and not is_later_note(entry)
+        }
 
     async def _settle(self, name: str, polled: Polled | None) -> tuple[Settled, ...]:
         """Settle once for each new answer, and whenever the journals have changed."""

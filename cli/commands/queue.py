@@ -1,0 +1,165 @@
+"""`rowtui queue`: all jobs of this user on all clusters, inside of a project or outside."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from rowtui.cli.loop import run as run_async
+from rowtui.cli.project import open_project, say_notices, sit_before
+from rowtui.cli.queue_json import queue_json
+from rowtui.cli.queue_rows import QueueRow, rows_of
+from rowtui.cli.queue_text import queue_lines
+from rowtui.core.errors import InvalidFileError, NoProjectError, RowtuiError
+from rowtui.core.project.looks import Looks
+from rowtui.core.project.surroundings import Surroundings
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from rowtui.cli.output import Output
+    from rowtui.core.engine import JobView
+    from rowtui.core.project.project import Project
+    from rowtui.core.project.views import ClusterView
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print the queues; 1 if none of the clusters answered."""
+    names = _named(args)
+    project = _project(args, out)
+    around: Surroundings = project if project is not None else _outside(args)
+    out.problems(around.configured.problems)
+    if args.no_login:
+        around.person, around.always_ask = None, False
+    for name in names:
+        _refuse_unknown(around, name)
+    return run_async(_show(args, around, project, names, out))
+
+
+def _named(args: argparse.Namespace) -> list[str]:
+    """The clusters to ask; none: all. `args.cluster` is left with what says which one this is."""
+    from rowtui.core.clusters.builtin import LOCAL
+    from rowtui.core.clusters.load import load_clusters
+
+    names: list[str] = getattr(args, "clusters", [])
+    configured = load_clusters(os.environ)
+    args.cluster = None
+    for name in names:
+        cluster = configured.named(name)
+        if cluster is not None and cluster.remote is None and name != LOCAL.name:
+            args.cluster = name  # only somebody who is on it can ask it
+    return names
+
+
+def _project(args: argparse.Namespace, out: Output) -> Project | None:
+    """The project of this folder, for the actions and directories of its jobs; None without one."""
+    try:
+        return open_project(args, out, ask_queue=False)
+    except NoProjectError:
+        return None
+    except InvalidFileError as error:
+        out.problems(error.problems)
+    except RowtuiError as error:
+        out.warn(str(error))
+    out.warn("Jobs are shown without their actions and directories.")
+    return None
+
+
+def _outside(args: argparse.Namespace) -> Surroundings:
+    from rowtui.cli.project import cluster_name
+
+    around = Surroundings(cluster_name(args))
+    sit_before(around)
+    return around
+
+
+def _refuse_unknown(around: Surroundings, name: str) -> None:
+    if around.reach.known(name) is not None:
+        return
+    if around.failure:
+        raise RowtuiError(around.failure)
+    looks = Looks(around)
+    here = around.here()
+    known = sorted(looks.all_names() | ({here.name} if here is not None else set()))
+    raise RowtuiError(
+        f"cluster '{visible(name)}' cannot be asked from here",
+        f"these can: {', '.join(map(visible, known))}",
+    )
+
+
+async def _show(
+    args: argparse.Namespace,
+    around: Surroundings,
+    project: Project | None,
+    names: Sequence[str],
+    out: Output,
+) -> int:
+    looks = Looks(around)
+    now = args.now
+    while True:
+        if project is not None:
+            view = await project.jobs.view(everywhere=True, among=names, now=now)
+            clusters, jobs = view.clusters, view.jobs
+        else:
+            clusters, jobs = await _look(looks, names, now), ()
+        _say_what_failed(around, project, clusters, out)
+        _print(args, clusters, jobs, project is not None, out)
+        if args.watch is None:
+            answered = any(it.as_of is not None and not it.error for it in clusters)
+            return 0 if answered or not clusters else 1
+        sys.stdout.flush()
+        await asyncio.sleep(args.watch)
+        now = False
+        if not args.json:
+            out.print()
+
+
+async def _look(looks: Looks, names: Sequence[str], now: bool) -> tuple[ClusterView, ...]:
+    """The same where there is no project."""
+    await looks.everywhere(
+        lambda name: looks.look(name, now=now), names or looks.all_names(), here=not names
+    )
+    return looks.views()
+
+
+def _say_what_failed(
+    around: Surroundings, project: Project | None, clusters: Sequence[ClusterView], out: Output
+) -> None:
+    """What is not in the lines of the clusters."""
+    if around.failure:
+        out.warn(f"Which cluster this is cannot be told: {around.failure}")
+    if project is None:
+        return
+    say_notices(project, out)
+    shown = {cluster.name: cluster.error for cluster in clusters}
+    for name, why in project.jobs.queues.unanswered.items():
+        if why not in (shown.get(name), around.failure):
+            out.warn(f"{visible(name)}: {why}")
+
+
+def _print(
+    args: argparse.Namespace,
+    clusters: Sequence[ClusterView],
+    jobs: Sequence[JobView],
+    in_project: bool,
+    out: Output,
+) -> None:
+    now = time.time()
+    rows: dict[str, list[QueueRow]] = {
+        cluster.name: rows_of(cluster, jobs, ended=args.ended) for cluster in clusters
+    }
+    if args.json:
+        values = queue_json(clusters, rows, now)
+        out.print(json.dumps(values, indent=None if args.watch else 2))
+        return
+    if args.watch:
+        out.print(time.strftime("%H:%M:%S", time.localtime(now)))
+    if not clusters:
+        out.print("No queue was asked.")
+    out.lines(queue_lines(clusters, rows, now, out, in_project=in_project))

@@ -1,0 +1,96 @@
+"""The grammar of `queue`, `logs`, `cancel`, `hold` and `release`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+WORDS = {
+    "queue": "show all your jobs on all clusters, also outside of a project",
+    "logs": "show what a job has written",
+    "cancel": "cancel jobs of this project, after asking",
+    "hold": "keep waiting jobs of this project from starting",
+    "release": "let held jobs of this project start",
+}
+
+_QUEUE = """\
+  rowtui queue                       this machine, and all clusters of clusters.toml
+  rowtui queue --cluster alpha --cluster beta
+  rowtui queue --ended               also what has just ended
+  rowtui queue --watch 30            again every 30 seconds, until Ctrl-C
+  rowtui queue --json --no-login     for programs, which nobody answers"""
+_LOGS = """\
+  rowtui logs 12
+  rowtui logs -f 12_3                the third task of an array, as it goes on
+  rowtui logs 12 --cluster alpha     where two clusters have a job 12
+  rowtui logs dir1 -a sample"""
+_CANCEL = """\
+  rowtui cancel 12 13_4
+  rowtui cancel -a sample
+  rowtui cancel --all --yes --cluster alpha"""
+_HOLD = """\
+  rowtui hold 12 13_4                12: all tasks, if it is an array
+  rowtui hold -a sample
+  rowtui hold --all --yes"""
+_RELEASE = """\
+  rowtui release 12
+  rowtui release --all --yes"""
+
+
+def add_job_commands(commands: Any, add: Any) -> None:
+    """All of them."""
+    _add_queue(add(commands, "queue", "queue", WORDS["queue"], _QUEUE))
+    _add_logs(add(commands, "logs", "logs", WORDS["logs"], _LOGS))
+    for verb, examples in (("cancel", _CANCEL), ("hold", _HOLD), ("release", _RELEASE)):
+        _add_verb(add(commands, verb, verb, WORDS[verb], examples))
+
+
+def _add_queue(queue: Any) -> None:
+    queue.add_argument("--ended", action="store_true", help="also jobs that have just ended")
+    queue.add_argument(
+        "--now", action="store_true", help="ask now, if that is not too soon after the last time"
+    )
+    queue.add_argument(
+        "--watch", type=_seconds, metavar="SECONDS", help="show it again and again, until Ctrl-C"
+    )
+    queue.add_argument("--no-login", action="store_true", help="ask nobody for passwords and codes")
+    _json(queue)
+
+
+def _add_logs(logs: Any) -> None:
+    logs.add_argument("job", metavar="JOB", help="a job id, or a directory's last job")
+    logs.add_argument("-a", "--action", metavar="NAME", help="the directory's job for this action")
+    logs.add_argument("-f", "--follow", action="store_true", help="go on as it grows")
+    logs.add_argument(
+        "-n", "--lines", type=_count, default=0, metavar="N", help="the last N lines [default: all]"
+    )
+    logs.add_argument("--path", action="store_true", help="only print where the log is")
+
+
+def _add_verb(verb: Any) -> None:
+    verb.add_argument("jobs", nargs="*", metavar="JOB", help="job ids, as 12 or 12_3")
+    verb.add_argument("-a", "--action", metavar="PATTERN", help="all jobs of these actions")
+    verb.add_argument("--all", action="store_true", help="all jobs of this project")
+    verb.add_argument("--yes", action="store_true", help="do not ask")
+    _json(verb)
+
+
+def _json(parser: Any) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def _seconds(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError("must not be negative")
+    return number
+
+
+_seconds.__name__ = _count.__name__ = "number"

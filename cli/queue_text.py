@@ -1,0 +1,188 @@
+"""Queues as text: for each cluster a line, its jobs as a table, and what their reasons mean.
+
+On a terminal the last column is cut to its width, for the sentences below it say the same in full.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rowtui.cli.connect_parser import in_words
+from rowtui.cli.job_text import clock, state_cell
+from rowtui.cli.queue_rows import QueueRow, together
+from rowtui.cli.table import Cell, Column, Row, display_width, table_lines
+from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.schedulers.reasons import explain, how_long
+from rowtui.core.clusters.schedulers.slurm_tasks import write_tasks
+from rowtui.core.project.views import ClusterView
+from rowtui.core.text import count, visible
+
+if TYPE_CHECKING:
+    from rowtui.cli.output import Output
+
+LONGEST_NAME = 24  # characters of a job's name
+LONGEST_ID = 24
+LEAST_REASON = 12  # characters of a reason, however narrow the terminal
+_FAR = 366 * 86_400  # a scheduler that does not know may say: in a year
+
+
+def queue_lines(
+    clusters: Sequence[ClusterView],
+    rows: Mapping[str, Sequence[QueueRow]],
+    now: float,
+    out: Output,
+    *,
+    in_project: bool,
+) -> Iterator[str]:
+    """All clusters, an empty line between two of them."""
+    width = _terminal_width()
+    for number, cluster in enumerate(clusters):
+        if number:
+            yield ""
+        its = rows[cluster.name]
+        yield heading(cluster, its, now, out)
+        if its:
+            yield from _table(its, now, width, out, in_project=in_project)
+            yield from _notes(its, now, width)
+
+
+def heading(cluster: ClusterView, rows: Sequence[QueueRow], now: float, out: Output) -> str:
+    """`alpha  me@alpha  12 running, 30 pending  14 s ago, next in 46 s`."""
+    where = "this machine" if cluster.where == "here" else cluster.where
+    parts = [out.style(visible(cluster.name), "bold")]
+    if where != cluster.name:
+        parts.append(visible(where))
+    if cluster.as_of is not None:
+        parts.append(_counts(rows))
+    when = _when(cluster, now)
+    if when:
+        parts.append(when)
+    return "  ".join(parts)
+
+
+def _when(cluster: ClusterView, now: float) -> str:
+    """How old this is, why there is nothing newer, and when there may be."""
+    again = cluster.next_at - now
+    ahead = in_words(again) if again >= 1 else ""
+    old = "" if cluster.as_of is None else _ago(now - cluster.as_of)
+    if cluster.login:
+        name = visible(cluster.name)
+        why = f"{visible(cluster.login)}; log in with 'rowtui connect {name}'"
+    elif cluster.error:
+        why = f"no answer now: {visible(cluster.error)}" + (f"; again in {ahead}" if ahead else "")
+    else:
+        # What is asked each time is as new as it can be.
+        return f"{old}, next in {ahead}" if ahead else ""
+    return f"{old}; {why}" if old else why
+
+
+def _ago(seconds: float) -> str:
+    return f"{in_words(seconds)} ago" if seconds >= 1 else "now"
+
+
+def _counts(rows: Sequence[QueueRow]) -> str:
+    """`12 running, 30 pending`."""
+    counts = Counter(row.job.state for row in rows)  # in the order of the rows
+    return ", ".join(f"{count(many)} {it.value}" for it, many in counts.items()) or "no jobs"
+
+
+def _table(
+    rows: Sequence[QueueRow], now: float, width: int | None, out: Output, *, in_project: bool
+) -> list[str]:
+    partitions = any(row.job.partition for row in rows)
+    columns = [Column("ID"), Column("State"), Column("Action" if in_project else "Name")]
+    if in_project:
+        columns.append(Column("Dirs", right=True))
+    if partitions:
+        columns.append(Column("Partition"))
+    columns += [Column("Elapsed", right=True), Column("Limit", right=True)]
+    columns.append(Column("Nodes or reason"))
+    cells: list[list[str | Cell]] = []
+    for group in together(rows):
+        job = group[0].job
+        one: list[str | Cell] = [_id(group), state_cell(job.state)]
+        one.append(_cut(visible(group[0].name), LONGEST_NAME))
+        if in_project:
+            directories = sum(len(row.record.directories) for row in group if row.record)
+            one.append(count(directories) if group[0].record is not None else "")
+        if partitions:
+            one.append(job.partition)
+        one += [clock(job.elapsed or None), clock(job.limit), _last(job, now)]
+        cells.append(one)
+    if width is not None:
+        _fit(columns, cells, width)
+    table: list[Row] = list(cells)
+    return table_lines(columns, table, out)
+
+
+def _id(group: Sequence[QueueRow]) -> str:
+    """`12`, `12_3`, `12_[0-9]`; `-` as long as it has none."""
+    job = group[0].job
+    if not job.id:
+        return "-"
+    if len(group) == 1:
+        return str(job.key)
+    tasks = write_tasks(row.job.task for row in group if row.job.task is not None)
+    return _cut(f"{job.id}_[{tasks}]", LONGEST_ID)
+
+
+def _last(job: Job, now: float) -> str:
+    """Where it runs, or why it does not, in the scheduler's word, and when it may start."""
+    if job.state in (JobState.RUNNING, JobState.COMPLETING) or not job.reason:
+        return visible(job.nodes)
+    ahead = 0 if job.start_estimate is None else job.start_estimate - int(now)
+    starts = job.state is JobState.PENDING and 0 < ahead < _FAR
+    return visible(job.reason) + (f", starts in {how_long(ahead)}" if starts else "")
+
+
+def _notes(rows: Sequence[QueueRow], now: float, width: int | None) -> Iterator[str]:
+    """What each of the reasons means, and what to do, once."""
+    said = set()
+    for row in rows:
+        job = row.job
+        if job.state in (JobState.RUNNING, JobState.COMPLETING, JobState.COMPLETED):
+            continue
+        told = explain(replace(job, start_estimate=None, elapsed=None), now)
+        label = visible(job.reason) or job.state.value
+        note = f"{label}: {told.sentence} {told.hint}".rstrip()
+        if note in said:
+            continue
+        said.add(note)
+        if width is None:
+            yield f"  {note}"
+        else:
+            yield from textwrap.wrap(
+                note, max(width, 20), initial_indent="  ", subsequent_indent="    "
+            )
+
+
+def _fit(columns: Sequence[Column], cells: Sequence[list[str | Cell]], width: int) -> None:
+    """Cut the last column, so that no line is longer than the terminal is wide."""
+    taken = 0
+    for at, column in enumerate(columns[:-1]):
+        texts = (row[at] for row in cells)
+        shown = (text.text if isinstance(text, Cell) else text for text in texts)
+        taken += max([display_width(column.header), *map(display_width, shown)]) + 1
+    room = max(LEAST_REASON, width - taken)
+    for row in cells:
+        row[-1] = _cut(str(row[-1]), room)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _terminal_width() -> int | None:
+    """None where nobody looks at a terminal."""
+    if not sys.stdout.isatty():
+        return None
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    except OSError:
+        return None
