@@ -27,10 +27,11 @@ os.environ.pop("NO_COLOR", None)
 
 from tests.tui.hand import Hand, opened, screen_colours  # noqa: E402
 from tests.tui.sample import SampleEngine  # noqa: E402
+from tests.tui.sample_clusters import with_clusters  # noqa: E402
 
 HERE = Path(__file__).parent
 TEXTS = HERE / "text"
-LOW, MIDDLE, WIDE, LARGE = (80, 24), (120, 36), (180, 45), (200, 60)
+LOW, MIDDLE, WIDE, BIG, LARGE = (80, 24), (120, 36), (180, 45), (200, 50), (200, 60)
 Steps = Callable[[Hand[SampleEngine]], Awaitable[None]]
 
 
@@ -55,6 +56,7 @@ class Scene:
     sign: str
     shots: tuple[Shot, ...] = (Shot(MIDDLE),)
     options: dict[str, Any] = field(default_factory=dict)
+    engine: Callable[[], SampleEngine] = SampleEngine
 
 
 def keys(*pressed: str) -> Steps:
@@ -124,6 +126,28 @@ async def wondering(hand: Hand[SampleEngine]) -> None:
     await hand.press("8", "tab", "6", "4", "tab", "tab", "tab", *"-highmem")
 
 
+async def clusters(hand: Hand[SampleEngine]) -> None:
+    hand.engine.remote["bridges"] = hand.engine.remote["delta"]._replace(
+        name="bridges", where="someone@bridges.example", login="", error="no route to host",
+        as_of=hand.engine.now - 900, next_at=hand.engine.now + 130,
+    )  # fmt: skip
+    await keys("6", "v", "j", "j")(hand)
+
+
+async def failed_login(hand: Hand[SampleEngine]) -> None:
+    from rowtui.core.clusters.transports.login import KnownKey, changed_key_error
+
+    from tests.tui.sample_clusters import HOST_KEY
+
+    async def changed(_: object) -> None:
+        on_file = "SHA256:7kWcDbzYQ0mUe1mYfUq2vM8sTq3m5O3c9yqJc0mCzGk"
+        known = KnownKey("/home/someone/.ssh/known_hosts", 12, HOST_KEY.kind, on_file)
+        raise changed_key_error("someone@login.delta.example", HOST_KEY, (known,))
+
+    hand.engine.logins["delta"] = changed
+    await keys("6", "L")(hand)
+
+
 BOTH = (Shot(MIDDLE), Shot(LOW))
 SCENES: dict[str, Scene] = {
     "status": Scene(
@@ -149,8 +173,18 @@ SCENES: dict[str, Scene] = {
     "submit": Scene(keys("2", "a", "s", "j", "j", "j"), "Nothing is sent yet", BOTH),
     "submit-question": Scene(keys("2", "a", "s", "s", "8"), "Type 8"),
     "submit-sending": Scene(sending, "sending: 5 of 8"),
-    "queue": Scene(keys("6", "j", "j"), "waits for a slot", BOTH),
+    "queue": Scene(keys("6", "j", "j"), "Resources", BOTH),
     "queue-cancel": Scene(keys("6", "space", "space", "c"), "Cancel 2 jobs?"),
+    "queue-clusters": Scene(clusters, "no route to host", (*BOTH, Shot(BIG)), engine=with_clusters),
+    "queue-hold": Scene(keys("6", "j", "j", "h"), "Hold 1 job?", engine=with_clusters),
+    "login-key": Scene(keys("6", "L"), "Is this delta?", BOTH, engine=with_clusters),
+    "login": Scene(
+        keys("6", "L", "right", "enter", *"secret", "enter", "1", "2"),
+        "One-time code",
+        BOTH,
+        engine=with_clusters,
+    ),
+    "login-failed": Scene(failed_login, "No connection to delta", BOTH, engine=with_clusters),
     "log": Scene(keys("6", "enter"), "FOLLOW", BOTH),
     "activity": Scene(keys("2", "s", "escape", "at"), "left the plan"),
     "help": Scene(keys("2", "question_mark"), "Here: Groups"),
@@ -164,7 +198,7 @@ async def drawn(
     """The running dashboard at each picture of a scene: its name, the dashboard, its texts."""
     one = SCENES[scene]
     first = one.shots[0]
-    async with opened(size=first.size, theme=first.theme, **one.options) as hand:
+    async with opened(one.engine(), size=first.size, theme=first.theme, **one.options) as hand:
         await hand.sees("75 eligible")
         if scene == "log":
             hand.engine.advance(25)

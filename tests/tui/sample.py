@@ -486,6 +486,10 @@ done
             reasons=("local: the only cluster that identified itself",),
         )
 
+    async def plan_again(self, tokens: Sequence[str], change: Change) -> Plan:
+        self.calls.append(f"plan_again {change}".strip())
+        return await self.plan(None, None, len(tokens))
+
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         self.calls.append("submit")
         self.submitted_plans.append(plan)
@@ -542,7 +546,7 @@ done
             elapsed = int(self.now - job.started) if job.started else None
         else:
             elapsed = int(job.ended - job.started) if job.started else 0
-        reason = job.reason or ("waits for a slot" if job.state is JobState.PENDING else "")
+        reason = job.reason or ("Resources" if job.state is JobState.PENDING else "")
         return JobView(job.record, job.state, reason, elapsed, job.limit)
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:

@@ -35,7 +35,7 @@ async def test_from_status_to_a_followed_job_and_out() -> None:
         assert firsts == ["T1.0-rho0.7-s1", "T1.1-rho0.3-s3", "T1.1-rho0.5-s5"]
 
         await hand.press("6")
-        await hand.sees("8 jobs", "▶ running", "· pending", "waits for a slot")
+        await hand.sees("8 jobs", "▶ running", "· pending", "Resources")
         await hand.sees("›  · pending    4717")  # the first of those that were just sent
         await hand.press("k", "k", "k", "k", "enter")
         await hand.sees("logs/sample-4713.out", "FOLLOW")
