@@ -19,7 +19,7 @@ from rowtui.core.clusters.commands import Transport
 from rowtui.core.errors import RowtuiError
 from rowtui.core.files import replace_file
 from rowtui.core.mirror.compare import Transfer
-from rowtui.core.mirror.facts import FOLDER
+from rowtui.core.mirror.facts import FOLDER, Selection
 from rowtui.core.mirror.selection import MirrorRules, read_rules, to_fetch, to_send
 from rowtui.core.project.views import TransferView
 from rowtui.core.state.postcard import decode_completed
@@ -183,36 +183,22 @@ class Copies:
                 if record.log_path:
                     logs.append(record.log_path)
         rules = await asyncio.to_thread(self._rules)
+        root, workspace = self.project.root, self.project.workflow.workspace_path
         for action, directories in sorted(wanted.items()):
             products = [
                 product for one in self.project.workflow.named(action) for product in one.products
             ]
-            await self._bring(mirror, cluster, rules, sorted(directories), products, ())
-        await self._bring(mirror, cluster, rules, (), (), logs)
+            selection = to_fetch(rules, root, workspace, sorted(directories), products)
+            await self._bring(mirror, cluster, selection)
+        if logs:
+            selection = to_fetch(rules, root, workspace, (), (), logs=logs)
+            await self._bring(mirror, cluster, selection)
         await asyncio.to_thread(self._stage, {name: data for name, (data, _) in staged.items()})
         if staged:
             await transport.run(["sh", "-c", _REMOVE, "sh", place, *staged], timeout=_SECONDS)
 
-    async def _bring(
-        self,
-        mirror: Mirror,
-        cluster: Cluster,
-        rules: MirrorRules,
-        directories: Sequence[str],
-        products: Sequence[str],
-        logs: Sequence[str],
-    ) -> None:
-        if not (directories or logs):
-            return
+    async def _bring(self, mirror: Mirror, cluster: Cluster, selection: Selection) -> None:
         project = self.project
-        selection = to_fetch(
-            rules,
-            project.root,
-            project.workflow.workspace_path,
-            directories,
-            products,
-            logs=logs,
-        )
         transfer = await mirror.plan_fetch(selection)
         name = visible(cluster.name)
         for conflict in transfer.conflicts[:SHOWN]:

@@ -13,7 +13,7 @@ from rowtui.core.project.project import Project
 
 from tests.rig.login import LoginNode
 
-WORKFLOW = """\
+WORKFLOW = '''\
 [[action]]
 name = "one"
 command = "sh tools/run.sh 'workspace/'{directory}"
@@ -22,10 +22,12 @@ group.maximum_size = 1
 
 [[action]]
 name = "two"
-command = "cat 'workspace/'{directory}/out > 'workspace/'{directory}/copied; pwd; [ {directory} != bad ]"
+command = """
+cat "workspace/"{directory}/out > "workspace/"{directory}/copied; pwd; [ {directory} != bad ]
+"""
 products = ["copied"]
 previous_actions = ["one"]
-"""
+'''
 CLUSTERS = """\
 [[cluster]]
 name = "alpha"
@@ -70,7 +72,7 @@ async def carry_out(project: Project, action: str) -> list[str]:
 
 async def ended(project: Project) -> None:
     async with asyncio.timeout(60):
-        while any(job.state.active for job in (await project.jobs.view()).jobs):
+        while any(job.state.active for job in (await project.jobs.view()).jobs):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
 
 
@@ -128,7 +130,7 @@ async def test_results_that_cannot_be_fetched_stay_submitted(
         pass
     (view,) = await project.copies.preview(plan)
     async with asyncio.timeout(60):
-        while len(list((Path(view.place) / ".row/rowtui/ended").glob("*"))) < len(NAMES):  # noqa: ASYNC110, ASYNC240
+        while len(list((Path(view.place) / ".row/rowtui/ended").glob("*"))) < len(NAMES):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     login.kill()
     login.cut()
