@@ -39,7 +39,10 @@ _EXPLAINED = _LOST_NODE | {CANCELLED, OUT_OF_MEMORY, TIME_LIMIT}
 
 
 class Choice(NamedTuple):
-    """Which failed work: of these actions, among these directories, of these jobs (None: all)."""
+    """Which failed work of these actions: these directories and what these jobs (tokens) failed at.
+
+    All of it where both are None.
+    """
 
     actions: tuple[Action, ...]
     among: Sequence[int] | None = None
@@ -146,15 +149,16 @@ def _of_action(
     known: _Known, action: Action, choice: Choice, seen: set[str]
 ) -> tuple[list[FailedGroup], tuple[str, ...]]:
     project = known.project
-    row = project.status_row(action, choice.among)
+    row = project.status_row(action, None if choice.tokens else choice.among)
     if row.problem and not row.failed:
         raise RowtuiError(f"action '{visible(action.name)}': {row.problem}")
-    members = row.failed if choice.among is None else row.failed & bit_set(choice.among)
+    everything = choice.among is None and choice.tokens is None
+    among, tokens = frozenset(choice.among or ()), choice.tokens or frozenset()
     failures = project.state.failed.get(action.name, {})
     by_token: dict[str, list[int]] = {}
-    for at in positions(members):
+    for at in positions(row.failed):
         failure = failures.get(at)
-        if failure is not None and (choice.tokens is None or failure.token in choice.tokens):
+        if failure is not None and (everything or at in among or failure.token in tokens):
             by_token.setdefault(failure.token, []).append(at)
     seen.update(by_token)
 

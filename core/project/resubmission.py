@@ -153,7 +153,9 @@ class _Resubmitter:
         cluster = self.cluster(failed)
         if change.partition and cluster is not None and not cluster.has_partitions:
             raise RowtuiError(f"{visible(cluster.name)} has no partitions to choose from")
-        rule = self.rule(failed, plain) if self.mapped and change.is_nothing else None
+        elsewhere = "" if change.cluster == failed.cluster else change.cluster
+        same = change._replace(cluster=elsewhere).is_nothing
+        rule = self.rule(failed, plain) if self.mapped and same else None
         before = Asked()
         if failed.planned is not None and rule is None:  # a rule decides anew
             before = read_basis(failed.planned.basis).asked
@@ -169,7 +171,7 @@ class _Resubmitter:
             memory_mb=None if memory is None else memory / processes,
             cpus=None if cpus is None else cpus / processes,
             walltime_seconds=None if seconds is None else seconds / count,
-            partition=change.partition or ("" if change.cluster else before.partition),
+            partition=change.partition or ("" if elsewhere else before.partition),
         )
         warnings: tuple[str, ...] = ()
         if cpus is not None and cpus % processes:
@@ -281,7 +283,7 @@ class _Resubmitter:
         )
         return Retry(
             what_if=None if what_if == WhatIf() else what_if,
-            partition=wish.asked.partition,
+            partition="" if wish.rule is not None else wish.asked.partition,
             previous_params={} if before.params is None else before.params,
         )
 

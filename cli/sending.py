@@ -1,0 +1,167 @@
+"""A plan shown, asked about, sent, and on this machine's own queue followed to the end.
+
+Source: Row A5.1 (texts, prompt, order), rowtui's DESIGN §7 (`local` is followed, Ctrl-C detaches).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.cli.loop import run as run_async
+from rowtui.cli.project import ask, is_interactive, say_notices
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from rowtui.cli.output import Output
+    from rowtui.core.engine import SubmitProgress
+    from rowtui.core.project.project import Project
+    from rowtui.core.submission.model import Plan, PlannedJob
+
+
+class Words(NamedTuple):
+    """What a command says around a plan. `why` follows the number of jobs; `before` goes ahead."""
+
+    verb: str = "Submitting"
+    nothing: str = "There are no eligible jobs to submit."
+    why: str = ""
+    before: Sequence[str] = ()
+
+
+def send_if_confirmed(
+    args: argparse.Namespace, project: Project, plan: Plan, out: Output, words: Words
+) -> int:
+    """Send a plan once somebody said yes; 1 if something was not sent or did not end well.
+
+    `args`: --dry-run, --json, --yes and --detach.
+    """
+    from rowtui.core.submission.plan_json import plan_to_json
+
+    for sentence in (*plan.skipped, *plan.warnings):
+        out.warn(sentence)
+    if not plan.jobs:
+        out.warn(words.nothing)
+        if args.json:
+            print_answers(plan.id, [], out)
+        project.close()
+        return 0
+    _say_what(plan, out)
+    if args.dry_run:
+        if args.json:
+            out.print(plan_to_json(plan))
+        else:
+            for job in plan.jobs:
+                out.text(job.script)
+        project.close()
+        return 0
+    if args.json:
+        if not args.yes and is_interactive():
+            raise RowtuiError("with --json nobody is asked", "add --yes, or see 'rowtui plan'")
+    else:
+        count = out.style(str(f"{len(plan.jobs):,}"), "yellow bold")
+        jobs = "job" if len(plan.jobs) == 1 else "jobs"
+        cost = out.style(str(plan.cost), "cyan bold")
+        out.lines(words.before)
+        out.print(f"{words.verb} {count} {jobs}{words.why} that may cost up to {cost}.")
+        if not args.yes and not ask("Proceed?", out):
+            out.warn("Nothing was submitted.")
+            return 0
+    return _submit(args, project, plan, out)
+
+
+def _say_what(plan: Plan, out: Output) -> None:
+    """With -v: a line for each action."""
+    from rowtui.core.text import Cost
+
+    totals: dict[str, tuple[int, Cost]] = {}
+    for job in plan.jobs:
+        jobs, cost = totals.get(job.action, (0, Cost()))
+        totals[job.action] = (jobs + 1, cost.plus(job.cost))
+    out.info(f"Jobs on {plan.cluster} for these actions:")
+    for name, (jobs, cost) in totals.items():
+        out.info(f" - {name}: {plural(jobs, 'job')} that may cost up to {cost}.")
+
+
+def _submit(args: argparse.Namespace, project: Project, plan: Plan, out: Output) -> int:
+    failed = run_async(_send(args, project, plan, out))
+    say_notices(project, out)
+    followed = not args.detach and project.cluster.scheduler == "local"
+    if followed and not args.json:
+        from rowtui.cli.follow import follow
+
+        here = project.cluster.name
+        tokens = [job.token for job in plan.jobs if job.destination.cluster == here]
+        failed = not run_async(follow(project, tokens, out)) or failed
+    project.close()
+    return 1 if failed else 0
+
+
+async def _send(args: argparse.Namespace, project: Project, plan: Plan, out: Output) -> bool:
+    """Send the jobs one after another; whether any was not submitted."""
+    started = time.monotonic()
+    jobs = {job.token: (number, job) for number, job in enumerate(plan.jobs, start=1)}
+    answers = []
+    failed = False
+    done = 0
+    async for step in project.jobs.submit(plan):
+        answered = step.done > done or bool(step.error)
+        done = step.done
+        failed = failed or bool(step.error)
+        if args.json:
+            if answered:
+                answers.append({"token": step.token, "message": step.message, "error": step.error})
+        elif step.error:
+            out.error(step.error)
+        elif answered:
+            _say_answer(project, step, out)
+        elif step.token not in jobs:
+            out.note(step.message)
+        else:
+            number, job = jobs[step.token]
+            out.print(_line(number, len(plan.jobs), job, time.monotonic() - started))
+            _flush()
+    if args.json:
+        print_answers(plan.id, answers, out)
+    return failed
+
+
+def print_answers(plan_id: str, answers: list[dict[str, str]], out: Output) -> None:
+    """What became of each job, for programs."""
+    import json
+
+    out.print(json.dumps({"plan": plan_id, "jobs": answers}, indent=2))
+
+
+def _say_answer(project: Project, step: SubmitProgress, out: Output) -> None:
+    if step.message.startswith("skipped"):
+        out.warn(step.message)
+    elif project.cluster.scheduler != "bash":
+        message = step.message.removeprefix("submitted ")
+        out.print(f"Row submitted {message.replace(f'{project.cluster.name}/', '', 1)}.")
+
+
+def _line(number: int, total: int, job: PlannedJob, seconds: float) -> str:
+    more = len(job.directories) - 1
+    what = f"[{number:,}/{total:,}] Submitting action '{visible(job.action)}'"
+    where = f" on directory {visible(job.directories[0])}" + (f" and {more:,} more" if more else "")
+    return f"{what}{where} ({_duration(seconds)})."
+
+
+def _duration(seconds: float) -> str:
+    """`0ms`, `3s`, `2m`, as Row rounds it down."""
+    if seconds < 1:
+        return f"{int(seconds * 1000)}ms"
+    if seconds < 60:
+        return f"{int(seconds)}s"
+    return f"{int(seconds // 60)}m {int(seconds % 60)}s"
+
+
+def _flush() -> None:
+    """What a job prints itself must come after our line."""
+    import sys
+
+    sys.stdout.flush()
