@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING
 from rowtui.core.errors import RowtuiError
 from rowtui.core.mirror.compare import Copy, Entry, Side, Transfer, compare, restored
 from rowtui.core.mirror.errors import explain, explain_result
-from rowtui.core.mirror.facts import FILE, FOLDER, LINK, FileFacts, Selection, is_relative, parents
+from rowtui.core.mirror.facts import FileFacts, Selection, is_relative
 from rowtui.core.mirror.files import MOST_NOTICES, Progress
 from rowtui.core.mirror.listing import (
-    Listing,
     checksums_here,
     checksums_there,
     facts_here,
@@ -31,7 +30,8 @@ from rowtui.core.mirror.listing import (
     list_there,
 )
 from rowtui.core.mirror.manifest import Manifest, manifest_path, read_manifest, save_manifest
-from rowtui.core.mirror.place import Resolved, resolve
+from rowtui.core.mirror.place import Resolved, remove, resolve
+from rowtui.core.mirror.steps import arrived, as_fetched, as_planned, folders_above, merged
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ class Mirror:
         self.root = root
         self.cluster = cluster
         self.notices: tuple[str, ...] = ()  # of the last plan, on the manifest
+        self.place = place
         self._transport = transport
-        self._place = place
         self._path = manifest_path(root, cluster)
         self._resolved: Resolved | None = None
         self._files = files
@@ -74,34 +74,48 @@ class Mirror:
         """
         return (await self._resolve()).path
 
+    async def find(self) -> str:
+        """The copy's absolute path there; "" if there is none, and then none is made.
+
+        Raises: MirrorError.
+        """
+        copy = await self._find(make=False)
+        return copy.path if copy else ""
+
     async def _resolve(self) -> Resolved:
+        copy = await self._find(make=True)
+        assert copy is not None
+        return copy
+
+    async def _find(self, *, make: bool) -> Resolved | None:
         if self._resolved is None:
             manifest = await asyncio.to_thread(read_manifest, self._path)
             self._resolved = await resolve(
-                self._transport, self._place, self.root, manifest, self.cluster
+                self._transport, self.place, self.root, manifest, self.cluster, make=make
             )
         return self._resolved
 
     # Plans
 
-    async def plan_send(self, selection: Selection, *, restore: bool = True) -> Transfer:
+    async def plan_send(
+        self, selection: Selection, *, restore: bool = True, make: bool = True
+    ) -> Transfer:
         """What `send` would do, in `send`. `restore`: send again what is gone from the copy.
 
-        `fetch` of the plan tells what is newer there; `send` leaves it alone.
-        Raises: MirrorError, RowtuiError.
+        `fetch` of the plan tells what is newer there; `send` leaves it alone. `make`: a copy that
+        is not there is made. Raises: MirrorError, RowtuiError.
         """
-        copy = await self._resolve()
-        listings = [
-            await asyncio.to_thread(list_here, self.root, wanted) for wanted in selection.wanted
-        ]
-        here, notices = _merged(listings, selection)
+        copy = await self._find(make=make)
+        here, notices = await self._list_here(selection)
+        if copy is None:
+            return compare(here, {}, {})._replace(notices=notices)
         manifest = await self._manifest(copy)
         takes = selection.taker()
         # What is there and was not listed was left out, for its size or since it can't be read.
         missing = [path for path in manifest.entries if path not in here and takes(path)]
         left_out = await asyncio.to_thread(facts_here, self.root, missing)
         paths = {*here, *missing} - {*left_out}
-        above = _above(paths) - selection.above
+        above = folders_above(paths) - selection.above
         facts = await facts_there(self._transport, copy.path, sorted(paths | above), self.cluster)
         there = {path: found for path, found in facts.items() if path in paths}
         entries = {path: manifest.entries[path] for path in paths & manifest.entries.keys()}
@@ -116,22 +130,66 @@ class Mirror:
         Raises: MirrorError, RowtuiError.
         """
         copy = await self._resolve()
-        listings = [
-            await list_there(self._transport, copy.path, wanted, self.cluster)
-            for wanted in selection.wanted
-        ]
-        there, notices = _merged(listings, selection)
+        there, notices = await self._list_there(copy, selection)
         manifest = await self._manifest(copy)
         takes = selection.taker()
         missing = [path for path in manifest.entries if path not in there and takes(path)]
         paths = {*there, *missing}
-        above = _above(paths) - selection.above
+        above = folders_above(paths) - selection.above
         facts = await asyncio.to_thread(facts_here, self.root, paths | above)
         here = {path: found for path, found in facts.items() if path in paths}
         entries = {path: manifest.entries[path] for path in paths & manifest.entries.keys()}
         transfer = await self._compared(copy, here, there, entries, above_here=facts)
         transfer = transfer._replace(notices=notices)
         return restored(transfer, Side.HERE) if restore else transfer
+
+    async def plan_both(self, ours: Selection, theirs: Selection) -> Transfer:
+        """All differences: of what `ours` takes here, and of what `theirs` takes there.
+
+        Nothing is restored: `removed` tells what is gone. Raises: MirrorError, RowtuiError.
+        """
+        copy = await self._resolve()
+        here, left_out_here = await self._list_here(ours)
+        there, left_out_there = await self._list_there(copy, theirs)
+        manifest = await self._manifest(copy)
+        takers = (ours.taker(), theirs.taker())
+        missing = {path for path in manifest.entries if any(takes(path) for takes in takers)}
+        paths = here.keys() | there.keys() | missing
+        above = folders_above(paths) - (ours.above | theirs.above)
+        listed = set(here)
+        facts = await self._there(copy, (paths | above) - there.keys())
+        here |= await asyncio.to_thread(facts_here, self.root, (paths | above) - here.keys())
+        there |= facts
+        entries = {path: manifest.entries[path] for path in paths & manifest.entries.keys()}
+        transfer = await self._compared(
+            copy,
+            {path: found for path, found in here.items() if path in paths},
+            {path: found for path, found in there.items() if path in paths},
+            entries,
+            above_here=here,
+            above_there=there,
+        )
+        return transfer._replace(
+            send=tuple(item for item in transfer.send if item.path in listed),
+            notices=tuple(dict.fromkeys((*left_out_here, *left_out_there))),
+        )
+
+    async def _list_here(
+        self, selection: Selection
+    ) -> tuple[dict[str, FileFacts], tuple[str, ...]]:
+        listings = [
+            await asyncio.to_thread(list_here, self.root, wanted) for wanted in selection.wanted
+        ]
+        return merged(listings, selection)
+
+    async def _list_there(
+        self, copy: Resolved, selection: Selection
+    ) -> tuple[dict[str, FileFacts], tuple[str, ...]]:
+        listings = [
+            await list_there(self._transport, copy.path, wanted, self.cluster)
+            for wanted in selection.wanted
+        ]
+        return merged(listings, selection)
 
     async def _compared(
         self,
@@ -191,7 +249,7 @@ class Mirror:
         async with self._alone():
             paths = [item.path for item in transfer.send]
             facts = await self._there(copy, paths)
-            copies, there_already, changed = _as_planned(transfer.send, facts, self.cluster)
+            copies, there_already, changed = as_planned(transfer.send, facts, self.cluster)
             last = Progress(0, 0, 0, 0)
             async with contextlib.aclosing((await self._way(copy)).send(copies)) as transferring:
                 async for last in transferring:
@@ -200,7 +258,7 @@ class Mirror:
             entries = {
                 item.path: Entry(item.facts, there[item.path])
                 for item in (*copies, *there_already)
-                if _arrived(item, there.get(item.path))
+                if arrived(item, there.get(item.path))
             }
             await self._save(copy, entries, ())
         yield self._last(last, transfer.send, entries, changed, "sending files")
@@ -217,16 +275,16 @@ class Mirror:
         async with self._alone():
             paths = [item.path for item in transfer.fetch]
             facts = await asyncio.to_thread(facts_here, self.root, paths)
-            copies, here_already, changed = _as_planned(transfer.fetch, facts, "this machine")
+            copies, here_already, changed = as_planned(transfer.fetch, facts, "this machine")
             last = Progress(0, 0, 0, 0)
             async with contextlib.aclosing((await self._way(copy)).fetch(copies)) as transferring:
                 async for last in transferring:
                     yield last._replace(notices=())
             here = await asyncio.to_thread(facts_here, self.root, paths)
             entries = {
-                item.path: Entry(here[item.path], _as_fetched(item.facts, here[item.path]))
+                item.path: Entry(here[item.path], as_fetched(item.facts, here[item.path]))
                 for item in (*copies, *here_already)
-                if _arrived(item, here.get(item.path))
+                if arrived(item, here.get(item.path))
             }
             await self._save(copy, entries, ())
         yield self._last(last, transfer.fetch, entries, changed, "fetching files")
@@ -277,6 +335,18 @@ class Mirror:
     async def remove_there(self, paths: Iterable[str]) -> None:
         """Remove files of the copy, for good; folders stay. Raises: MirrorError."""
         await self._each(["rm", "-f", "--"], paths, "removing files")
+
+    async def remove(self) -> None:
+        """Remove the copy with all that is in it, and what is remembered of it.
+
+        Raises: MirrorError, RowtuiError.
+        """
+        copy = await self._resolve()
+        async with self._alone():
+            await remove(self._transport, copy, self.cluster)
+            self._resolved = None
+            with contextlib.suppress(OSError):
+                self._path.unlink()
 
     async def _each(self, command: Sequence[str], paths: Iterable[str], what: str) -> None:
         copy = await self._resolve()
@@ -336,71 +406,3 @@ class Mirror:
             yield
         finally:
             os.close(fd)
-
-
-def _merged(
-    listings: Sequence[Listing], selection: Selection
-) -> tuple[dict[str, FileFacts], tuple[str, ...]]:
-    files: dict[str, FileFacts] = {}
-    notices = list(selection.notices)
-    for listing in listings:
-        files |= listing.files
-        notices += listing.notices
-    return files, tuple(notices)
-
-
-def _above(paths: Iterable[str]) -> set[str]:
-    return {parent for path in paths for parent in parents(path)}
-
-
-def _as_planned(
-    copies: Sequence[Copy], now: Mapping[str, FileFacts], where: str
-) -> tuple[list[Copy], list[Copy], list[str]]:
-    """What is still to be copied, what is there already, and what is told of the others.
-
-    A plan may be carried out again after a cut: what had arrived is there already.
-    """
-    same, already, changed = [], [], []
-    for copy in copies:
-        found = now.get(copy.path)
-        if found == copy.replaces:
-            same.append(copy)
-        elif found is not None and _is_it(found, copy.facts):
-            already.append(copy)
-        else:
-            changed.append(f"{visible(copy.path)} was left alone: it changed on {where} meanwhile")
-    return same, already, changed
-
-
-def _is_it(found: FileFacts, facts: FileFacts) -> bool:
-    """Whether a file is what was to be copied; some sides know whole seconds only."""
-    if found.kind != facts.kind or found.kind != FILE:
-        return found == facts
-    times = (facts.mtime_ns, _second(facts) * 10**9)
-    return found.size == facts.size and found.mtime_ns in times
-
-
-def _arrived(copy: Copy, found: FileFacts | None) -> bool:
-    """Whether what is found at a destination is what was copied, or a later state of it."""
-    if found is None or found.kind != copy.facts.kind:
-        return False
-    if found.kind == LINK:
-        return found.target == copy.facts.target
-    if found.kind == FOLDER or found != copy.replaces:
-        return True
-    # Nothing seems to have happened; on a side that only knows seconds it may have.
-    return found.size == copy.facts.size and _second(found) == _second(copy.facts)
-
-
-def _as_fetched(planned: FileFacts, here: FileFacts) -> FileFacts:
-    """What the other side was when this file was read there.
-
-    A log may have grown since the plan: then it is the version that has arrived.
-    """
-    if here.kind != FILE or (here.size == planned.size and _second(here) == _second(planned)):
-        return planned
-    return planned._replace(size=here.size, mtime_ns=here.mtime_ns)
-
-
-def _second(facts: FileFacts) -> int:
-    return facts.mtime_ns // 10**9

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 _PLACE = re.compile(
     r"(?:\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|(~))(?:/(.*))?", re.S
 )
-_NO_VARIABLE, _TAKEN = 7, 8
+_NO_VARIABLE, _TAKEN, _NONE = 7, 8, 9
 # $1: a variable or nothing, $2: the rest, $3: our marker, $4: a random name, $5: a place that was
-# ours before. Prints the place and the marker; the marker is touched, for scratch file systems
-# where what is old is removed.
+# ours before, $6: whether to make it. Prints the place and the marker; the marker is touched, for
+# scratch file systems where what is old is removed.
 _RESOLVE = f"""
 place=$2
 if [ -n "$1" ]; then
@@ -37,18 +37,28 @@ if [ -n "$1" ]; then
     case $base in /*) ;; *) exit {_NO_VARIABLE};; esac
     place=${{base%/}}/$2
 fi
-mkdir -p -- "$place" && cd -- "$place" || exit 1
+if [ -n "$6" ]; then mkdir -p -- "$place"; else [ -e "$place" ] || exit {_NONE}; fi
+cd -- "$place" || exit 1
 place=$(pwd -P && printf x) && place=${{place%??}}
 if ! [ -e {MARKER} ]; then
     if [ -n "$(ls -A | head -n 1)" ] && [ "$place" != "$5" ]; then
         printf '%s' "$place"; exit {_TAKEN}
     fi
+    [ -n "$6" ] || exit {_NONE}
     printf '%s\\n' "$3" > "{MARKER}.$4" || exit 1
     ln "{MARKER}.$4" {MARKER} 2>/dev/null || mv -n -- "{MARKER}.$4" {MARKER}
     rm -f -- "{MARKER}.$4"
 fi
 printf '%s\\0' "$place"; touch -c {MARKER} 2>/dev/null; cat {MARKER}
 """
+# $1: the place, $2: the id that its marker has to say. The marker goes last: what was interrupted
+# still is ours.
+_REMOVE = f"""
+cd -- "$1" && [ "$(pwd -P)" = "$1" ] && grep -qF -- "\\"id\\": \\"$2\\"" {MARKER} || exit {_TAKEN}
+find . -mindepth 1 -maxdepth 1 ! -name {MARKER} -exec rm -rf -- {{}} + || exit 1
+rm -f -- {MARKER} && cd .. && rmdir -- "$1"
+"""
+_REMOVE_SECONDS = 3600.0
 
 
 class Resolved(NamedTuple):
@@ -69,9 +79,18 @@ def default_place(mirror: str, root: Path) -> str:
 
 
 async def resolve(
-    transport: Transport, place: str, root: Path, manifest: Manifest, where: str
-) -> Resolved:
-    """Make the copy's folder if it is not there. Raises: MirrorError."""
+    transport: Transport,
+    place: str,
+    root: Path,
+    manifest: Manifest,
+    where: str,
+    *,
+    make: bool = True,
+) -> Resolved | None:
+    """The copy's folder, made if it is not there; None if it is not and shall not be made.
+
+    Raises: MirrorError.
+    """
     found = _PLACE.fullmatch(place)
     if found:
         variable, rest = found[1] or found[2] or "HOME", found[4] or ""
@@ -86,10 +105,12 @@ async def resolve(
     ours = _owner(root)
     copy_id = manifest.copy_id or os.urandom(8).hex()
     marker = json.dumps({"rowtui": 1, **ours, "id": copy_id})
-    words = (variable, rest, marker, os.urandom(8).hex(), manifest.place)
+    words = (variable, rest, marker, os.urandom(8).hex(), manifest.place, "make" if make else "")
     result = await transport.run(
         ["sh", "-c", _RESOLVE, "sh", *words], timeout=60.0, env={"LC_ALL": "C"}
     )
+    if result.exit_status == _NONE and not make:
+        return None
     if result.exit_status == _NO_VARIABLE:
         raise MirrorError(
             Cause.OTHER,
@@ -109,6 +130,22 @@ async def resolve(
     if found_id != copy_id and {"host": host, "path": of} != ours:
         raise _taken(os.fsdecode(path), where, f"is the copy of {visible(of)} of {visible(host)}")
     return Resolved(os.fsdecode(path), found_id)
+
+
+async def remove(transport: Transport, copy: Resolved, where: str) -> None:
+    """Remove a copy with all that is in it, if its marker still says that it is this one.
+
+    Raises: MirrorError.
+    """
+    result = await transport.run(
+        ["sh", "-c", _REMOVE, "sh", copy.path, copy.copy_id],
+        timeout=_REMOVE_SECONDS,
+        env={"LC_ALL": "C"},
+    )
+    if result.exit_status == _TAKEN:
+        raise _taken(copy.path, where, "is not this copy any more")
+    if result.exit_status != 0:
+        raise explain_result(result, where, f"removing {visible(copy.path)}")
 
 
 def _owner(root: Path) -> dict[str, str]:
