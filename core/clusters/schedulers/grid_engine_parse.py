@@ -69,7 +69,7 @@ def task_range(tasks: Sequence[int]) -> str | None:
     return f"{first + 1}-{last + 1}:{step}"
 
 
-def key_words(keys: Iterable[JobKey]) -> list[str]:
+def key_words(keys: Collection[JobKey]) -> list[str]:
     """Jobs and tasks as words for qdel, qhold and qrls: `12`, `13.1-4`; neighbours together."""
     words: list[str] = []
     run: list[int] = []
@@ -174,7 +174,8 @@ def _jobs_of(element: Element, now: float) -> Iterator[Job]:
     def text(tag: str) -> str:
         return (element.findtext(tag) or "").strip()
 
-    name, token = name_and_token(text("full_job_name") or text("JB_name"))
+    # 8.1.9 prints `<` in a name as `%lt;`.
+    name, token = name_and_token((text("full_job_name") or text("JB_name")).replace("%lt;", "<"))
     letters = text("state")
     state, reason = _state(letters)
     if state is JobState.HELD and element.find("predecessor_jobs") is not None:
