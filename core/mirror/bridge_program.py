@@ -16,6 +16,8 @@ CHUNK = 1 << 18
 def main() -> int:
     """Forward until the other side has nothing more to say."""
     path, *words = sys.argv[1:]
+    for stream in (0, 1):  # rsync's sockets are its own, and need not wait for anybody
+        os.set_blocking(stream, True)
     with socket.socket(socket.AF_UNIX) as bridge:
         bridge.connect(path)
         bridge.sendall(json.dumps(words).encode() + b"\n")

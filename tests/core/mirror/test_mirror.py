@@ -14,6 +14,10 @@ import pytest
 from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import Nobody, SshTarget
+from rowtui.core.clusters.transports.shared import SharedTransport
+from rowtui.core.clusters.transports.shared_calls import log_in_at
+from rowtui.core.clusters.transports.shared_person import Questions
+from rowtui.core.clusters.transports.shared_server import Shared, serve
 from rowtui.core.mirror.choose import files_for
 from rowtui.core.mirror.compare import Side, Transfer
 from rowtui.core.mirror.errors import Cause, MirrorError
@@ -413,6 +417,35 @@ async def test_the_best_way_that_both_ends_have_is_taken(
     no_rsync = await files_for(transport, root, str(there), "alpha")
 
     assert (best.name, no_rsync.name, no_streams.name) == ("rsync", "sftp", "plain")
+
+
+async def test_a_login_that_another_process_holds_serves_as_well(
+    login: LoginNode, transport: AsyncsshTransport, root: Path, there: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "rowtui" / "alpha-0.socket"
+    ready, end = asyncio.Event(), asyncio.Event()
+    holding = asyncio.create_task(
+        serve(
+            transport, path, 60, shared=Shared("alpha", login.name, 60), questions=Questions(),
+            ready=ready, end=end,
+        )
+    )  # fmt: skip
+    await ready.wait()
+    await log_in_at(path, Nobody())
+    user = SharedTransport(path)
+    (root / "scripts" / "large").write_bytes(os.urandom(9_000_000))
+
+    for files in (None, PlainFiles(root, user, str(there), "alpha")):
+        mirror = Mirror(root, "alpha", user, str(there), files=files)
+        plan = await send(mirror)
+        assert "scripts/large" in paths(plan.send)
+        (there / "ws" / "one" / "out").write_bytes(os.urandom(9_000_000))
+        await fetch(mirror)
+        assert (root / "ws/one/out").read_bytes() == (there / "ws/one/out").read_bytes()
+        (root / "scripts" / "large").write_bytes(os.urandom(9_000_000))
+    await user.close()
+    end.set()
+    await holding
 
 
 @pytest.mark.parametrize("way", ["rsync-openssh", "sftp-asyncssh"], indirect=True)
