@@ -351,7 +351,7 @@ def _asked(category: str, resource: str) -> int | None:
     return seconds_of(match[1]) if match else None
 
 
-_DENIED = re.compile(r"denied: job \"?([0-9]+)(?:\.([0-9]+))?\"? (.*)")
+_DENIED = re.compile(r'(?:denied: )?job "?([0-9]+)"?(?: task "([0-9]+)")? (.*)')
 _NOT_THERE = "does not exist"
 
 
@@ -359,21 +359,22 @@ def read_answers(
     result: CommandResult, jobs: Collection[JobKey], *, gone_is_fine: bool
 ) -> dict[JobKey, str]:
     """Job -> why a request about it was not taken, "" where nothing was complained about."""
-    by_id: dict[int, str] = {}
+    by_key: dict[JobKey, str] = {}
     others = []
     for line in (result.stdout + b"\n" + result.stderr).decode(errors="replace").splitlines():
         match = _DENIED.match(line.strip())
         if match:
-            by_id[int(match[1])] = match[3].strip()[:REASON_LIMIT]
+            key = JobKey(int(match[1]), int(match[2]) - 1 if match[2] else None)
+            by_key[key] = match[3].strip()[:REASON_LIMIT]
         elif line.strip() and not re.search(r"modified hold|has (deleted|registered)", line):
             others.append(line)
     if gone_is_fine:
-        by_id = {job_id: "" if _NOT_THERE in error else error for job_id, error in by_id.items()}
+        by_key = {key: "" if _NOT_THERE in error else error for key, error in by_key.items()}
     # A complaint about no job in particular concerns them all.
-    rest = "" if by_id or result.exit_status == 0 else (_said(others) or result.complaint)
+    rest = "" if by_key or result.exit_status == 0 else (_said(others) or result.complaint)
     if result.trouble is Trouble.TIMED_OUT:
         rest = f"{result.complaint} (it may still be done)"
-    return {key: by_id.get(key.id, rest)[:REASON_LIMIT] for key in jobs}
+    return {key: by_key.get(key, by_key.get(JobKey(key.id), rest))[:REASON_LIMIT] for key in jobs}
 
 
 def knows_none(result: CommandResult) -> bool:

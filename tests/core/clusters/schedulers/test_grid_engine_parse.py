@@ -267,6 +267,9 @@ def test_complaints_belong_to_the_jobs_that_they_name() -> None:
         JobKey(77): "does not exist",
     }
     assert set(read_answers(said, jobs, gone_is_fine=True).values()) == {""}
+    of_task = answer(1, 'job "24" task "3" does not exist\n')
+    answers = read_answers(of_task, [JobKey(24, 1), JobKey(24, 2)], gone_is_fine=False)
+    assert answers == {JobKey(24, 1): "", JobKey(24, 2): "does not exist"}
 
 
 def test_a_complaint_about_no_job_concerns_all() -> None:
