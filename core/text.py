@@ -64,6 +64,18 @@ def si(value: float) -> str:
     return f"{value:.0f}{_SMALL[step]}"
 
 
+def file_size(size: int) -> str:
+    """`12 B`, `3.4 MB`."""
+    if size < 1000:
+        return f"{size} B"
+    scaled = float(size)
+    for unit in ("kB", "MB", "GB", "TB"):
+        scaled /= 1000
+        if scaled < 999.95:
+            return f"{scaled:.1f} {unit}"
+    return f"{scaled / 1000:,.1f} PB"
+
+
 class Cost(NamedTuple):
     """What jobs may cost at most, from what they ask for. Units: hours of one CPU or GPU."""
 

@@ -69,13 +69,14 @@ def to_send(
     rules: MirrorRules,
     root: Path,
     workspace: str,
-    directories: Sequence[str],
+    directories: Sequence[str] | None,
     *,
     log_patterns: Sequence[str] = (),
 ) -> Selection:
     """What jobs on these directories need: the project's own files, and the directories whole.
 
-    `workspace`: as workflow.toml says it. `log_patterns`: job logs, read from the project.
+    `workspace`: as workflow.toml says it. `directories`: None for the whole workspace.
+    `log_patterns`: job logs, read from the project.
     Raises: MirrorError if the workspace is not in the project.
     """
     workspace = workspace_in(root, workspace)
@@ -112,6 +113,19 @@ def to_fetch(
     return Selection(tuple(wanted), tuple(notices))
 
 
+def in_directories(
+    rules: MirrorRules, root: Path, workspace: str, directories: Sequence[str]
+) -> Selection:
+    """All of these directories. Raises: MirrorError if the workspace is not in the project."""
+    places = _places(workspace_in(root, workspace), directories)
+    return Selection((Wanted(places, (), rules.exclude),))
+
+
+def all_there(rules: MirrorRules) -> Selection:
+    """All of a copy that a person may miss: not what `exclude` names, nor our own records."""
+    return Selection((Wanted(("",), (), (*rules.exclude, "/.row/rowtui")),))
+
+
 def workspace_in(root: Path, workspace: str) -> str:
     """The workspace relative to the project. Raises: MirrorError if it is not inside."""
     path = os.path.relpath(os.path.join(root, workspace), root)
@@ -125,5 +139,7 @@ def workspace_in(root: Path, workspace: str) -> str:
     return path
 
 
-def _places(workspace: str, directories: Sequence[str]) -> tuple[str, ...]:
+def _places(workspace: str, directories: Sequence[str] | None) -> tuple[str, ...]:
+    if directories is None:
+        return (workspace,)
     return tuple(f"{workspace}/{name}" for name in directories)

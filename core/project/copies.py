@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import contextlib
 import os
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.commands import Transport
@@ -20,17 +21,20 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.files import replace_file
 from rowtui.core.mirror.compare import Transfer
 from rowtui.core.mirror.facts import FOLDER, Selection
+from rowtui.core.mirror.files import Progress
+from rowtui.core.mirror.manifest import manifest_path
 from rowtui.core.mirror.selection import MirrorRules, read_rules, to_fetch, to_send
 from rowtui.core.project.views import TransferView
 from rowtui.core.state.postcard import decode_completed
 from rowtui.core.state.staging import decode_names, staging_folder
 from rowtui.core.submission.model import Plan, PlannedJob, Step
 from rowtui.core.submission.settled import Settled
-from rowtui.core.text import plural, visible
+from rowtui.core.text import file_size, plural, visible
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster
     from rowtui.core.mirror.mirror import Mirror
+    from rowtui.core.project.copy_by_hand import CopyByHand
     from rowtui.core.project.project import Project
 
 SHOWN = 20  # files that are named
@@ -61,38 +65,70 @@ class Copies:
     # There
 
     async def preview(self, plan: Plan) -> tuple[TransferView, ...]:
-        """What carrying out a plan would copy, to each cluster. Raises: RowtuiError."""
+        """What carrying out a plan would copy, to each cluster; nothing is made there.
+
+        Raises: RowtuiError.
+        """
         views = []
         for cluster in self.clusters(plan.jobs):
             mirror = self.project.reach.mirror(cluster)
-            transfer = await self._to_send(plan, cluster, mirror)
-            views.append(await self._view(transfer, cluster, mirror, plan))
+            with self.project.reach.explained(cluster.name):
+                transfer = await self._to_send(plan, cluster, mirror, make=False)
+                views.append(await self._view(transfer, cluster, mirror, plan))
         return tuple(views)
 
-    async def send(self, plan: Plan) -> AsyncIterator[str]:
+    async def send(self, plan: Plan) -> AsyncGenerator[str, None]:
         """Copy what the jobs of a plan need; a sentence whenever there is something to say.
 
         Raises: RowtuiError if something changed on both sides, or cannot be copied.
         """
         for cluster in self.clusters(plan.jobs):
+            name = visible(cluster.name)
             mirror = self.project.reach.mirror(cluster)
-            transfer = await self._to_send(plan, cluster, mirror)
-            _refuse_conflicts(transfer, cluster.name)
-            async for progress in mirror.send(transfer):
-                done = f"{progress.done_files:,} of {plural(progress.files, 'file')}"
-                if progress.files:
-                    size = f"{_size(progress.done_bytes)} of {_size(progress.bytes)}"
-                    yield f"copying to {visible(cluster.name)}: {done}, {size}"
-                for notice in progress.notices:
-                    self.project.notice(f"{visible(cluster.name)}: {notice}")
-                if progress.notices and progress.done_files < progress.files:
-                    raise RowtuiError(
-                        f"not everything could be copied to {visible(cluster.name)}: "
-                        f"{progress.notices[0]}",
-                        "nothing was sent; what was copied is kept, so trying again is quick",
-                    )
+            with self.project.reach.explained(cluster.name):
+                transfer = await self._to_send(plan, cluster, mirror)
+                _refuse_conflicts(transfer, cluster.name)
+                async with contextlib.aclosing(mirror.send(transfer)) as sending:
+                    async for progress in sending:
+                        if progress.files:
+                            yield f"copying to {name}: {_so_far(progress)}"
+                        for notice in progress.notices:
+                            self.project.notice(f"{name}: {notice}")
+                        _refuse_partial(progress, name)
 
-    async def _to_send(self, plan: Plan, cluster: Cluster, mirror: Mirror) -> Transfer:
+    def by_hand(self, name: str) -> CopyByHand:
+        """The copy on one cluster, for a person to decide about.
+
+        Raises: RowtuiError if there can be none.
+        """
+        from rowtui.core.project.copy_by_hand import CopyByHand
+
+        cluster = self.project.reach.known(name) or self.project.reach.around.configured.named(name)
+        shown = visible(name)
+        if cluster is None:
+            raise RowtuiError(
+                f"there is no cluster '{shown}'", "'rowtui show cluster --all --short' lists them"
+            )
+        if not self.project.reach.is_remote(cluster):
+            raise RowtuiError(f"'{shown}' is this machine: it uses the project itself, not a copy")
+        if not self.project.reach.is_copied(cluster):
+            raise RowtuiError(
+                f"{shown} sees this folder itself (`paths` in clusters.toml): it has no copy"
+            )
+        return CopyByHand(self.project, cluster)
+
+    def known(self) -> tuple[str, ...]:
+        """The clusters with which a copy was ever made equal, as far as they are configured."""
+        reach = self.project.reach
+        return tuple(
+            cluster.name
+            for cluster in reach.remote()
+            if reach.is_copied(cluster) and manifest_path(reach.root, cluster.name).exists()
+        )
+
+    async def _to_send(
+        self, plan: Plan, cluster: Cluster, mirror: Mirror, *, make: bool = True
+    ) -> Transfer:
         directories = sorted(
             {
                 name
@@ -107,7 +143,7 @@ class Copies:
         selection = to_send(
             rules, self.project.root, workspace, directories, log_patterns=sorted(logs)
         )
-        return await mirror.plan_send(selection)
+        return await mirror.plan_send(selection, make=make)
 
     async def _view(
         self, transfer: Transfer, cluster: Cluster, mirror: Mirror, plan: Plan
@@ -125,7 +161,7 @@ class Copies:
         files = [copy.path for copy in transfer.send if copy.facts.kind != FOLDER]
         return TransferView(
             cluster=cluster.name,
-            place=await mirror.resolve(),
+            place=await mirror.find() or mirror.place,
             files=len(files),
             size=transfer.send_bytes,
             first=tuple(files[:SHOWN]),
@@ -207,11 +243,12 @@ class Copies:
                 f"{path} changed here and on {name}: it was left alone on both sides "
                 f"({conflict.reason}); 'rowtui mirror {name}' decides"
             )
-        async for progress in mirror.fetch(transfer):
-            for notice in progress.notices:
-                project.notice(f"{name}: {notice}")
-            if progress.notices and progress.done_files < progress.files:
-                raise RowtuiError(progress.notices[0])
+        async with contextlib.aclosing(mirror.fetch(transfer)) as fetching:
+            async for progress in fetching:
+                for notice in progress.notices:
+                    project.notice(f"{name}: {notice}")
+                if progress.notices and progress.done_files < progress.files:
+                    raise RowtuiError(progress.notices[0])
 
     def _stage(self, files: Mapping[str, bytes]) -> None:
         """Report here what jobs reported there."""
@@ -238,13 +275,17 @@ def _log_pattern(path: str) -> str:
     return os.path.normpath(named)
 
 
-def _size(number: int) -> str:
-    size = float(number)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
+def _so_far(progress: Progress) -> str:
+    done = f"{progress.done_files:,} of {plural(progress.files, 'file')}"
+    return f"{done}, {file_size(progress.done_bytes)} of {file_size(progress.bytes)}"
+
+
+def _refuse_partial(progress: Progress, cluster: str) -> None:
+    if progress.notices and progress.done_files < progress.files:
+        raise RowtuiError(
+            f"not everything could be copied to {cluster}: {progress.notices[0]}",
+            "nothing was sent; what was copied is kept, so trying again is quick",
+        )
 
 
 async def _read_staged(

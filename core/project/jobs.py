@@ -7,6 +7,7 @@ merged (a job stages before it ends), so that nothing that was completed stays m
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -132,8 +133,9 @@ class Jobs:
             stop=lambda: any(project.reach.login_needed(name) for name in access),
         )
         self._plans[plan.id] = plan
-        async for said in project.copies.send(plan):
-            yield Progress(0, len(plan.jobs), "", said)
+        async with contextlib.aclosing(project.copies.send(plan)) as copying:
+            async for said in copying:
+                yield Progress(0, len(plan.jobs), "", said)
         try:
             async for step in carry_out(plan, tools):
                 yield step
@@ -283,9 +285,13 @@ class Jobs:
         reach = self.project.reach
         cluster = reach.known(record.cluster)
         path = self.log_path(record)
-        if cluster is None or not reach.is_copied(cluster) or path.exists():
+        if cluster is None or not reach.is_copied(cluster):
             return LocalLog(path)
-        copy = await reach.mirror(cluster).resolve()
+        # While a job runs, a log here is what somebody fetched meanwhile.
+        if record.step is not Step.ACCEPTED and path.exists():
+            return LocalLog(path)
+        with reach.explained(cluster.name):
+            copy = await reach.mirror(cluster).resolve()
         where = PurePosixPath(copy, record.log_path)
         return RemoteLog(reach.transport(cluster), where, cluster.name)
 

@@ -7,6 +7,7 @@ needed. Who sits in the background never asks a person: only `connect` does.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,8 @@ from rowtui.core.submission.site import Access, LocalSite, RemoteSite, Site
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rowtui.core.clusters.transports.login import Asker, LoginError
     from rowtui.core.mirror.mirror import Mirror
     from rowtui.core.project.surroundings import Surroundings
@@ -188,6 +191,11 @@ class Reach:
             return ""
         return error.message
 
+    def login_error(self, name: str) -> LoginError | None:
+        """Why there is no connection, if that is known."""
+        connection = self._connections.get(name)
+        return connection.error if connection is not None else None
+
     # How
 
     def transport(self, cluster: Cluster) -> Transport:
@@ -273,8 +281,26 @@ class Reach:
         shared = self._shared_folder(cluster)
         if shared is not None:
             return LocalSite(root, shared)
-        copy = await self.mirror(cluster).resolve()
+        with self.explained(cluster.name):
+            copy = await self.mirror(cluster).resolve()
         return RemoteSite(self.transport(cluster), Path(copy))
+
+    @contextlib.contextmanager
+    def explained(self, name: str) -> Iterator[None]:
+        """Where the connection to a cluster breaks here: why nobody can log in, if that is why."""
+        from rowtui.core.mirror.errors import Cause, MirrorError
+
+        try:
+            yield
+        except MirrorError as error:
+            login = self.login_error(name)
+            if error.cause is Cause.CUT and login is not None:
+                raise login from None
+            raise
+
+    def forget_mirror(self, cluster: Cluster) -> None:
+        """The copy is gone: the next one is looked for anew."""
+        self._mirrors.pop(cluster.name, None)
 
     def _shared_folder(self, cluster: Cluster) -> Path | None:
         """The project's folder on the cluster, if it is the same one."""
