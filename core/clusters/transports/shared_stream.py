@@ -106,4 +106,6 @@ async def _running(transport: object, line: str) -> AsyncIterator[Any]:
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
+        # `wait` also waits for pipes, which nobody reads any more and others may hold open.
+        child._transport.close()  # type: ignore[attr-defined]
         await child.wait()
