@@ -84,13 +84,15 @@ class Logins:
 
     def _tell_failure(self, cluster: str, error: Exception) -> None:
         message, hint = describe(error)
-        text = f"no login to {cluster}: {message}"
+        apart = isinstance(error, LoginError)
+        text = f"{'no login to ' if apart else ''}{cluster}: {message}"
         if isinstance(error, LoginError) and error.trouble is LoginTrouble.CANCELLED:
             self._session.note("jobs", text, "warning")
             self._app.notify(visible(text), severity="warning", markup=False)
             return
         self._session.note("error", text + (f"\n{hint}" if hint else ""), "failed")
-        self._line.append(Failure(cluster, message, hint))
+        title = f"No connection to {cluster}" if apart else f"Trouble with {cluster}"
+        self._line.append(Failure(cluster, title, message, hint))
         self.show_next()
 
     # Questions

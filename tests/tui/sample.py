@@ -33,6 +33,7 @@ from rowtui.core.engine import (
 )
 from rowtui.core.errors import Problem, RowtuiError
 from rowtui.core.grouping.model import Status
+from rowtui.core.project.change import Change
 from rowtui.core.project.questions import Questions
 from rowtui.core.submission.model import Destination, JobRecord, Plan, PlannedJob, Step
 from rowtui.core.text import Cost, plural

@@ -235,10 +235,10 @@ async def test_any_failure_of_a_login_is_a_sentence_and_its_hint() -> None:
                 raise error
 
             engine.logins["delta"] = login
-            await begin(hand, "No connection to delta")
+            await begin(hand, "Trouble with delta")
             await hand.sees(sign)
             await hand.press("enter")
-            await hand.sees_no("No connection to delta")
+            await hand.sees_no("Trouble with delta")
 
 
 async def test_when_nothing_waits_for_a_login_the_key_says_so() -> None:

@@ -32,6 +32,7 @@ class Failure(NamedTuple):
     """A login that came to nothing, and what to do."""
 
     cluster: str
+    title: str
     message: str
     hint: str = ""
 
@@ -218,7 +219,7 @@ class FailureScreen(LoginDialog):
             told += [(), *(line((part, "key")) for part in self._failure.hint.splitlines())]
         told += [(), line(("Esc", "key"), " closes")]
         with VerticalScroll(id="dialog", classes="failure") as dialog:
-            set_titles(dialog, f"No connection to {self._failure.cluster}")
+            set_titles(dialog, self._failure.title)
             yield Static(as_content(told), markup=False)
 
 
