@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import codecs
 import sys
 from typing import TYPE_CHECKING
 
+from rowtui.cli.job_choice import given_clusters, refuse_several_clusters
+from rowtui.cli.job_text import names, read_key
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import open_project
+from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.errors import RowtuiError
-from rowtui.core.project.logs import LocalLog
+from rowtui.core.project.logs import LocalLog, last_lines, news
+from rowtui.core.submission.fence import ended_path
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from rowtui.cli.output import Output
     from rowtui.core.project.logs import Log, Piece
@@ -21,13 +28,17 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.3  # between two looks at a log that grows
 FAR_LOOK_SECONDS = 2.0  # the same over a connection
-END_BYTES = 8 << 20  # of a log, in which its last lines are looked for
+NAMED_TASKS = 5  # of an array, in a message
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the log. Control characters are shown, not obeyed, when a terminal reads."""
     project = open_project(args, out)
-    record = _find(project, args.job, args.action)
+    record = _find(project, args)
+    if not record.log_path:
+        raise RowtuiError(
+            f"job {record.key} has no log", "it wrote to the terminal that it was run in"
+        )
     log = run_async(project.jobs.log(record))
     if args.path:
         out.names([log.name])
@@ -36,81 +47,103 @@ def run(args: argparse.Namespace, out: Output) -> int:
     return 0
 
 
-def _find(project: Project, job: str, action: str | None) -> JobRecord:
+def _find(project: Project, args: argparse.Namespace) -> JobRecord:
     """The newest job with this id, or on this directory (for this action)."""
-    records = project.jobs.records()
-    if job.isdecimal():
-        found = [record for record in records if record.job_id == int(job)]
+    clusters = given_clusters(args)
+    records = [
+        record
+        for record in project.jobs.records()
+        if args.action is None or record.action == args.action
+    ]
+    key = read_key(args.job)
+    found = [it for it in records if key is not None and it.job_id and names(it.key, key)]
+    if clusters and any(it.cluster in clusters for it in found):
+        found = [it for it in found if it.cluster in clusters]
+    if found:
+        refuse_several_clusters(args.job, found)
+        if key is not None and key.task is None:
+            _refuse_an_array(args.job, found)
     else:
-        name = job.rstrip("/")
-        found = [record for record in records if name in record.directories]
-    if action is not None:
-        found = [record for record in found if record.action == action]
+        name = args.job.rstrip("/")
+        found = [it for it in records if name in it.directories]
+        if clusters and any(it.cluster in clusters for it in found):
+            found = [it for it in found if it.cluster in clusters]
     if not found:
         raise RowtuiError(
-            f"no job '{visible(job)}' in this project's records",
+            f"no job '{visible(args.job)}' in this project's records",
             "'rowtui show jobs --long' lists them",
         )
     return max(found, key=lambda record: record.submitted_at)
 
 
+def _refuse_an_array(text: str, records: Sequence[JobRecord]) -> None:
+    """Each task has a log of its own. Raises: RowtuiError."""
+    newest = max(records, key=lambda record: record.submitted_at)
+    keys = {it.key for it in records if it.plan_id == newest.plan_id}
+    tasks = sorted(keys, key=lambda key: key.task or 0)
+    if len(tasks) > 1:
+        shown = ", ".join(map(str, tasks[:NAMED_TASKS])) + ", ..." * (len(tasks) > NAMED_TASKS)
+        raise RowtuiError(f"job {text} is an array", f"name one of its tasks: {shown}")
+
+
 async def _print(log: Log, args: argparse.Namespace, project: Project, record: JobRecord) -> None:
     """All of it or its end, then what is added while the job may run."""
-    import asyncio
-
     pause = LOOK_SECONDS if isinstance(log, LocalLog) else FAR_LOOK_SECONDS
-    at, file = 0, ""
+    screen = _Screen()
+    last: Piece | None = None
     while True:
         ended = not args.follow or not await _may_run(project, record)
-        piece = await _first(log, args.lines) if not file else await log.after(at)
-        if piece is None and not args.follow:
+        while True:
+            piece = await (_first(log, args.lines) if last is None else news(log, last))
+            if piece is None:
+                break
+            screen.write(piece)
+            last = piece
+            if not piece.data or piece.stop >= piece.size:
+                break
+        if last is None and not args.follow:
             raise RowtuiError(
                 f"job {record.key} has written no log yet: {visible(log.name)}",
                 "a job that waits in the queue has none",
             )
-        if piece is not None and file and (piece.file != file or piece.size < at):
-            piece = await log.after(0)  # a new log in its place
-        if piece is not None:
-            _write(piece.data)
-            at, file = piece.start + len(piece.data), piece.file
-            if at < piece.size and piece.data:
-                continue
         if ended:
             return
         sys.stdout.flush()
         await asyncio.sleep(pause)
 
 
-async def _first(log: Log, lines: int | None) -> Piece | None:
-    if not lines:
-        return await log.after(0)
-    piece = await log.end(END_BYTES)
-    if piece is None:
-        return None
-    skipped = _start_of_last_lines(piece.data, lines)
-    return piece._replace(data=piece.data[skipped:], start=piece.start + skipped)
+async def _first(log: Log, lines: int) -> Piece | None:
+    return await (last_lines(log, lines) if lines else log.after(0))
 
 
-def _write(piece: bytes) -> None:
-    if not sys.stdout.isatty():
-        sys.stdout.buffer.write(piece)
-        return
-    text = piece.decode("utf-8", "replace")
-    sys.stdout.write("\n".join(visible(line.expandtabs()) for line in text.split("\n")))
+class _Screen:
+    """Standard output: for programs the very bytes; on a terminal nothing in them steers."""
 
+    def __init__(self) -> None:
+        self._file = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-def _start_of_last_lines(data: bytes, lines: int) -> int:
-    """The offset of the last `lines` lines."""
-    at = len(data) - data.endswith(b"\n")  # the last line's own newline
-    for _ in range(lines):
-        at = data.rfind(b"\n", 0, at)
-        if at < 0:
-            return 0
-    return at + 1
+    def write(self, piece: Piece) -> None:
+        """The next part."""
+        if not sys.stdout.isatty():
+            sys.stdout.buffer.write(piece.data)
+            return
+        if piece.file != self._file:
+            self._decoder.reset()
+            self._file = piece.file
+        text = self._decoder.decode(piece.data)
+        sys.stdout.write("\n".join(visible(line.expandtabs()) for line in text.split("\n")))
 
 
 async def _may_run(project: Project, record: JobRecord) -> bool:
-    """Whether the job may still write. A failing look is taken for yes."""
-    view = await project.jobs.view()
+    """Whether the job may still write. A failing look is taken for yes.
+
+    Its cluster is asked when that is due, not for our sake.
+    """
+    if await asyncio.to_thread(ended_path(project.root, record.token).exists):
+        return False  # its script has said so itself
+    view = await project.jobs.view(among=(record.cluster,), now=False)
     job = next((job for job in view.jobs if job.record.token == record.token), None)
-    return job is not None and (job.state.active or bool(view.error))
+    if job is None:
+        return False
+    return job.state.active or (job.state is JobState.UNKNOWN and bool(view.error))

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from rowtui.cli.job_text import clock, state_cell
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import given_names, open_project, say_notices
-from rowtui.cli.table import Cell, Column, Row, table_lines
+from rowtui.cli.table import Column, Row, table_lines
 from rowtui.core.text import count
 
 if TYPE_CHECKING:
@@ -91,13 +92,10 @@ def _print_long(
     elif not jobs:
         out.print("No matches.")
     elif args.short:
-        out.lines(str(job.record.job_id) for job in jobs if job.record.job_id)
+        out.lines(str(job.record.key) for job in jobs if job.record.job_id)
     else:
         out.lines(_table(jobs, out, header=not args.no_header))
     return 0
-
-
-_STYLES = {"running": "yellow bold", "completed": "green", "pending": "blue", "held": "blue"}
 
 
 def _table(jobs: list[JobView], out: Output, *, header: bool) -> list[str]:
@@ -114,26 +112,19 @@ def _table(jobs: list[JobView], out: Output, *, header: bool) -> list[str]:
     rows: list[Row] = []
     for job in jobs:
         record = job.record
-        style = "red bold" if job.state.bad else _STYLES.get(job.state.value, "")
         rows.append(
             [
-                str(record.job_id or "-"),
+                str(record.key) if record.job_id else "-",
                 f"{record.cluster}/{record.partition}" if record.partition else record.cluster,
-                Cell(job.state.value, style),
+                state_cell(job.state),
                 record.action,
                 count(len(record.directories)),
-                _clock(job.elapsed),
-                _clock(job.limit),
+                clock(job.elapsed),
+                clock(job.limit),
                 record.end_reason or job.reason,
             ]
         )
     return table_lines(columns, rows, out, header=header)
-
-
-def _clock(seconds: int | None) -> str:
-    from rowtui.core.workflow.duration import format_duration
-
-    return "" if seconds is None else format_duration(seconds)
 
 
 def job_json(job: JobView) -> dict[str, Any]:
@@ -141,6 +132,7 @@ def job_json(job: JobView) -> dict[str, Any]:
     record = job.record
     return {
         "id": record.job_id or None,
+        "task": record.task,
         "token": record.token,
         "cluster": record.cluster,
         "partition": record.partition,

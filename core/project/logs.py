@@ -1,13 +1,14 @@
 """The log of a job, wherever it is: its size and a part of it, as often as somebody wants to see.
 
-A log may grow, be replaced by a new one (a requeued job) or not be there yet. What is read is
-bounded; control characters are for whoever shows it. Over a connection a look is one command.
+A log may grow, be cut, be replaced by a new one (a requeued job) or not be there yet. What is read
+is bounded; control characters are for whoever shows it. Over a connection a look is one command.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Protocol
 
@@ -18,7 +19,10 @@ from rowtui.core.text import visible
 
 TAIL_BYTES = 1 << 18  # what is read of a log's end: enough for a screen of very long lines
 PIECE_BYTES = 1 << 20  # what is read at once of one that is followed
+LINES_BYTES = 8 << 20  # of a log's end, in which its last lines are looked for
+_FIRST_BYTES = 1 << 16  # the same at first: a screen of lines is seldom more
 _SECONDS = 30.0
+_NO_FILE = "it is no file"
 
 
 class Piece(NamedTuple):
@@ -28,6 +32,11 @@ class Piece(NamedTuple):
     start: int
     size: int
     file: str
+
+    @property
+    def stop(self) -> int:
+        """Where the next part begins."""
+        return self.start + len(self.data)
 
 
 class Log(Protocol):
@@ -61,6 +70,45 @@ async def read_log_end(log: Log, lines: int) -> LogTail:
     return LogTail(shown, piece.size, tuple(text[-lines:] if lines else text))
 
 
+async def last_lines(log: Log, lines: int) -> Piece | None:
+    """Its last lines, at most `LINES_BYTES` of them; None if it is not there.
+
+    Raises: RowtuiError.
+    """
+    most = _FIRST_BYTES
+    while True:
+        piece = await log.end(most)
+        if piece is None:
+            return None
+        skipped = _start_of_last_lines(piece.data, lines)
+        if skipped is not None or not piece.start or most >= LINES_BYTES:
+            skipped = skipped or 0
+            return piece._replace(data=piece.data[skipped:], start=piece.start + skipped)
+        most = min(most * 8, LINES_BYTES)
+
+
+async def news(log: Log, last: Piece) -> Piece | None:
+    """What was written since this part; of a new log in its place, its beginning.
+
+    None if it is not there just now. One that was cut and has grown longer than it was looks like
+    one that was not cut. Raises: RowtuiError.
+    """
+    piece = await log.after(last.stop)
+    if piece is not None and (piece.file != last.file or piece.size < last.stop):
+        return await log.after(0)
+    return piece
+
+
+def _start_of_last_lines(data: bytes, lines: int) -> int | None:
+    """The offset of the last `lines` lines; None if there are not so many."""
+    at = len(data) - data.endswith(b"\n")  # the last line's own newline
+    for _ in range(lines):
+        at = data.rfind(b"\n", 0, at)
+        if at < 0:
+            return None
+    return at + 1
+
+
 class LocalLog:
     """A log on a file system that this machine sees."""
 
@@ -74,33 +122,48 @@ class LocalLog:
 
     async def end(self, most: int = TAIL_BYTES) -> Piece | None:
         """See `Log`."""
-        return await asyncio.to_thread(self._read, -most, most)
+        return await asyncio.to_thread(self._read, None, most)
 
     async def after(self, start: int, most: int = PIECE_BYTES) -> Piece | None:
         """See `Log`."""
         return await asyncio.to_thread(self._read, start, most)
 
-    def _read(self, start: int, most: int) -> Piece | None:
-        """From `start` on, from so far before the end if it is negative."""
+    def _read(self, start: int | None, most: int) -> Piece | None:
+        """From `start` on; its end for None."""
         try:
-            with self._path.open("rb") as log:
+            with open(self._path, "rb", buffering=0, opener=_opened) as log:
                 facts = os.fstat(log.fileno())
-                if start < 0:
-                    start = max(0, facts.st_size + start)
+                if not stat.S_ISREG(facts.st_mode):
+                    raise _unreadable(self.name, _NO_FILE)
+                size = facts.st_size
+                if start is None:
+                    start = max(0, size - most)
                 log.seek(start)
-                return Piece(log.read(most), start, facts.st_size, str(facts.st_ino))
+                # Not more than it had when it was looked at, as over a connection.
+                data = log.read(min(most, max(0, size - start)))
+                return Piece(data, start, size, f"{facts.st_dev}:{facts.st_ino}")
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise RowtuiError(f"{visible(self.name)} cannot be read: {error.strerror}") from None
+            raise _unreadable(self.name, error.strerror or str(error)) from None
 
 
-# Size and inode on the first line, then the bytes. `tail` seeks in a file.
+def _opened(path: str, flags: int) -> int:
+    """A pipe in its place must not keep us waiting for somebody who writes."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+# Size, inode and birth on the first line with where the bytes begin, which follow. `tail` seeks in
+# a file. A file that was removed may leave its inode to the next one, which is born later.
 _READ = """\
-[ -e "$1" ] || exit 44
+[ -f "$1" ] || { [ -e "$1" ] && exit 45; exit 44; }
 exec <"$1" || exit 3
-stat -L -c '%s %i' "$1" || exit 3
-tail -c "$2" | head -c "$3"
+facts=$(stat -L -c '%s %i:%W' -) || exit 3
+size=${facts%% *} start=$2
+[ -n "$start" ] || start=$((size > $3 ? size - $3 : 0))
+left=$((size > start ? size - start : 0))
+echo "$facts $start"
+tail -c "+$((start + 1))" | head -c "$((left < $3 ? left : $3))"
 """
 
 
@@ -119,24 +182,28 @@ class RemoteLog:
 
     async def end(self, most: int = TAIL_BYTES) -> Piece | None:
         """See `Log`."""
-        return await self._read(str(most), most, None)
+        return await self._read("", most)
 
     async def after(self, start: int, most: int = PIECE_BYTES) -> Piece | None:
         """See `Log`."""
-        return await self._read(f"+{start + 1}", most, start)
+        return await self._read(str(start), most)
 
-    async def _read(self, first: str, most: int, start: int | None) -> Piece | None:
+    async def _read(self, start: str, most: int) -> Piece | None:
         result = await self._transport.run(
-            ["sh", "-c", _READ, "sh", str(self._path), first, str(most)], timeout=_SECONDS
+            ["sh", "-c", _READ, "sh", str(self._path), start, str(most)], timeout=_SECONDS
         )
         if result.exit_status == 44:
             return None
+        if result.exit_status == 45:
+            raise _unreadable(self.name, _NO_FILE)
         if result.exit_status != 0:
-            raise RowtuiError(f"{visible(self.name)} cannot be read: {visible(result.complaint)}")
+            raise _unreadable(self.name, visible(result.complaint))
         head, _, data = result.stdout.partition(b"\n")
-        size, _, inode = head.decode("ascii", "replace").partition(" ")
-        if not size.isdigit():
-            raise RowtuiError(f"{visible(self.name)} cannot be read: an answer without a size")
-        if start is None:
-            start = max(0, int(size) - len(data))
-        return Piece(data, start, int(size), inode)
+        words = head.decode("ascii", "replace").split(" ")
+        if len(words) != 3 or not (words[0].isdecimal() and words[2].isdecimal()):
+            raise _unreadable(self.name, "an answer without a size")
+        return Piece(data, int(words[2]), int(words[0]), words[1])
+
+
+def _unreadable(name: str, why: str) -> RowtuiError:
+    return RowtuiError(f"{visible(name)} cannot be read: {why}")

@@ -1,0 +1,103 @@
+"""Which jobs a command is about: by id, by action, or all of the project's.
+
+Takes what was typed and the jobs of the project; gives the chosen ones. A verb says in which states
+a job is one for it. An id that is no job's is said, and stops nothing; one that two clusters gave
+wants `--cluster`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from rowtui.cli.job_text import names, read_key
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+    from rowtui.core.engine import JobView
+    from rowtui.core.submission.model import JobRecord
+
+T = TypeVar("T")
+
+
+class Verb(NamedTuple):
+    """What is done to jobs. `of_all`: states that -a and --all take; `by_id`: that ids may name.
+
+    `asks_from`: so many jobs are only touched after a question.
+    """
+
+    name: str
+    past: str
+    of_all: frozenset[JobState]
+    by_id: frozenset[JobState]
+    asks_from: int = 2
+
+
+ACTIVE = frozenset(state for state in JobState if state.active)
+# Where the scheduler did not answer, or shows somebody else's jobs to nobody.
+_PERHAPS = frozenset({JobState.UNKNOWN})
+CANCEL = Verb("cancel", "cancelled", ACTIVE | _PERHAPS, ACTIVE | _PERHAPS, asks_from=1)
+HOLD = Verb(
+    "hold",
+    "held",
+    frozenset({JobState.PENDING}),
+    frozenset({JobState.PENDING, JobState.HELD}) | _PERHAPS,
+)
+# Right after `hold` a queue may still be known as it was before.
+RELEASE = Verb("release", "released", frozenset({JobState.HELD}), HOLD.by_id)
+
+
+def given_clusters(args: argparse.Namespace) -> list[str]:
+    """Those of `--cluster`, to which jobs are narrowed down; none: any."""
+    clusters: list[str] = getattr(args, "clusters", [])
+    return clusters
+
+
+def choose_jobs(
+    args: argparse.Namespace, jobs: Iterable[JobView], verb: Verb, out: Output
+) -> list[JobView]:
+    """The jobs that are meant. Raises: RowtuiError if an id is not enough to tell."""
+    from rowtui.core.grouping.select import matches
+
+    clusters = given_clusters(args)
+    jobs = [it for it in jobs if it.record.job_id]
+    if clusters:
+        jobs = [it for it in jobs if it.record.cluster in clusters]
+    chosen = {
+        it.record.token: it
+        for it in jobs
+        if (args.all or (args.action and matches(args.action, it.record.action)))
+        and it.state in verb.of_all
+    }
+    for text in args.jobs:
+        chosen.update((it.record.token, it) for it in _called(text, jobs, verb, out))
+    return list(chosen.values())
+
+
+def _called(text: str, jobs: Sequence[JobView], verb: Verb, out: Output) -> list[JobView]:
+    """The jobs of one id that the verb is for; if there is none, that is said."""
+    key = read_key(text)
+    named = [it for it in jobs if key is not None and names(it.record.key, key)]
+    found = [it for it in named if it.state in verb.by_id]
+    if not found and any(it.state.active for it in named):
+        states = sorted({it.state.value for it in named if it.state.active})
+        out.warn(f"Job {text} is {' and '.join(states)}: there is nothing to {verb.name}.")
+    elif not found:
+        out.warn(f"'{visible(text)}' is no active job of this project.")
+    refuse_several_clusters(text, [it.record for it in found])
+    return found
+
+
+def refuse_several_clusters(text: str, records: Iterable[JobRecord]) -> None:
+    """Raises: RowtuiError if these jobs, which one id names, are on several clusters."""
+    clusters = sorted({visible(record.cluster) for record in records})
+    if len(clusters) > 1:
+        raise RowtuiError(
+            f"there is a job {visible(text)} on {', '.join(clusters[:-1])} and {clusters[-1]}",
+            "say which with --cluster",
+        )

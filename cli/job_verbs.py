@@ -1,0 +1,106 @@
+"""What `cancel`, `hold` and `release` share: choosing, asking, telling clusters, saying it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from rowtui.cli.job_choice import Verb, choose_jobs
+from rowtui.cli.loop import run as run_async
+from rowtui.cli.project import open_project, say_notices
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from rowtui.cli.output import Output
+    from rowtui.core.clusters.schedulers.base import JobAnswer
+    from rowtui.core.engine import JobView
+    from rowtui.core.project.jobs import Jobs
+    from rowtui.core.project.project import Project
+
+
+SHOWN_JOBS = 10  # before the question
+
+
+def act(
+    args: argparse.Namespace,
+    out: Output,
+    verb: Verb,
+    tell: Callable[[Jobs, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]],
+) -> int:
+    """Do it to the chosen jobs; 1 if one was not taken."""
+    if not (args.jobs or args.action or args.all):
+        raise RowtuiError("which jobs?", "give job ids, -a PATTERN, or --all")
+    project = open_project(args, out, ask_queue=False)
+    view = run_async(project.jobs.view())
+    say_notices(project, out)
+    if view.error:
+        out.warn(f"The queue could not be asked: {view.error}")
+    jobs = choose_jobs(args, view.jobs, verb, out)
+    if not jobs:
+        out.warn(f"No job to {verb.name}.")
+        if args.json:
+            out.print("[]")
+        return 1 if args.jobs else 0
+    if len(jobs) >= verb.asks_from and not args.yes and not _confirmed(jobs, verb, out):
+        out.warn(f"Nothing was {verb.past}.")
+        return 0
+    answers = run_async(_tell(project, jobs, tell))
+    project.close()
+    return _say(args, answers, verb, out)
+
+
+async def _tell(
+    project: Project,
+    jobs: Sequence[JobView],
+    tell: Callable[[Jobs, Sequence[str]], Awaitable[tuple[JobAnswer, ...]]],
+) -> list[tuple[str, JobAnswer]]:
+    """What each cluster answers; all are told at the same time."""
+    tokens: dict[str, list[str]] = {}
+    for job in jobs:
+        tokens.setdefault(job.record.cluster, []).append(job.record.token)
+    answers = await asyncio.gather(*(tell(project.jobs, each) for each in tokens.values()))
+    return [(name, answer) for name, given in zip(tokens, answers, strict=True) for answer in given]
+
+
+def _say(
+    args: argparse.Namespace, answers: Sequence[tuple[str, JobAnswer]], verb: Verb, out: Output
+) -> int:
+    if args.json:
+        values = [
+            {"id": str(answer.job), "cluster": name, "error": answer.error}
+            for name, answer in answers
+        ]
+        out.print(json.dumps(values, indent=2))
+    several = len({name for name, _ in answers}) > 1
+    for name, answer in answers:
+        where = f" on {visible(name)}" if several else ""
+        if answer.error:
+            out.error(f"Job {answer.job}{where}: {answer.error}")
+        elif not args.json:
+            out.print(f"{verb.past.capitalize()} job {answer.job}{where}.")
+    return 1 if any(answer.error for _, answer in answers) else 0
+
+
+def _confirmed(jobs: Sequence[JobView], verb: Verb, out: Output) -> bool:
+    """No is the default; without a terminal there is nobody to ask."""
+    if not sys.stdin.isatty():
+        raise RowtuiError(
+            "nobody can be asked here", f"add --yes to {verb.name} without a question"
+        )
+    several = len({job.record.cluster for job in jobs}) > 1
+    for job in jobs[:SHOWN_JOBS]:
+        record = job.record
+        state = f"{job.state.value} on {visible(record.cluster)}" if several else job.state.value
+        what = f"{record.key} {visible(record.action)} ({state})"
+        out.print(f"  {what} on {plural(len(record.directories), 'directory', 'directories')}")
+    if len(jobs) > SHOWN_JOBS:
+        out.print(f"  and {len(jobs) - SHOWN_JOBS:,} more")
+    sys.stdout.write(f"{verb.name.capitalize()} {plural(len(jobs), 'job')}? [y/N]: ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
