@@ -50,15 +50,16 @@ class Had(NamedTuple):
     walltime_seconds: float | None = None
 
 
-def had_before(failed: FailedGroup, plain: JobRequest) -> Had:
-    """What the job that failed would have had on the directories of this one."""
+def had_before(failed: FailedGroup) -> Had:
+    """What the job that failed had, as if it had been on the directories of this group alone."""
     planned = failed.planned
     if planned is None:
         return Had()
-    processes = max(1, plain.processes) / max(1, planned.processes)
+    resources, count = failed.group.action.resources, len(failed.group.indices)
+    processes = max(1, resources.processes.total(count)) / max(1, planned.processes)
     directories = 1.0
-    if plain.action.resources.walltime.per_directory:
-        directories = len(plain.group.indices) / len(planned.directories)
+    if resources.walltime.per_directory:
+        directories = count / len(planned.directories)
     return Had(
         planned.cpus * processes,
         None if planned.memory_mb is None else planned.memory_mb * processes,
@@ -133,15 +134,16 @@ def _differences(failed: FailedGroup, place: Placed) -> list[str]:
     before = failed.planned
     if before is None:
         return ["what it had is no longer on record"]
-    had, request = had_before(failed, place.request), place.request
+    had, request = had_before(failed), place.request
     found = []
     memory = job_memory_mb(request, place.partition if place.cluster.has_partitions else None)
     if memory != had.memory_mb and (memory is None or not _close(memory, had.memory_mb)):
         found.append(f"memory {_memory(had.memory_mb)} -> {_memory(memory)}")
-    if not _close(request.walltime_seconds, had.walltime_seconds):
-        words = format_duration(math.ceil(had.walltime_seconds or 0))
-        found.append(f"time {words} -> {format_duration(request.walltime_seconds)}")
-    if not _close(request.cpus, had.cpus):
+    seconds = math.ceil((had.walltime_seconds or 0) - 1e-6)
+    if request.walltime_seconds != seconds:
+        words = f"{format_duration(seconds)} -> {format_duration(request.walltime_seconds)}"
+        found.append(f"time {words}")
+    if request.cpus != round(had.cpus or 0):
         found.append(f"CPUs {had.cpus or 0:g} -> {request.cpus}")
     partition = place.partition.name if place.partition and place.cluster.has_partitions else ""
     there = f"{place.cluster.name}/{partition}" if partition else place.cluster.name
@@ -151,7 +153,7 @@ def _differences(failed: FailedGroup, place: Placed) -> list[str]:
 
 
 def _close(now: float, had: float | None) -> bool:
-    """The same but for rounding: to whole MB for each CPU, to whole seconds."""
+    """The same MB but for rounding, which is done for each CPU."""
     return had is not None and abs(now - had) <= max(1.0, had / 1000)
 
 
@@ -161,10 +163,10 @@ def _memory(megabytes: float | None) -> str:
 
 def has_more(failed: FailedGroup, place: Placed) -> bool:
     """Whether the job gets more of what it lacked, if that is known."""
-    had = had_before(failed, place.request)
+    had = had_before(failed)
     if failed.cause == OUT_OF_MEMORY:
         memory = job_memory_mb(place.request, place.partition)
         return memory is not None and had.memory_mb is not None and memory > had.memory_mb + 1
     if failed.cause == TIME_LIMIT and had.walltime_seconds is not None:
-        return place.request.walltime_seconds > had.walltime_seconds + 1
+        return place.request.walltime_seconds > had.walltime_seconds + 1e-6
     return failed.cause not in (OUT_OF_MEMORY, TIME_LIMIT)

@@ -33,11 +33,12 @@ ALL_NAMES_FROM = 8
 
 
 class Formed(NamedTuple):
-    """What a plan is made of: see `make_plan`."""
+    """What a plan is made of: see `make_plan`. `again`: every job tries failed work again."""
 
     requests: Sequence[JobRequest]
     places: Sequence[Placed] | None = None
     skipped: Sequence[str] = ()
+    again: bool = False
 
 
 def plan_submission(
@@ -94,7 +95,7 @@ def plan_formed(
                 formed.requests,
                 project.state.directories,
                 _setting(project),
-                failed=project.state.failed,
+                failed=None if formed.again else project.state.failed,
                 skipped=[*map(_left_out, left_out), *formed.skipped],
                 places=formed.places,
             )

@@ -79,7 +79,7 @@ def plan_again(
         decode_names(project, [each.place.request for each in tried])
         places = [each.place for each in tried]
         skipped = [*found.skipped, *resubmitter.left_out()]
-        return Formed([place.request for place in places], places, skipped)
+        return Formed([place.request for place in places], places, skipped, again=True)
 
     plan = plan_formed(project, choice.actions, form)
     return Again(plan, _causes(tried))
@@ -159,7 +159,7 @@ class _Resubmitter:
         before = Asked()
         if failed.planned is not None and rule is None:  # a rule decides anew
             before = read_basis(failed.planned.basis).asked
-        had = had_before(failed, plain)
+        had = had_before(failed)
         count = len(plain.group.indices) if plain.action.resources.walltime.per_directory else 1
         processes = max(1, plain.processes)
         cpus = amount_asked("CPUs", change.cpus, had.cpus, before.cpus, processes)

@@ -1,0 +1,112 @@
+"""`rowtui resubmit`: failed jobs once more, from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Shell
+from tests.cli.in_process import Done, Here, prepared
+from tests.cli.terminal import on_a_terminal
+
+WORKFLOW = """\
+[[action]]
+name = "one"
+command = "if test -e slow; then sleep 60; fi; test -e fine && touch workspace/{directory}/x"
+products = ["x"]
+group.maximum_size = 2
+resources.walltime.per_submission = "00:00:01"
+resources.memory_per_cpu_mb = 64
+"""
+
+
+class Local(Here):
+    """The same on this machine's own queue."""
+
+    def __call__(self, *words: str) -> Done:
+        """Run it."""
+        return super().__call__("--cluster", "local", *words)
+
+
+@pytest.fixture
+def failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Here:
+    """A project of directories a, b and c whose two jobs have failed."""
+    made = prepared(tmp_path, monkeypatch, capsys, WORKFLOW)
+    here = Local(made.folder, made.home, made.capture)
+    assert here("submit", "--yes").code == 1
+    return here
+
+
+def planned(here: Here, *arguments: str) -> list[tuple[list[str], int]]:
+    """The directories and the attempt of each job."""
+    jobs = here.json("resubmit", "--dry-run", *arguments)["jobs"]
+    return [(job["directories"], job["attempt"]) for job in jobs]
+
+
+def test_jobs_that_reached_their_time_limit_end_well_with_more_time(empty_folder: Shell) -> None:
+    folder = empty_folder.folder
+    (folder / "workflow.toml").write_text(WORKFLOW)
+    (folder / "workspace/it's a").mkdir(parents=True)
+    (folder / "slow").touch()
+    assert empty_folder("submit", "--yes", cluster="local").returncode == 1
+    (folder / "slow").unlink()
+    (folder / "fine").touch()
+
+    again = empty_folder("resubmit", "--yes", "--time", "01:00", cluster="local")
+    assert again.returncode == 0, again.stderr
+    assert "attempt 2: job 1 reached its time limit; time 00:00:01 -> 01:00:00" in again.stdout
+    assert "Resubmitting 1 job (1 time limit) that may cost up to 1 CPU-hours." in again.stdout
+    assert (folder / "workspace/it's a/x").exists()
+
+
+def test_all_that_failed_is_resubmitted_or_what_is_named(failed: Here) -> None:
+    assert planned(failed) == [(["a", "b"], 2), (["c"], 2)]
+    assert planned(failed, "2") == [(["c"], 2)]
+    assert planned(failed, "b", "c/") == [(["c"], 2), (["b"], 2)]
+    assert planned(failed, "-n", "1") == [(["a", "b"], 2)]
+    unknown = failed("resubmit", "--yes", "99", "zzz")
+    assert unknown.code == 1
+    assert "'99' is no job and no directory" in unknown.err
+    assert "No actions match 'two'" in failed("resubmit", "-a", "two").err
+
+
+def test_what_is_changed_is_in_the_scripts(failed: Here) -> None:
+    document = failed.json("resubmit", "--dry-run", "--memory=2G", "--time=2x", "--cpus=2")
+    job = document["jobs"][0]
+    assert (job["memory_mb"], job["walltime_seconds"], job["cpus"]) == (2048, 2, 2)
+    scripts = failed("resubmit", "--dry-run", "--cpus", "2").out
+    assert scripts.count("ACTION_THREADS_PER_PROCESS=2") == 2
+    wrong = failed("resubmit", "--memory", "64")
+    assert wrong.code == 2
+    assert 'write it as "2x" or "64G"' in wrong.err
+
+
+def test_nothing_is_sent_without_a_yes(failed: Here) -> None:
+    shell = Shell(failed.folder, failed.home)
+    command = ("--cluster", "local", "resubmit", "--memory", "1.5x")
+    code, seen = on_a_terminal(shell, *command, typed=b"n\n")
+    assert code == 0
+    assert b"job 1 failed: exit code" in seen
+    assert b"memory 64 MB -> 96 MB" in seen
+    assert b"Proceed?" in seen
+    assert b"Nothing was submitted." in seen
+    assert planned(failed) == [(["a", "b"], 2), (["c"], 2)]
+
+
+def test_each_attempt_is_counted_until_there_is_nothing_left(failed: Here) -> None:
+    assert failed("resubmit", "--yes").code == 1
+    assert planned(failed) == [(["a", "b"], 3), (["c"], 3)]
+    old = failed("resubmit", "--yes", "1")
+    assert old.code == 1
+    assert "job 1: nothing of it is to be tried again" in old.err
+    (failed.folder / "fine").touch()
+    answers = failed.json("resubmit", "--yes", "--detach", "4")["jobs"]
+    assert [answer["error"] for answer in answers] == [""]
+    assert planned(failed) == [(["a", "b"], 3)]
+    assert failed("resubmit", "--yes").code == 0
+    nothing = failed("resubmit")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "There is no failed job to resubmit." in nothing.err
