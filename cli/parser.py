@@ -235,6 +235,7 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
     _add_project_commands(commands, add)
     _add_job_commands(commands, add)
     _add_queue_commands(commands, add, words)
+    _add_resubmit_command(commands, add, words)
     _add_mapping_commands(commands, add, words)
     _add_connect_commands(commands, add, words)
     _add_secrets_commands(commands, add, words)
@@ -470,6 +471,16 @@ def _add_queue_commands(commands: Any, add: Any, words: Collection[str] | None) 
             add(commands, name, name, text)
         return
     add_job_commands(commands, add)
+
+
+def _add_resubmit_command(commands: Any, add: Any, words: Collection[str] | None) -> None:
+    text = "try failed work again, with more memory or time, or elsewhere, after asking"
+    if words is not None and "resubmit" not in words:
+        add(commands, "resubmit", "resubmit", text)
+        return
+    from rowtui.cli.resubmit_parser import add_resubmit
+
+    add_resubmit(commands, add, text)
 
 
 def _add_mapping_commands(commands: Any, add: Any, words: Collection[str] | None) -> None:

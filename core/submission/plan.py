@@ -303,9 +303,7 @@ def _some(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
 
 
-def choice_reasons(
-    cluster: Cluster, choice: PartitionChoice, named: str | None
-) -> tuple[str, ...]:
+def choice_reasons(cluster: Cluster, choice: PartitionChoice, named: str | None) -> tuple[str, ...]:
     """Why a job goes to this partition, and why not to those before it. `named`: in the file."""
     refusals = tuple(f"not {refusal}" for refusal in choice.refusals)
     if cluster.scheduler == "local":
