@@ -46,29 +46,35 @@ async def test_hostile_names_run_once_and_are_complete(real: RealProject) -> Non
     assert len(list((real.root / "lo: gs").iterdir())) == len(plan.jobs)
 
 
-@pytest.mark.parametrize("seconds", [1, 3600])
-async def test_a_job_that_is_stopped_says_why_and_reports_what_is_done(
-    real: RealProject, seconds: int
+async def test_jobs_that_are_stopped_say_why_and_report_what_is_done(
+    grid_engine: GridEngineCluster, tmp_path: Path
 ) -> None:
-    real.action = real.action._replace(resources=Resources(walltime=Walltime(seconds, False)))
-    real.with_command(
-        "if [ {directory} = '$(touch pwned)' ]; then touch workspace/{directory}/out\n"
-        "else touch began; sleep 1000; fi"
-    )
-    await real.submit(real.plan("n", size=len(HOSTILE)))
-    job_id = next(iter(real.state.submitted["one"].values())).job_id
-    wait_until(lambda: (real.root / "began").exists(), "the job to begin")
-    if seconds > 1:
-        assert await real.scheduler.cancel([JobKey(job_id)]) == (JobAnswer(JobKey(job_id)),)
-    await real.wait()
-    await real.settle()
+    scheduler = GridEngineScheduler("engine", grid_engine.transport)
+    stopped: dict[str, RealProject] = {}
+    ids: dict[str, int] = {}
+    for why, seconds in (("time limit", 1), ("cancelled", 3600)):
+        real = stopped[why] = RealProject(tmp_path / why, HOSTILE, scheduler, CLUSTER)
+        real.action = real.action._replace(resources=Resources(walltime=Walltime(seconds, False)))
+        real.with_command(
+            "if [ {directory} = '$(touch pwned)' ]; then touch workspace/{directory}/out\n"
+            "else touch began; sleep 1000; fi"
+        )
+        await real.submit(real.plan(f"n{seconds}", size=len(HOSTILE)))
+        ids[why] = next(iter(real.state.submitted["one"].values())).job_id
+    for real in stopped.values():
+        wait_until(lambda real=real: (real.root / "began").exists(), "the job to begin")
+    cancelled = JobKey(ids["cancelled"])
+    assert await scheduler.cancel([cancelled]) == (JobAnswer(cancelled),)
 
-    assert real.state.completed["one"] == 1
-    reasons = {failure.reason for failure in real.state.failed["one"].values()}
-    why = "time limit" if seconds == 1 else "cancelled"
-    assert reasons == {why, f"not reached: {why}"}
-    states = [job.state for job in (await real.scheduler.queue([job_id])).jobs]
-    assert states == [JobState.TIMEOUT if seconds == 1 else JobState.CANCELLED]
+    states = {"time limit": JobState.TIMEOUT, "cancelled": JobState.CANCELLED}
+    for why, real in stopped.items():
+        await real.wait()
+        await real.settle()
+        assert real.state.completed["one"] == 1
+        reasons = {failure.reason for failure in real.state.failed["one"].values()}
+        assert reasons == {why, f"not reached: {why}"}
+        snapshot = await scheduler.queue([ids[why]])
+        assert [job.state for job in snapshot.jobs] == [states[why]]
 
 
 async def test_a_job_cancelled_while_it_waits_is_not_sent_again(
