@@ -107,6 +107,7 @@ def _machines(**_: Any) -> list[str]:
 _COMPLETERS = {
     "action": _actions,
     "directories": _directories,
+    "failed": _directories,
     "cluster": _clusters,
     "connection": _connections,
     "known_cluster": _clusters,
