@@ -29,15 +29,17 @@ class TerminalAsker:
     def __init__(self, cluster: str = "") -> None:
         self.complaint = ""
         self._cluster = visible(cluster)
+        self._asked: list[Sequence[Prompt]] = []
 
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
         """See `Asker`. Ctrl-D gives up; Return alone is an answer, which some servers want."""
         answers: list[str] = []
         self.complaint = ""
+        again = self._is_asked_again(prompts)
         try:
             async with _turn():
                 for number, prompt in enumerate(prompts):
-                    text = self._named(prompt.text) if not number else prompt.text
+                    text = prompt.text if number else self._named(again + prompt.text)
                     answer = await answer_on_terminal(f"{text.rstrip()} ", prompt.echo)
                     if answer is None:
                         return None
@@ -62,6 +64,17 @@ class TerminalAsker:
             self.complaint = error.message
             return False
         return answer is not None and answer.reveal().strip().lower() == "yes"
+
+    def _is_asked_again(self, prompts: Sequence[Prompt]) -> str:
+        """What to say above questions that were asked before.
+
+        No server says that an answer was wrong; and a jump host may ask in the same words.
+        """
+        if list(prompts) not in map(list, self._asked):
+            self._asked.append(prompts)
+            return ""
+        self._asked = [prompts]
+        return "Again: an answer was not accepted, or another login asks the same.\n"
 
     def _named(self, text: str) -> str:
         return f"[{self._cluster}] {text}" if self._cluster else text

@@ -56,7 +56,7 @@ def _say(login: SharedLogin, out: Output) -> None:
     name = visible(login.cluster)
     user = f" as {login.user}" if login.user else ""
     out.print(
-        f"Connected to {name}{user}; other rowtui commands use this login for {left}; "
+        f"Connected to {name}{user}; other rowtui commands use this login for {left}.\n"
         f"'rowtui disconnect {name}' ends it."
     )
 

@@ -41,17 +41,23 @@ class Finding(NamedTuple):
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print all findings; 1 if one of them is an error."""
-    findings = list(_examine(args))
+    findings = []
+    for finding in _examine(args):
+        findings.append(finding)
+        if not args.json:  # at once: a login may ask in between, and take its time
+            _say(finding, out)
+            sys.stdout.flush()
     if args.json:
         out.print(json.dumps([finding._asdict() for finding in findings], indent=2))
-    else:
-        for finding in findings:
-            mark, style = _MARKS[finding.verdict]
-            topic = out.style(f"{finding.topic:<11}", "bold")
-            out.print(f"{out.style(mark, style)} {topic} {visible(finding.text)}")
-            for line in finding.hint.splitlines():
-                out.print(f"              {out.style(visible(line), 'dim')}")
     return 1 if any(finding.verdict == ERROR for finding in findings) else 0
+
+
+def _say(finding: Finding, out: Output) -> None:
+    mark, style = _MARKS[finding.verdict]
+    topic = out.style(f"{finding.topic:<11}", "bold")
+    out.print(f"{out.style(mark, style)} {topic} {visible(finding.text)}")
+    for line in finding.hint.splitlines():
+        out.print(f"              {out.style(visible(line), 'dim')}")
 
 
 def _examine(args: argparse.Namespace) -> Iterator[Finding]:
@@ -71,6 +77,8 @@ def _examine(args: argparse.Namespace) -> Iterator[Finding]:
         yield from _project(project)
     yield from _cluster(args, project)
     yield from _over_ssh(args, project is not None)
+    if project is not None:  # a cluster that was just looked at has said its partitions
+        yield from _problems(project)
     yield from _mapping()
 
 
@@ -107,7 +115,21 @@ def _project(project: Project) -> Iterator[Finding]:
     else:
         hint = "you can look, but nothing can be submitted or remembered"
         yield Finding("state", WARNING, f"{folder} cannot be written", hint)
+
+
+def _problems(project: Project) -> Iterator[Finding]:
+    """What is wrong in workflow.toml and clusters.toml, as far as that is known without a login."""
     try:
+        cluster = project.recognised.cluster
+        if project.reach.is_remote(cluster):
+            try:
+                project.reach.described(cluster, ask=False)
+            except RowtuiError as error:
+                yield from map(_problem, (*project.configured.problems, *project.workflow.problems))
+                text = f"{error.message}: whether jobs fit there is not known"
+                hint = f"'rowtui doctor --cluster {visible(cluster.name)} --connect' asks"
+                yield Finding("partitions", WARNING, text, hint)
+                return
         problems = project.problems()
     except RowtuiError as error:
         yield Finding("problems", ERROR, error.message, error.hint)
@@ -131,7 +153,7 @@ def _cluster(args: argparse.Namespace, project: Project | None) -> Iterator[Find
 
     try:
         if project is not None:
-            identified = project.identified
+            identified = project.recognised
         else:
             clusters = load_clusters(os.environ).clusters
             identified = identify_cluster(

@@ -71,6 +71,21 @@ def test_return_alone_is_an_answer_and_ctrl_d_is_none(asking: Callable[[str], Te
     assert outcome(terminal) == [[[""], None], ""]
 
 
+def test_who_is_asked_the_same_again_is_told_that_this_may_be_a_mistake(
+    asking: Callable[[str], Terminal],
+) -> None:
+    rounds = [f'alpha.ask([Prompt("{what}:")])' for what in ("Password", "Code") * 2]
+    terminal = asking(", ".join(rounds))
+
+    for prompt in (b"[alpha] Password: ", b"[alpha] Code: ") * 2:
+        terminal.answer(prompt.removeprefix(b"[alpha] "), b"x\n")
+
+    assert outcome(terminal) == [[["x"]] * 4, ""]
+    assert terminal.seen.count(b"not accepted") == 1
+    again = b"[alpha] Again: an answer was not accepted, or another login asks the same.\r\n"
+    assert again + b"Password: \r\n[alpha] Code: " in terminal.seen
+
+
 def test_what_is_no_text_gives_up_and_says_why(asking: Callable[[str], Terminal]) -> None:
     terminal = asking('alpha.ask([Prompt("a")])')
 

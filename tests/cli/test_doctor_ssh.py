@@ -177,6 +177,28 @@ def test_two_real_clusters_are_logged_in_to_and_looked_at(
 
 
 @pytest.mark.slurm
+def test_in_a_project_too_nothing_is_logged_in_to_unless_that_is_wanted(
+    write: Callable[[str], None], doctor: Doctor, login: LoginNode, tmp_path: Path
+) -> None:
+    (tmp_path / "workflow.toml").write_text('[[action]]\nname = "a"\ncommand = "true {directory}"\n')
+    write(reached(login))
+    cluster = load_clusters({"HOME": str(tmp_path)}).named("alpha")
+    assert cluster is not None
+
+    before = doctor(cluster="alpha")
+    asked = described_cluster(cluster)
+    after = doctor("--connect", cluster="alpha")
+
+    assert [(each["topic"], each["verdict"]) for each in before] == [
+        ("ssh", "ok"),
+        ("partitions", "warning"),
+    ]
+    assert "was not asked for its partitions yet" in before[1]["text"]
+    assert asked is None
+    assert [each["verdict"] for each in after] == ["ok"] * 6
+
+
+@pytest.mark.slurm
 def test_a_cluster_that_cannot_be_reached_is_an_error_and_the_other_is_still_looked_at(
     write: Callable[[str], None], doctor: Doctor, two_logins: tuple[LoginNode, LoginNode]
 ) -> None:
