@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.errors import RowtuiError
+from rowtui.core.in_process import InProcessEngine
 from rowtui.core.project.change import Amount, Change, parse_cpus, parse_memory, parse_walltime
 from rowtui.core.project.project import Project
 from rowtui.core.state.postcard import encode_submitted
@@ -114,6 +116,16 @@ def test_directories_and_jobs_can_be_chosen_together(failing: Failing) -> None:
     assert directories(chosen.plan) == [("c", "d"), ("a",)]
 
 
+def test_a_screen_asks_for_the_jobs_that_it_shows(failing: Failing) -> None:
+    project = failing.open()
+    jobs = failing.fail(project, everything(project), OUT_OF_MEMORY)
+    engine = InProcessEngine(project)
+    change = Change(parse_memory("2x"))
+    plan = asyncio.run(engine.plan_again([jobs[2].token], change))
+    assert [(job.directories, job.memory_mb) for job in plan.jobs] == [(("e",), 2048)]
+    assert not asyncio.run(engine.plan_again([], change)).jobs
+
+
 def test_a_group_that_must_be_whole_is_not_tried_again_in_parts(tmp_path: Path) -> None:
     failing = Failing.make(tmp_path, workflow=WORKFLOW + "group.submit_whole = true\n")
     project = failing.open()
@@ -171,6 +183,9 @@ def test_what_was_asked_for_stays_until_something_else_is(failing: Failing) -> N
     failing.fail(project, failing.again(project).plan, OUT_OF_MEMORY, complete=("a",))
     (left,) = failing.again(project, names=["b"]).plan.jobs
     assert (left.directories, left.memory_mb, left.attempt) == (("b",), 2048, 4)
+    twice = Change(*[Amount(2.0, times=True)] * 3)
+    (left,) = failing.again(project, twice, names=["b"]).plan.jobs
+    assert (left.memory_mb, left.walltime_seconds, left.cpus) == (4096, 7200, 2)
 
 
 def test_more_is_suggested_and_nothing_changed_by_itself(failing: Failing) -> None:
@@ -289,6 +304,17 @@ def test_rules_try_a_job_again_with_more_until_they_give_it_up(failing: Failing)
     asked = failing.again(project, Change(parse_memory("2x"))).plan
     assert [(job.memory_mb, job.attempt) for job in asked.jobs] == [(16384, 4)] * 3
     assert any(reason.startswith("large: ") for reason in asked.jobs[0].reasons)
+
+
+def test_a_rule_takes_the_place_of_what_was_asked_for_before(failing: Failing) -> None:
+    failing.mapped(MAPPING)
+    project = failing.open()
+    failing.fail(project, everything(project), OUT_OF_MEMORY)
+    asked = failing.again(project, Change(parse_memory("3G"))).plan
+    assert [(job.memory_mb, job.attempt) for job in asked.jobs] == [(3072, 2)] * 3
+    failing.fail(project, asked, OUT_OF_MEMORY)
+    ruled = failing.again(project).plan
+    assert [(job.memory_mb, job.attempt) for job in ruled.jobs] == [(8192, 3)] * 3
 
 
 def test_a_rule_can_send_a_job_to_one_destination_after_a_while(failing: Failing) -> None:
