@@ -180,7 +180,9 @@ def test_two_real_clusters_are_logged_in_to_and_looked_at(
 def test_in_a_project_too_nothing_is_logged_in_to_unless_that_is_wanted(
     write: Callable[[str], None], doctor: Doctor, login: LoginNode, tmp_path: Path
 ) -> None:
-    (tmp_path / "workflow.toml").write_text('[[action]]\nname = "a"\ncommand = "true {directory}"\n')
+    (tmp_path / "workflow.toml").write_text(
+        '[[action]]\nname = "a"\ncommand = "true {directory}"\n'
+    )
     write(reached(login))
     cluster = load_clusters({"HOME": str(tmp_path)}).named("alpha")
     assert cluster is not None
