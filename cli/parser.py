@@ -236,6 +236,7 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
     _add_job_commands(commands, add)
     _add_queue_commands(commands, add, words)
     _add_resubmit_command(commands, add, words)
+    _add_mirror_command(commands, add, words)
     _add_mapping_commands(commands, add, words)
     _add_connect_commands(commands, add, words)
     _add_secrets_commands(commands, add, words)
@@ -481,6 +482,16 @@ def _add_resubmit_command(commands: Any, add: Any, words: Collection[str] | None
     from rowtui.cli.resubmit_parser import add_resubmit
 
     add_resubmit(commands, add, text)
+
+
+def _add_mirror_command(commands: Any, add: Any, words: Collection[str] | None) -> None:
+    text = "show the copies of this project on clusters that do not see it, and decide about them"
+    if words is not None and "mirror" not in words:
+        add(commands, "mirror", "mirror", text)
+        return
+    from rowtui.cli.mirror_parser import add_mirror
+
+    add_mirror(commands, add, text)
 
 
 def _add_mapping_commands(commands: Any, add: Any, words: Collection[str] | None) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     from rowtui.cli.output import Output
+
+T = TypeVar("T")
 
 WIDTH = 30
 REDRAW_SECONDS = 0.1  # ten frames a second look smooth and cost nothing over SSH
@@ -17,9 +21,13 @@ PATIENCE_SECONDS = 0.3  # shorter work shows no bar at all
 class Progress:
     """A bar that appears when the work turns out to be long. Without a terminal: silent."""
 
-    def __init__(self, out: Output, title: str) -> None:
+    def __init__(
+        self, out: Output, title: str, words: Callable[[int], str] = "{:,}".format
+    ) -> None:
+        """`words`: how an amount is written."""
         self.out = out
         self.title = title
+        self.words = words
         self.started = time.monotonic()
         self.drawn_at = 0.0
         self.visible = False
@@ -40,7 +48,8 @@ class Progress:
         left = ""
         if done:
             left = f" ({_clock((total - done) * (now - self.started) / done)} left)"
-        sys.stderr.write(f"\r\x1b[K{self.title} {filled:░<{WIDTH}} {done:,}/{total:,}{left}")
+        amount = f"{self.words(done)}/{self.words(total)}"
+        sys.stderr.write(f"\r\x1b[K{self.title} {filled:░<{WIDTH}} {amount}{left}")
         sys.stderr.flush()
 
     def close(self) -> None:
@@ -49,6 +58,31 @@ class Progress:
             sys.stderr.write("\n" if self.out.keep_progress else "\r\x1b[K")
             sys.stderr.flush()
             self.visible = False
+
+
+async def waited_for(work: Coroutine[Any, Any, T], out: Output, title: str) -> T:
+    """The result of work that does not say how far it is; its time is shown where it takes long."""
+    import asyncio
+
+    started = time.monotonic()
+    task = asyncio.create_task(work)
+    shown = False
+    try:
+        while True:
+            done, _ = await asyncio.wait({task}, timeout=1.0)
+            if done:
+                return task.result()
+            if out.progress:
+                shown = True
+                sys.stderr.write(f"\r\x1b[K{title}, {_clock(time.monotonic() - started)}")
+                sys.stderr.flush()
+    finally:
+        if shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
 
 
 def _clock(seconds: float) -> str:

@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import ask, is_interactive, say_notices
+from rowtui.cli.transfers import (
+    CopyingLine,
+    conflict_errors,
+    say_transfers,
+    transfers_json,
+    transfers_of,
+)
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural, visible
 
@@ -18,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core.engine import SubmitProgress
+    from rowtui.core.engine import SubmitProgress, TransferView
     from rowtui.core.project.project import Project
     from rowtui.core.submission.model import Plan, PlannedJob
 
@@ -58,19 +65,26 @@ def send_if_confirmed(
                 out.text(job.script)
         project.close()
         return 0
-    if args.json:
-        if not args.yes and is_interactive():
-            raise RowtuiError("with --json nobody is asked", "add --yes, or see 'rowtui plan'")
-    else:
+    if args.json and not args.yes and is_interactive():
+        raise RowtuiError("with --json nobody is asked", "add --yes, or see 'rowtui plan'")
+    transfers = transfers_of(project, plan)
+    if not args.json:
         count = out.style(str(f"{len(plan.jobs):,}"), "yellow bold")
         jobs = "job" if len(plan.jobs) == 1 else "jobs"
         cost = out.style(str(plan.cost), "cyan bold")
         out.lines(words.before)
         out.print(f"{words.verb} {count} {jobs}{words.why} that may cost up to {cost}.")
-        if not args.yes and not ask("Proceed?", out):
-            out.warn("Nothing was submitted.")
-            return 0
-    return _submit(args, project, plan, out)
+        say_transfers(transfers, out)
+    if conflicts := conflict_errors(transfers):
+        for error in conflicts:
+            out.error(str(error))
+        if args.json:
+            print_answers(plan.id, [], out, transfers)
+        return 1
+    if not (args.json or args.yes or ask("Proceed?", out)):
+        out.warn("Nothing was submitted.")
+        return 0
+    return _submit(args, project, plan, out, transfers)
 
 
 def _say_what(plan: Plan, out: Output) -> None:
@@ -86,8 +100,23 @@ def _say_what(plan: Plan, out: Output) -> None:
         out.info(f" - {name}: {plural(jobs, 'job')} that may cost up to {cost}.")
 
 
-def _submit(args: argparse.Namespace, project: Project, plan: Plan, out: Output) -> int:
-    failed = run_async(_send(args, project, plan, out))
+def _submit(
+    args: argparse.Namespace,
+    project: Project,
+    plan: Plan,
+    out: Output,
+    transfers: Sequence[TransferView],
+) -> int:
+    copying = CopyingLine(out)
+    try:
+        answers, failed = run_async(_send(args, project, plan, out, copying))
+    except KeyboardInterrupt:
+        copying.interrupted()
+        raise
+    finally:
+        copying.close()
+    if args.json:
+        print_answers(plan.id, answers, out, transfers)
     say_notices(project, out)
     followed = not args.detach and project.cluster.scheduler == "local"
     if followed and not args.json:
@@ -100,14 +129,20 @@ def _submit(args: argparse.Namespace, project: Project, plan: Plan, out: Output)
     return 1 if failed else 0
 
 
-async def _send(args: argparse.Namespace, project: Project, plan: Plan, out: Output) -> bool:
-    """Send the jobs one after another; whether any was not submitted."""
+async def _send(
+    args: argparse.Namespace, project: Project, plan: Plan, out: Output, copying: CopyingLine
+) -> tuple[list[dict[str, str]], bool]:
+    """Send the jobs one after another; what became of each, and whether any was not submitted."""
     started = time.monotonic()
     jobs = {job.token: (number, job) for number, job in enumerate(plan.jobs, start=1)}
     answers = []
     failed = False
     done = 0
     async for step in project.jobs.submit(plan):
+        if not step.token and not step.done:
+            copying.show(step.message)
+            continue
+        copying.close()
         answered = step.done > done or bool(step.error)
         done = step.done
         failed = failed or bool(step.error)
@@ -124,16 +159,20 @@ async def _send(args: argparse.Namespace, project: Project, plan: Plan, out: Out
             number, job = jobs[step.token]
             out.print(_line(number, len(plan.jobs), job, time.monotonic() - started))
             _flush()
-    if args.json:
-        print_answers(plan.id, answers, out)
-    return failed
+    return answers, failed
 
 
-def print_answers(plan_id: str, answers: list[dict[str, str]], out: Output) -> None:
-    """What became of each job, for programs."""
+def print_answers(
+    plan_id: str,
+    answers: list[dict[str, str]],
+    out: Output,
+    transfers: Sequence[TransferView] = (),
+) -> None:
+    """What became of each job, and what was copied for them, for programs."""
     import json
 
-    out.print(json.dumps({"plan": plan_id, "jobs": answers}, indent=2))
+    told = {"plan": plan_id, "jobs": answers, "transfers": transfers_json(transfers)}
+    out.print(json.dumps(told, indent=2))
 
 
 def _say_answer(project: Project, step: SubmitProgress, out: Output) -> None:

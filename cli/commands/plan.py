@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.project import chosen_positions, open_project, say_mapping_problems
 from rowtui.cli.table import Column, table_lines
+from rowtui.cli.transfers import conflict_errors, say_transfers, transfers_json, transfers_of
+from rowtui.core.errors import RowtuiError
 from rowtui.core.text import count, plural, visible
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core.submission.model import PlannedJob
+    from rowtui.core.engine import TransferView
+    from rowtui.core.project.project import Project
+    from rowtui.core.submission.model import Plan, PlannedJob
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -30,9 +35,13 @@ def run(args: argparse.Namespace, out: Output) -> int:
     among = chosen_positions(project, args.directories, out)
     plan = project.plan(actions, among, limit=args.n)
     say_mapping_problems(project, out)
+    transfers, untold = _transfers(project, plan)
+    conflicts = conflict_errors(transfers)
     if args.json:
-        out.print(json.dumps(json.loads(plan_to_json(plan)), indent=2))
-        return 0
+        told = {**json.loads(plan_to_json(plan)), "transfers": transfers_json(transfers)}
+        out.print(json.dumps(told, indent=2))
+        _say_errors(conflicts, untold, out)
+        return 1 if conflicts else 0
     for sentence in (*plan.skipped, *plan.warnings):
         out.warn(sentence)
     if not plan.jobs:
@@ -51,13 +60,30 @@ def run(args: argparse.Namespace, out: Output) -> int:
     out.lines(table_lines(columns, [_cells(at, job) for at, job in enumerate(plan.jobs, 1)], out))
     out.print()
     out.print(f"{plural(len(plan.jobs), 'job')} may cost up to {plan.cost}.")
+    say_transfers(transfers, out)
+    _say_errors(conflicts, untold, out)
     _print_reasons(plan.jobs, out)
     if args.scripts:
         for number, job in enumerate(plan.jobs, 1):
             out.print()
             out.print(out.style(f"# Job {number} of {len(plan.jobs)}", "dim"))
             out.text(job.script)
-    return 0
+    return 1 if conflicts else 0
+
+
+def _transfers(project: Project, plan: Plan) -> tuple[tuple[TransferView, ...], RowtuiError | None]:
+    """What would be copied, and why that cannot be told."""
+    try:
+        return transfers_of(project, plan), None
+    except RowtuiError as error:
+        return (), error
+
+
+def _say_errors(conflicts: Sequence[RowtuiError], untold: RowtuiError | None, out: Output) -> None:
+    for error in conflicts:
+        out.error(str(error))
+    if untold is not None:
+        out.warn(f"What would be copied first cannot be told: {untold}")
 
 
 def _cells(number: int, job: PlannedJob) -> list[str]:

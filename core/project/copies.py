@@ -276,7 +276,7 @@ def _log_pattern(path: str) -> str:
 
 
 def _so_far(progress: Progress) -> str:
-    done = f"{progress.done_files:,} of {plural(progress.files, 'file')}"
+    done = f"{progress.done_files:,} of {progress.files:,} files and folders"
     return f"{done}, {file_size(progress.done_bytes)} of {file_size(progress.bytes)}"
 
 

@@ -95,18 +95,26 @@ class CopyByHand:
             transfer = await self.mirror.plan_both(ours, theirs)
         return Compared(self.cluster.name, place, transfer)
 
-    async def send_now(self, compared: Compared) -> AsyncGenerator[Progress, None]:
-        """Send what is newer here, and what is gone there; conflicts are left alone."""
-        transfer = restored(compared.transfer, Side.THERE)
+    async def where(self) -> str:
+        """The copy's folder there; "" if there is none. Raises: RowtuiError."""
+        with self.project.reach.explained(self.cluster.name):
+            return await self.mirror.find()
+
+    def to_send(self, compared: Compared) -> Transfer:
+        """What is newer here, and what is gone there."""
+        return restored(compared.transfer, Side.THERE)
+
+    async def send_now(self, transfer: Transfer) -> AsyncGenerator[Progress, None]:
+        """Copy what is to be sent; the last progress has notices. Raises: RowtuiError."""
         with self.project.reach.explained(self.cluster.name):
             async with contextlib.aclosing(self.mirror.send(transfer)) as steps:
                 async for progress in steps:
                     yield progress
 
-    async def fetch_now(self, compared: Compared) -> AsyncGenerator[Progress, None]:
-        """Fetch what is newer there; what was deleted here stays deleted, conflicts stay."""
+    async def fetch_now(self, transfer: Transfer) -> AsyncGenerator[Progress, None]:
+        """Copy what is to be fetched; the last progress has notices. Raises: RowtuiError."""
         with self.project.reach.explained(self.cluster.name):
-            async with contextlib.aclosing(self.mirror.fetch(compared.transfer)) as steps:
+            async with contextlib.aclosing(self.mirror.fetch(transfer)) as steps:
                 async for progress in steps:
                     yield progress
 

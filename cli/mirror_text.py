@@ -1,0 +1,155 @@
+"""How a copy differs from its project: as a table for people, and as JSON."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rowtui.cli.table import Cell, Column, table_lines
+from rowtui.core.mirror.compare import Side
+from rowtui.core.mirror.facts import FOLDER, LINK
+from rowtui.core.text import file_size, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rowtui.cli.output import Output
+    from rowtui.core.mirror.compare import Copy, Transfer
+    from rowtui.core.mirror.facts import FileFacts
+    from rowtui.core.project.copy_by_hand import Compared
+
+_SHOWN = 10  # of each kind, without -v
+_STYLES = {"conflict": "red bold", "deleted here": "dim", "deleted there": "dim"}
+
+
+class Difference(NamedTuple):
+    """One path that differs. `kind`: `conflict`, `newer here`, `only there`, `deleted here`, ..."""
+
+    kind: str
+    path: str
+    here: FileFacts | None
+    there: FileFacts | None
+    reason: str = ""
+
+
+def differences(transfer: Transfer) -> Iterator[Difference]:
+    """All of them, what a person has to decide first."""
+    for conflict in transfer.conflicts:
+        yield Difference("conflict", *conflict)
+    for copy in transfer.send:
+        yield Difference(_kind(copy, "here"), copy.path, copy.facts, copy.replaces)
+    for copy in transfer.fetch:
+        yield Difference(_kind(copy, "there"), copy.path, copy.replaces, copy.facts)
+    for gone in transfer.removed:
+        sides = (None, gone.facts) if gone.gone is Side.HERE else (gone.facts, None)
+        yield Difference(f"deleted {gone.gone.value}", gone.path, *sides)
+
+
+def _kind(copy: Copy, side: str) -> str:
+    return f"newer {side}" if copy.replaces else f"only {side}"
+
+
+def print_compared(compared: Compared, out: Output, *, all_of_them: bool) -> None:
+    """Where the copy is, what differs and what to do about it."""
+    name = visible(compared.cluster)
+    out.print(f"{out.style(name, 'bold')}: {visible(compared.place)}")
+    transfer = compared.transfer
+    same = f"{transfer.unchanged:,} files and folders are the same"
+    by_kind: dict[str, list[Difference]] = {}
+    for it in differences(transfer):
+        by_kind.setdefault(it.kind, []).append(it)
+    counts = [f"{len(found):,} {_noun(kind, len(found))}" for kind, found in by_kind.items()]
+    out.print(f"  {', '.join([same, *counts])}")
+    for notice in transfer.notices:
+        out.warn(f"{name}: {notice}")
+    if not by_kind:
+        return
+    rows: list[Sequence[str | Cell]] = []
+    for kind, found in by_kind.items():
+        shown = found if all_of_them else found[:_SHOWN]
+        rows += [_row(it) for it in shown]
+        if len(found) > len(shown):
+            rows.append([Cell(kind, "dim"), Cell(f"and {len(found) - len(shown):,} more", "dim")])
+    columns = [Column("Difference"), Column("File", style="bold"), Column("Here"), Column("There")]
+    out.print()
+    out.lines(table_lines(columns, rows, out))
+    out.print()
+    for why in dict.fromkeys(it.reason for it in by_kind.get("conflict", ()) if _unusual(it)):
+        out.print(f"Conflict: {visible(why)}.")
+    command = f"rowtui mirror {name}"
+    advice = [
+        (f"{command} --keep here|there FILE...", "decides conflicts", transfer.conflicts),
+        (f"{command} --send", "copies there what is newer here", transfer.send),
+        (f"{command} --fetch", "copies here what is newer there", transfer.fetch),
+    ]
+    width = max(len(words) for words, _, wanted in advice if wanted)
+    for words, what, wanted in advice:
+        if wanted:
+            out.print(f"{words:<{width}}  {what}")
+
+
+def _noun(kind: str, number: int) -> str:
+    return "conflicts" if kind == "conflict" and number != 1 else kind
+
+
+def _unusual(it: Difference) -> bool:
+    """Whether times and sizes do not say already what the conflict is."""
+    return it.here is None or it.there is None or it.here.kind != it.there.kind
+
+
+def _row(it: Difference) -> list[str | Cell]:
+    here, there = _side(it, it.here, "here"), _side(it, it.there, "there")
+    return [Cell(it.kind, _STYLES.get(it.kind, "")), it.path, here, there]
+
+
+def _side(it: Difference, facts: FileFacts | None, side: str) -> str:
+    if facts is None:
+        return "deleted" if it.kind == f"deleted {side}" else "-"
+    if facts.kind == FOLDER:
+        return "folder"
+    if facts.kind == LINK:
+        return f"link to {facts.target}"
+    return f"{file_size(facts.size):>8} {_moment(facts.mtime_ns)}"
+
+
+def _moment(mtime_ns: int) -> str:
+    """`14:03:12`, with the day unless it is today."""
+    try:
+        then = time.localtime(mtime_ns // 10**9)
+    except (OverflowError, ValueError, OSError):
+        return "at no time"
+    now = time.localtime()
+    if then[:3] == now[:3]:
+        return time.strftime("%H:%M:%S", then)
+    return time.strftime("%m-%d %H:%M" if then[0] == now[0] else "%Y-%m-%d", then)
+
+
+def compared_json(compared: Compared) -> dict[str, Any]:
+    """For programs. Times are epoch seconds, sizes bytes."""
+    return {
+        "cluster": compared.cluster,
+        "place": compared.place,
+        "same": compared.transfer.unchanged,
+        "differences": [
+            {
+                "kind": it.kind,
+                "path": it.path,
+                "here": _facts_json(it.here),
+                "there": _facts_json(it.there),
+                **({"reason": it.reason} if it.reason else {}),
+            }
+            for it in differences(compared.transfer)
+        ],
+        "notices": list(compared.transfer.notices),
+    }
+
+
+def _facts_json(facts: FileFacts | None) -> dict[str, Any] | None:
+    if facts is None:
+        return None
+    told: dict[str, Any] = {"kind": facts.kind}
+    if facts.kind == LINK:
+        told["target"] = facts.target
+    elif facts.kind != FOLDER:
+        told |= {"size": facts.size, "modified": facts.mtime_ns / 1e9}
+    return told

@@ -1,0 +1,117 @@
+"""What a plan copies to clusters that do not see the project: told before and meanwhile."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from rowtui.cli.loop import run as run_async
+from rowtui.cli.progress import REDRAW_SECONDS
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import file_size, plural, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rowtui.cli.output import Output
+    from rowtui.core.engine import TransferView
+    from rowtui.core.project.project import Project
+    from rowtui.core.submission.model import Plan
+
+_CONFLICTS = 10  # that are named
+
+
+def transfers_of(project: Project, plan: Plan) -> tuple[TransferView, ...]:
+    """What would be copied, to each cluster that needs a copy. Raises: RowtuiError."""
+    if not project.copies.clusters(plan.jobs):
+        return ()
+    return run_async(project.copies.preview(plan))
+
+
+def say_transfers(views: Sequence[TransferView], out: Output) -> None:
+    """A line for each cluster; with -v the files."""
+    for view in views:
+        cluster = visible(view.cluster)
+        what = f"{plural(view.files, 'file')} ({file_size(view.size)})"
+        if view.files:
+            are = "is copied" if view.files == 1 else "are copied"
+            first = f"{what} {are} to {cluster}:{visible(view.place)}"
+        else:
+            first = f"nothing has to be copied to {cluster}:{visible(view.place)}"
+        back = ", ".join(map(visible, view.back))
+        come = f"{back} and the logs come back" if back else "the logs come back"
+        out.print(f"{out.style(cluster, 'bold')}: {first}; {come}.")
+        for path in view.first:
+            out.info(f"  {visible(path)}")
+        if view.files > len(view.first) > 0:
+            out.info(f"  and {view.files - len(view.first):,} more")
+        for notice in view.notices:
+            out.warn(f"{cluster}: {notice}")
+
+
+def conflict_errors(views: Sequence[TransferView]) -> list[RowtuiError]:
+    """Why nothing can be submitted before a person has decided."""
+    errors = []
+    for view in views:
+        if view.conflicts:
+            cluster = visible(view.cluster)
+            shown = [f"  {visible(path)}" for path in view.conflicts[:_CONFLICTS]]
+            if len(view.conflicts) > _CONFLICTS:
+                shown.append(f"  and {len(view.conflicts) - _CONFLICTS:,} more")
+            changed = plural(len(view.conflicts), "file has", "files have")
+            text = "\n".join([f"{changed} changed here and on {cluster}:", *shown])
+            errors.append(RowtuiError(text, f"'rowtui mirror {cluster}' shows both sides"))
+    return errors
+
+
+def transfers_json(views: Sequence[TransferView]) -> list[dict[str, Any]]:
+    """The same for programs. `size`: bytes."""
+    return [view._asdict() for view in views]
+
+
+class CopyingLine:
+    """What is being copied, on one line of stderr that changes; without a terminal only its end."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._text = ""
+        self._drawn_at = 0.0
+
+    @property
+    def under_way(self) -> bool:
+        """Whether something is being copied."""
+        return bool(self._text)
+
+    def show(self, text: str) -> None:
+        """How far it is."""
+        self._text = text
+        now = time.monotonic()
+        if self._out.progress and now - self._drawn_at >= REDRAW_SECONDS:
+            self._drawn_at = now
+            self._draw()
+
+    def close(self) -> None:
+        """It is done: its end stays."""
+        if self._text and self._out.progress:
+            self._draw()
+            sys.stderr.write("\n" if self._out.keep_progress else "\r\x1b[K")
+            sys.stderr.flush()
+        elif self._text:
+            self._out.note(self._text)
+        self._text = ""
+
+    def interrupted(self) -> None:
+        """Somebody stopped it."""
+        if self._text:
+            if self._out.progress:
+                sys.stderr.write("\n")
+            self._text = ""
+            self._out.note(
+                "Interrupted while copying: no job was sent. What was copied is kept; "
+                "the same command goes on from there."
+            )
+
+    def _draw(self) -> None:
+        sys.stderr.write(f"\r\x1b[K{visible(self._text)}")
+        sys.stderr.flush()
