@@ -6,9 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.cli.on_clusters import BOTH, OnClusters, configure
+from tests.rig.login import LoginNode
 
 WORKFLOW = """\
 [workspace]
@@ -98,3 +102,33 @@ def rowtui(empty_folder: Shell) -> Shell:
         directory.mkdir(parents=True)
         (directory / "v.json").write_text(json.dumps({"v": number, "v2": number // 2}))
     return empty_folder
+
+
+@pytest.fixture
+def here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> OnClusters:
+    """Outside of any project, on a machine that is no cluster."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in [name for name in os.environ if name.startswith(("XDG_", "ROW", "SLURM_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("ROWTUI_LOCAL_DIR", str(home / "queue"))
+    monkeypatch.setenv("ROWTUI_POLL", "0")
+    monkeypatch.setenv("ROWTUI_CLUSTER", "local")
+    monkeypatch.chdir(home)
+    return OnClusters(home, capsys)
+
+
+@pytest.fixture
+def two(
+    two_logins: tuple[LoginNode, LoginNode], here: OnClusters
+) -> Iterator[tuple[LoginNode, ...]]:
+    """alpha and beta, in the configuration; nothing is in their queues."""
+    for node in two_logins:
+        node.cluster.clean()
+    configure(here.home, BOTH.format(config=two_logins[0].ssh_config))
+    yield two_logins
+    for node in two_logins:
+        node.cluster.clean()

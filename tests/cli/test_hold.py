@@ -1,0 +1,169 @@
+"""`rowtui hold`, `release`, `cancel` and `logs` on jobs of two real clusters and this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Shell
+from tests.cli.on_clusters import OnClusters
+from tests.cli.terminal import Terminal, on_a_terminal
+from tests.rig.login import LoginNode
+
+WAITING = """\
+[[action]]
+name = "wait"
+command = "touch workspace/{directory}/out"
+products = ["out"]
+group.maximum_size = 1
+
+[action.submit_options.alpha]
+custom = ["--begin=now+1hour"]
+[action.submit_options.beta]
+custom = ["--begin=now+1hour"]
+"""
+TALKING = r"""
+[[action]]
+name = "talk"
+command = "sh ./talk.sh {directory}"
+products = ["out"]
+"""
+
+
+@pytest.fixture
+def project(
+    two: tuple[LoginNode, ...], here: OnClusters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Any]:
+    """Two tasks of an array wait on alpha, one job on beta; what `show jobs` says of them."""
+    root = two[0].cluster.work / tmp_path.name
+    for name in "abc":
+        (root / "workspace" / name).mkdir(parents=True)
+    (root / "workflow.toml").write_text(WAITING)
+    monkeypatch.chdir(root)
+    for where, *names in (("alpha", "a", "b"), ("beta", "c")):
+        assert here("submit", "--cluster", where, "--yes", *names).code == 0
+    return {job["directories"][0]: job for job in jobs(here)}
+
+
+def jobs(here: OnClusters) -> list[dict[str, Any]]:
+    done = here("show", "jobs", "--long", "--json")
+    assert done.code == 0, done.err
+    found: list[dict[str, Any]] = json.loads(done.out)["jobs"]
+    return found
+
+
+def states(here: OnClusters) -> dict[str, str]:
+    return {job["directories"][0]: job["state"] for job in jobs(here)}
+
+
+def test_jobs_are_held_released_and_cancelled_one_or_many(
+    project: dict[str, Any], here: OnClusters
+) -> None:
+    array, other = project["a"]["id"], project["c"]["id"]
+    assert (project["a"]["task"], project["b"]["task"], project["b"]["id"]) == (0, 1, array)
+    waiting = {"a": "pending", "b": "pending", "c": "pending"}
+    assert states(here) == waiting
+    table = here("show", "jobs", "--long").out
+    assert f"{array}_1 alpha/cpu" in table
+    # one: without a question
+    done = here("hold", f"{array}_1")
+    assert (done.code, done.out) == (0, f"Held job {array}_1.\n")
+    assert states(here) == {**waiting, "b": "held"}
+    # many: only after one, for which nobody is here
+    done = here("hold", str(array), "--cluster", "alpha")
+    assert done.code == 1
+    assert "nobody can be asked here" in done.err
+    done = here("hold", "--all", "--yes")
+    assert (done.code, done.err) == (0, "")
+    assert sorted(done.out.splitlines()) == sorted(
+        [f"Held job {array}_0 on alpha.", f"Held job {other} on beta."]
+    )
+    assert set(states(here).values()) == {"held"}
+    # and back
+    done = here("release", "-a", "wait", "--yes", "--json", "--cluster", "alpha")
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out) == [
+        {"id": f"{array}_{task}", "cluster": "alpha", "error": ""} for task in (0, 1)
+    ]
+    assert states(here) == {**waiting, "c": "held"}
+    # what is asked for in vain is said
+    assert here("release").code == 1
+    done = here("hold", "999999", "--json")
+    assert (done.code, done.out) == (1, "[]\n")
+    assert "'999999' is no active job of this project." in done.err
+    # a task is cancelled by its number, and the other goes on waiting
+    done = here("cancel", f"{array}_0", "--yes")
+    assert (done.code, done.out) == (0, f"Cancelled job {array}_0.\n")
+    while (now := states(here))["a"] != "cancelled":
+        pass
+    assert (now["b"], now["c"]) == ("pending", "held")
+    # each task of an array has a log of its own
+    done = here("logs", str(array), "--cluster", "alpha")
+    assert done.code == 1
+    assert f"job {array} is an array" in done.err
+    assert f"{array}_0, {array}_1" in done.err
+    path = here("logs", f"{array}_1", "--path", "--cluster", "alpha").out
+    assert path.endswith(f"-{array}_1.out\n")
+    assert here("logs", f"{array}_1", "--cluster", "alpha").code == 1
+
+
+def test_more_than_one_is_only_held_after_a_yes(project: dict[str, Any], here: OnClusters) -> None:
+    shell = Shell(Path.cwd(), here.home)
+    shell.environment = dict(os.environ)
+    terminal = Terminal(shell, "hold", "-a", "wait", "--cluster", "alpha")
+    terminal.answer(b"Hold 2 jobs? [y/N]: ", b"\n")
+    assert terminal.end() == 0
+    key = f"{project['a']['id']}_0"
+    assert f"{key} wait (pending) on 1 directory".encode() in terminal.seen
+    assert b"Nothing was held." in terminal.seen
+    assert set(states(here).values()) == {"pending"}
+
+
+@pytest.fixture
+def talking(empty_folder: Shell) -> Shell:
+    """A project on this machine whose job says something terrible and then waits."""
+    root = empty_folder.folder
+    (root / "workspace" / "a").mkdir(parents=True)
+    (root / "workflow.toml").write_text(TALKING)
+    (root / "talk.sh").write_text(
+        "printf 'one\\ntwo \\033[31mred\\r\\n'\nwhile ! [ -e finish ]; do sleep 0.05; done\n"
+        'touch "workspace/$1/out"\n'
+    )
+    empty_folder.succeed("submit", "--yes", "--detach", cluster="local")  # type: ignore[arg-type]
+    log = root / "talk-1.out"
+    while not (log.exists() and log.read_bytes().endswith(b"\n")):
+        time.sleep(0.01)
+    return empty_folder
+
+
+def test_a_log_is_followed_to_the_end_of_the_job_also_in_a_new_file(talking: Shell) -> None:
+    root = talking.folder
+    arguments = [sys.executable, "-m", "rowtui.cli.main", "logs", "-f", "-n", "1", "a"]
+    with subprocess.Popen(
+        arguments, cwd=root, env=talking.environment, stdout=subprocess.PIPE
+    ) as following:
+        assert following.stdout is not None
+        # for a program the very bytes
+        assert following.stdout.readline() == b"two \x1b[31mred\r\n"
+        # a new log in its place is shown from its start
+        (root / "talk-1.out").rename(root / "talk-1.out.old")
+        (root / "new").write_bytes(b"a line\nwithout an end")
+        (root / "new").rename(root / "talk-1.out")
+        assert following.stdout.readline() == b"a line\n"
+        (root / "finish").touch()
+        assert following.stdout.read() == b"without an end"
+    assert following.returncode == 0
+
+
+def test_on_a_terminal_a_log_steers_nothing(talking: Shell) -> None:
+    (talking.folder / "finish").touch()
+    code, seen = on_a_terminal(talking, "logs", "1", ROWTUI_CLUSTER="local")
+    assert code == 0
+    assert seen == b"one\r\ntwo \\x1b[31mred\\r\r\n"
