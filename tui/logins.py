@@ -15,14 +15,6 @@ from typing import TYPE_CHECKING
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
 from rowtui.core.engine import Question
 from rowtui.core.text import visible
-from rowtui.tui.screens.login import (
-    ChooseScreen,
-    Failure,
-    FailureScreen,
-    HostKeyScreen,
-    LoginDialog,
-    PromptScreen,
-)
 from rowtui.tui.session import Session, describe
 from rowtui.tui.work import start
 from textual.screen import ModalScreen
@@ -31,6 +23,7 @@ from textual.widgets import Input
 if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.feed import Feed
+    from rowtui.tui.screens.login import Failure, LoginDialog
 
 RETRY_SECONDS = 5.0
 """Before questions are listened for again after that broke."""
@@ -51,6 +44,8 @@ class Logins:
 
     def choose(self) -> None:
         """Log in to the one cluster that waits for it, or ask to which of several."""
+        from rowtui.tui.screens.login import ChooseScreen  # dialogs: not before the first paint
+
         clusters = self._session.logins
         if len(clusters) == 1:
             self.connect(clusters[0].name)
@@ -83,6 +78,8 @@ class Logins:
         self._app.show_again("connected")
 
     def _tell_failure(self, cluster: str, error: Exception) -> None:
+        from rowtui.tui.screens.login import Failure
+
         message, hint = describe(error)
         apart = isinstance(error, LoginError)
         text = f"{'no login to ' if apart else ''}{cluster}: {message}"
@@ -129,6 +126,8 @@ class Logins:
         self._app.push_screen(dialog, lambda _: self._closed())
 
     def _dialog(self, item: Question | Failure) -> LoginDialog:
+        from rowtui.tui.screens.login import Failure, FailureScreen, HostKeyScreen, PromptScreen
+
         if isinstance(item, Failure):
             return FailureScreen(item)
         clusters = self._session.jobs.clusters if self._session.jobs else ()
