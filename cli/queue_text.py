@@ -83,7 +83,7 @@ def _when(cluster: ClusterView, now: float) -> str:
 
 
 def _ago(seconds: float) -> str:
-    return f"{in_words(seconds)} ago" if seconds >= 1 else "now"
+    return f"{in_words(seconds)} ago" if seconds >= 1 else "just now"
 
 
 def _counts(rows: Sequence[QueueRow]) -> str:
@@ -138,7 +138,7 @@ def _last(job: Job, now: float) -> str:
         return visible(job.nodes)
     ahead = 0 if job.start_estimate is None else job.start_estimate - int(now)
     starts = job.state is JobState.PENDING and 0 < ahead < _FAR
-    return visible(job.reason) + (f", starts in {how_long(ahead)}" if starts else "")
+    return visible(job.reason) + (f", in {how_long(ahead)}" if starts else "")
 
 
 def _notes(rows: Sequence[QueueRow], now: float, width: int | None) -> Iterator[str]:

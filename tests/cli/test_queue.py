@@ -102,7 +102,7 @@ def test_all_queues_are_in_one_table_and_one_json(
         assert second.splitlines()[0] == "beta  2 pending"
         job = tasks[0]["id"]
         assert re.match(
-            rf"{job}_\[0-1\] pending wait +2 batch +01:00:00 BeginTime, starts in (59|60) min$",
+            rf"{job}_\[0-1\] pending wait +2 batch +01:00:00 BeginTime, in (59|60) min$",
             second.splitlines()[2],
         )
         assert third.splitlines()[0] == "local  this machine  1 running"
