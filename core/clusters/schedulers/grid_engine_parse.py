@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import (
@@ -143,6 +143,7 @@ class Listed(NamedTuple):
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SCHEMA = b"job_info"
+_PIECE = 1 << 16  # characters
 
 
 def read_queue(stdout: bytes, now: float) -> Listed:
@@ -160,46 +161,53 @@ def read_queue(stdout: bytes, now: float) -> Listed:
     jobs: list[Job] = []
     waiting: set[JobKey] = set()
     try:
-        for element in ElementTree.fromstring(text).iter("job_list"):  # noqa: S314
-            entry = list(_jobs_of(element, now))
-            if element.find("predecessor_jobs") is not None:
-                waiting |= {job.key for job in entry if job.state is JobState.HELD}
-            jobs += entry
-    except (ElementTree.ParseError, ValueError) as error:
+        parser: Any = ElementTree.XMLPullParser(["end"])
+        # In pieces: the parser lets no other thread of this process run.
+        for start in range(0, len(text), _PIECE):
+            parser.feed(text[start : start + _PIECE])
+            for _, element in parser.read_events():
+                if element.tag != "job_list":
+                    continue
+                fields = {child.tag: (child.text or "").strip() for child in element}
+                entry = _jobs_of(fields, element, now)
+                if "predecessor_jobs" in fields:
+                    waiting |= {job.key for job in entry if job.state is JobState.HELD}
+                jobs += entry
+                element.clear()
+        parser.close()
+    except (ElementTree.ParseError, KeyError, ValueError) as error:
         raise UnreadableError(str(error)[:REASON_LIMIT]) from error
     return Listed(jobs, frozenset(waiting))
 
 
-def _jobs_of(element: Element, now: float) -> Iterator[Job]:
-    def text(tag: str) -> str:
-        return (element.findtext(tag) or "").strip()
-
+def _jobs_of(fields: Mapping[str, str], element: Element, now: float) -> list[Job]:
+    """One entry: a job, or tasks of an array that share everything."""
     # 8.1.9 prints `<` in a name as `%lt;`.
-    name, token = name_and_token((text("full_job_name") or text("JB_name")).replace("%lt;", "<"))
-    letters = text("state")
-    state, reason = _state(letters)
-    if state is JobState.HELD and element.find("predecessor_jobs") is not None:
+    marked = (fields.get("full_job_name") or fields.get("JB_name", "")).replace("%lt;", "<")
+    name, token = name_and_token(marked)
+    state, reason = _state(fields.get("state", ""))
+    if state is JobState.HELD and "predecessor_jobs" in fields:
         others = ", ".join((it.text or "").strip() for it in element.iter("predecessor_jobs"))
         reason = f"waits for {others}"
-    started = text("JAT_start_time")
-    queue, _, host = text("queue_name").partition("@")
-    limit = next((it for it in element.iter("hard_request") if it.get("name") == "h_rt"), None)
+    started = fields.get("JAT_start_time")
+    queue, _, host = fields.get("queue_name", "").partition("@")
+    limit = None
+    if "hard_request" in fields:  # may be there several times
+        asked = {it.get("name"): it.text or "" for it in element.iter("hard_request")}
+        limit = seconds_of(asked.get("h_rt", "none"))
     job = Job(
-        int(text("JB_job_number")),
+        int(fields["JB_job_number"]),
         state,
         name,
         token,
         reason,
-        queue or text("hard_req_queue"),
+        queue or fields.get("hard_req_queue", ""),
         max(0, round(now - _utc(started))) if started else None,
-        None if limit is None else seconds_of(limit.text or ""),
+        limit,
         host,
     )
-    tasks = text("tasks")
-    if not tasks:
-        yield job
-    for task in _tasks(tasks):
-        yield job_of_task(job, task)
+    tasks = fields.get("tasks")
+    return [job_of_task(job, task) for task in _tasks(tasks)] if tasks else [job]
 
 
 def job_of_task(job: Job, task: int) -> Job:
@@ -210,7 +218,7 @@ def job_of_task(job: Job, task: int) -> Job:
 
 def _tasks(text: str) -> Iterator[int]:
     """Our numbers of `3`, `1,3` or `3-10:1,12`."""
-    for part in text.split(",") if text else ():
+    for part in text.split(","):
         ends, _, step = part.partition(":")
         first, _, last = ends.partition("-")
         numbers = range(int(first), int(last or first) + 1, int(step or 1))
@@ -377,10 +385,12 @@ def read_answers(
     return {key: by_key.get(key, by_key.get(JobKey(key.id), rest))[:REASON_LIMIT] for key in jobs}
 
 
+_NOT_FOUND = re.compile(rb"job (id|name) .* not found")
+
+
 def knows_none(result: CommandResult) -> bool:
     """Whether qacct says that it has no such job."""
-    words = result.stderr + result.stdout
-    return result.exit_status == 1 and bool(re.search(rb"job (id|name) .* not found", words))
+    return result.exit_status == 1 and bool(_NOT_FOUND.search(result.stderr + result.stdout))
 
 
 def keeps_no_accounts(result: CommandResult) -> bool:
