@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
-    """Answer the shell and exit. Actions, clusters and directories come from the project."""
+    """Answer the shell and exit. Actions, clusters, jobs and directories come from the project."""
     import argcomplete
 
     for sub in _all_parsers(parser):
@@ -53,6 +53,35 @@ def _directories(prefix: str, **_: Any) -> list[str]:
         return [entry.name for entry in os.scandir(workspace) if entry.name.startswith(prefix)]
     except (RowtuiError, OSError):
         return []
+
+
+def _jobs(prefix: str, **_: Any) -> list[str]:
+    """Those that may still be with a scheduler; an array of which there are several tasks too."""
+    from collections import Counter
+
+    from rowtui.core.errors import RowtuiError
+    from rowtui.core.submission.journal import Journal, job_records
+    from rowtui.core.submission.model import Step
+    from rowtui.core.submission.plan_json import load_plan
+    from rowtui.core.workflow.find import find_project
+
+    found: list[str] = []
+    try:
+        root = find_project(Path.cwd())
+        journal = Journal(root)
+        for plan_id in journal.open_plan_ids():
+            records = job_records(load_plan(root, plan_id), journal.entries(plan_id))
+            keys = [it.key for it in records if it.step is Step.ACCEPTED and it.job_id]
+            tasks = Counter(key.id for key in keys if key.task is not None)
+            found += [str(number) for number, many in tasks.items() if many > 1]
+            found += map(str, keys)
+    except (RowtuiError, OSError):
+        pass
+    return sorted({name for name in found if name.startswith(prefix)})
+
+
+def _jobs_or_directories(prefix: str, **_: Any) -> list[str]:
+    return _jobs(prefix) + _directories(prefix)
 
 
 def _clusters(**_: Any) -> list[str]:
@@ -107,6 +136,8 @@ def _machines(**_: Any) -> list[str]:
 _COMPLETERS = {
     "action": _actions,
     "directories": _directories,
+    "job": _jobs_or_directories,
+    "jobs": _jobs,
     "failed": _directories,
     "cluster": _clusters,
     "connection": _connections,

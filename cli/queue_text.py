@@ -26,9 +26,10 @@ from rowtui.core.text import count, visible
 if TYPE_CHECKING:
     from rowtui.cli.output import Output
 
-LONGEST_NAME = 24  # characters of a job's name
+LONGEST_NAME = 24  # columns for a job's name, and so on
 LONGEST_ID = 24
-LEAST_REASON = 12  # characters of a reason, however narrow the terminal
+LONGEST_PARTITION = 16
+LEAST_REASON = 12  # however narrow the terminal
 _FAR = 366 * 86_400  # a scheduler that does not know may say: in a year
 
 
@@ -39,9 +40,9 @@ def queue_lines(
     out: Output,
     *,
     in_project: bool,
+    width: int | None,
 ) -> Iterator[str]:
-    """All clusters, an empty line between two of them."""
-    width = _terminal_width()
+    """All clusters, an empty line between two of them. `width`: of the terminal, if it is one."""
     for number, cluster in enumerate(clusters):
         if number:
             yield ""
@@ -112,7 +113,7 @@ def _table(
             directories = sum(len(row.record.directories) for row in group if row.record)
             one.append(count(directories) if group[0].record is not None else "")
         if partitions:
-            one.append(job.partition)
+            one.append(_cut(visible(job.partition), LONGEST_PARTITION))
         one += [clock(job.elapsed or None), clock(job.limit), _last(job, now)]
         cells.append(one)
     if width is not None:
@@ -175,10 +176,15 @@ def _fit(columns: Sequence[Column], cells: Sequence[list[str | Cell]], width: in
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    """At most so many columns of the terminal."""
+    if display_width(text) <= most:
+        return text
+    while display_width(text) >= most:
+        text = text[: most - 1] if len(text) >= most else text[:-1]
+    return f"{text}…"
 
 
-def _terminal_width() -> int | None:
+def terminal_width() -> int | None:
     """None where nobody looks at a terminal."""
     if not sys.stdout.isatty():
         return None

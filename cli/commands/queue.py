@@ -13,7 +13,7 @@ from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import open_project, say_notices, sit_before
 from rowtui.cli.queue_json import queue_json
 from rowtui.cli.queue_rows import QueueRow, rows_of
-from rowtui.cli.queue_text import queue_lines
+from rowtui.cli.queue_text import queue_lines, terminal_width
 from rowtui.core.errors import InvalidFileError, NoProjectError, RowtuiError
 from rowtui.core.project.looks import Looks
 from rowtui.core.project.surroundings import Surroundings
@@ -162,4 +162,5 @@ def _print(
         out.print(time.strftime("%H:%M:%S", time.localtime(now)))
     if not clusters:
         out.print("No queue was asked.")
-    out.lines(queue_lines(clusters, rows, now, out, in_project=in_project))
+    width = terminal_width()
+    out.lines(queue_lines(clusters, rows, now, out, in_project=in_project, width=width))

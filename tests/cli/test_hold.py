@@ -72,6 +72,9 @@ def test_jobs_are_held_released_and_cancelled_one_or_many(
     assert states(here) == waiting
     table = here("show", "jobs", "--long").out
     assert f"{array}_1 alpha/cpu" in table
+    assert completed(here, f"rowtui hold {array}") == sorted(
+        {str(array), f"{array}_0", f"{array}_1"} | ({str(other)} if other == array else set())
+    )
     # one: without a question
     done = here("hold", f"{array}_1")
     assert (done.code, done.out) == (0, f"Held job {array}_1.\n")
@@ -124,6 +127,20 @@ def test_more_than_one_is_only_held_after_a_yes(project: dict[str, Any], here: O
     assert f"{key} wait (pending) on 1 directory".encode() in terminal.seen
     assert b"Nothing was held." in terminal.seen
     assert set(states(here).values()) == {"pending"}
+
+
+def completed(here: OnClusters, line: str) -> list[str]:
+    """What the shell is told to complete this line with."""
+    shell = Shell(Path.cwd(), here.home)
+    shell(
+        cluster=None,
+        _ARGCOMPLETE="1",
+        _ARGCOMPLETE_STDOUT_FILENAME=str(here.home / "answer"),
+        COMP_LINE=line,
+        COMP_POINT=str(len(line)),
+        _ARGCOMPLETE_IFS="\n",
+    )
+    return (here.home / "answer").read_text().split("\n")
 
 
 @pytest.fixture
