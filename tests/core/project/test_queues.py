@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from rowtui.core.project.project import Project
 from rowtui.core.project.looks import POLL_VARIABLE
+from rowtui.core.project.project import Project
 
 from tests.rig.slurm import SlurmCluster
 
@@ -90,3 +90,26 @@ async def test_a_queue_without_an_interval_is_asked_each_time(
     await project.jobs.queues.ask()
 
     assert calls(project) == before + 1
+
+
+async def test_jobs_that_were_sent_since_the_last_look_are_left_to_the_next(
+    project: Project,
+) -> None:
+    await project.jobs.queues.ask()
+    async for _ in project.jobs.submit(project.plan(project.workflow.actions)):
+        pass
+    before = calls(project)
+
+    view = await Project.open(project.root).jobs.view(now=False)
+
+    assert calls(project) == before
+    assert {(job.state.value, job.reason) for job in view.jobs} == {
+        ("pending", "submitted since the queue was last asked")
+    }
+    (project.root / "finish").touch()
+
+
+async def test_only_some_clusters_are_asked_on_demand(project: Project) -> None:
+    view = await project.jobs.view(among=["local"])
+    assert [cluster.name for cluster in view.clusters] == ["local"]
+    assert calls(project) == 0
