@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from rowtui.core.project.copy_by_hand import Compared
 
 _SHOWN = 10  # of each kind, without -v
+_KINDS = (
+    "conflict", "newer here", "only here", "newer there", "only there",
+    "deleted here", "deleted there",
+)  # fmt: skip
 _STYLES = {"conflict": "red bold", "deleted here": "dim", "deleted there": "dim"}
 
 
@@ -55,9 +59,10 @@ def print_compared(compared: Compared, out: Output, *, all_of_them: bool) -> Non
     out.print(f"{out.style(name, 'bold')}: {visible(compared.place)}")
     transfer = compared.transfer
     same = f"{transfer.unchanged:,} files and folders are the same"
-    by_kind: dict[str, list[Difference]] = {}
+    found_by_kind: dict[str, list[Difference]] = {kind: [] for kind in _KINDS}
     for it in differences(transfer):
-        by_kind.setdefault(it.kind, []).append(it)
+        found_by_kind[it.kind].append(it)
+    by_kind = {kind: found for kind, found in found_by_kind.items() if found}
     counts = [f"{len(found):,} {_noun(kind, len(found))}" for kind, found in by_kind.items()]
     out.print(f"  {', '.join([same, *counts])}")
     for notice in transfer.notices:

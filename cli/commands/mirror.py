@@ -31,10 +31,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Compare, copy, decide or remove; 1 if something could not be done."""
     side, paths = _kept(args.keep)
     project = open_project(args, out)
-    name = args.of or cluster_name(args)
+    name = args.of or getattr(args, "cluster", None)
     if args.send is None and args.fetch is None and side is None and not args.remove:
         return _compare(project, name, _names(args.compare), args, out)
-    copy = project.copies.by_hand(name or _only(project))
+    copy = project.copies.by_hand(name or cluster_name(args) or _only(project))
     try:
         if args.remove:
             return _remove(copy, out)

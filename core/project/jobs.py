@@ -117,6 +117,9 @@ class Jobs:
         """Carry out a plan. Raises: RowtuiError if nothing can be written down."""
         project = self.project
         access = {}
+        for cluster in project.copies.clusters(plan.jobs):
+            said = f"comparing with the copy on {visible(cluster.name)}"
+            yield Progress(0, len(plan.jobs), "", said)
         for name in dict.fromkeys(job.destination.cluster for job in plan.jobs):
             there = await project.reach.access(name)
             if there is None:
