@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Shell
-from tests.cli.on_clusters import OnClusters
+from tests.cli.on_clusters import OnClusters, configure
 from tests.cli.terminal import Terminal, on_a_terminal
 from tests.rig.login import LoginNode
 
@@ -127,6 +127,47 @@ def test_more_than_one_is_only_held_after_a_yes(project: dict[str, Any], here: O
     assert f"{key} wait (pending) on 1 directory".encode() in terminal.seen
     assert b"Nothing was held." in terminal.seen
     assert set(states(here).values()) == {"pending"}
+
+
+COPIED = """\
+[[cluster]]
+name = "alpha"
+[cluster.ssh]
+host = "alpha"
+config = ["{config}"]
+mirror = "{mirror}"
+"""
+SAYING = """\
+[[action]]
+name = "say"
+command = "echo far away; until [ -e finish ]; do sleep 0.1; done; touch workspace/{directory}/out"
+products = ["out"]
+"""
+
+
+def test_a_log_is_read_where_the_project_is_copied_to(
+    two: tuple[LoginNode, ...], here: OnClusters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = two[0].cluster.work / f"copies-{tmp_path.name}"
+    configure(here.home, COPIED.format(config=two[0].ssh_config, mirror=copies))
+    root = tmp_path / "far"
+    (root / "workspace" / "a").mkdir(parents=True)
+    (root / "workflow.toml").write_text(SAYING)
+    monkeypatch.chdir(root)
+    assert here("submit", "--cluster", "alpha", "--yes").code == 0
+    # while it runs, there
+    while not (done := here("logs", "a")).out:
+        assert done.code == 0 or "has written no log yet: alpha:" in done.err
+    assert done.out == "far away\n"
+    place = here("logs", "a", "--path").out
+    (copy,) = copies.iterdir()
+    assert place == f"alpha:{next(copy.glob('say-*.out'))}\n"
+    # and afterwards here
+    (copy / "finish").touch()
+    while here.json("--cluster", "alpha")["alpha"]["jobs"] or not list(root.glob("say-*.out")):
+        pass
+    assert here("logs", "a").out == "far away\n"
+    assert here("logs", "a", "--path").out == f"{next(root.glob('say-*.out'))}\n"
 
 
 def completed(here: OnClusters, line: str) -> list[str]:
