@@ -21,7 +21,7 @@ from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rowtui.cli.output import Output
     from rowtui.core.engine import JobView
@@ -102,13 +102,19 @@ async def _show(
 ) -> int:
     looks = Looks(around)
     now = args.now
+    said: set[str] = set()
     while True:
         if project is not None:
             view = await project.jobs.view(everywhere=True, among=names, now=now)
             clusters, jobs = view.clusters, view.jobs
         else:
             clusters, jobs = await _look(looks, names, now), ()
-        _say_what_failed(around, project, clusters, out)
+        for failure in _failures(around, project, clusters):
+            if failure not in said:
+                said.add(failure)
+                out.warn(failure)
+        if project is not None:
+            say_notices(project, out)
         _print(args, clusters, jobs, project is not None, out)
         if args.watch is None:
             answered = any(it.as_of is not None and not it.error for it in clusters)
@@ -128,19 +134,18 @@ async def _look(looks: Looks, names: Sequence[str], now: bool) -> tuple[ClusterV
     return looks.views()
 
 
-def _say_what_failed(
-    around: Surroundings, project: Project | None, clusters: Sequence[ClusterView], out: Output
-) -> None:
+def _failures(
+    around: Surroundings, project: Project | None, clusters: Sequence[ClusterView]
+) -> Iterator[str]:
     """What is not in the lines of the clusters."""
     if around.failure:
-        out.warn(f"Which cluster this is cannot be told: {around.failure}")
+        yield f"Which cluster this is cannot be told: {around.failure}"
     if project is None:
         return
-    say_notices(project, out)
     shown = {cluster.name: cluster.error for cluster in clusters}
     for name, why in project.jobs.queues.unanswered.items():
         if why not in (shown.get(name), around.failure):
-            out.warn(f"{visible(name)}: {why}")
+            yield f"{visible(name)}: {why}"
 
 
 def _print(
