@@ -33,6 +33,7 @@ from bench.__main__ import machine
 from bench.remote import NAME, RemoteProjects, remote_projects, runs_of
 
 RECONCILED = 0.4  # seconds between two looks
+ADMINISTERED = 3.0
 BETWEEN_FAULTS = (0.2, 1.5)  # seconds of peace, at least and at most
 FROZEN = (0.3, 3.5)  # seconds; clients give up after 2 (MessageTimeout)
 DEAF = (0.1, 1.0)  # seconds without a listener
@@ -129,9 +130,9 @@ class Chaos:
 
     def crash(self) -> None:
         cluster = self.here.cluster
-        cluster.controller.kill()
+        cluster.kill_controller()
         time.sleep(self.chance.uniform(*DEAD))
-        cluster._start_controller(fresh=False)
+        cluster._start_controller(fresh=False)  # the nodes go on meanwhile
 
 
 class Counting:
@@ -176,9 +177,12 @@ class Seed:
         """Send everything, and look after it, until it is complete."""
         try:
             async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
-                looking = group.create_task(self.look_after())
+                others = [
+                    group.create_task(work) for work in (self.look_after(), self.administer())
+                ]
                 await self.send()
-                looking.cancel()
+                for other in others:
+                    other.cancel()
         except TimeoutError:
             self.talk("gave up: not everything is complete")
 
@@ -213,6 +217,19 @@ class Seed:
             await self.ask()
             await asyncio.sleep(RECONCILED)
 
+    async def administer(self) -> None:
+        """What administrators do: Slurm drains nodes that a crash left with strange jobs."""
+        cluster = self.here.cluster
+        while True:
+            await asyncio.sleep(ADMINISTERED)
+            drained = await asyncio.to_thread(
+                cluster.run, "sinfo -h -N -t drain,down -o %N", check=False
+            )
+            for node in sorted(set(drained.stdout.split())):
+                self.talk(f"{node} was drained")
+                words = f"scontrol update nodename={node} state=resume"
+                await asyncio.to_thread(cluster.run, words, check=False)
+
     async def ask(self) -> None:
         jobs = self.watcher.jobs
         await jobs.entered(await jobs.queues.ask())
@@ -242,7 +259,8 @@ class Seed:
 
     def left_over(self) -> list[str]:
         """What is still held or waiting, reserved or open."""
-        left = self.here.cluster.run("squeue -h -o '%i %T %r %k'", check=False).stdout.splitlines()
+        queue = self.here.cluster.run("squeue -h -t PD -o '%i %T %r %k'", check=False).stdout
+        left = queue.splitlines()
         self.watcher.synchronise()
         for records in self.watcher.state.submitted.values():
             left += [f"{at} is reserved by {record}" for at, record in records.items()]

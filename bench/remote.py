@@ -6,15 +6,16 @@ The projects lie where both see them, so that nothing is copied. Each directory 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from rowtui.core.project.project import Project
-from rowtui.core.project.queues import POLL_VARIABLE
+from rowtui.core.project.looks import POLL_VARIABLE
 
 from tests.rig.login import LoginNode
-from tests.rig.slurm import Node, SlurmRig, start_slurm
+from tests.rig.processes import Keeper
+from tests.rig.slurm import Munge, Node, SlurmCluster
 
 NAME = "chaos"  # of the cluster; nobody has logged in to one that is called so
 PARTITION = "cpu"
@@ -42,17 +43,16 @@ name = "{action}"
 command = 'echo "$SLURM_JOB_ID $SLURM_ARRAY_JOB_ID" >> workspace/{{directory}}/runs'
 products = ["runs"]
 group.maximum_size = 1
-resources.walltime.per_submission = "00:05:00"
+resources.walltime.per_submission = "00:01:00"
 """
 
 
 class RemoteProjects:
     """The cluster and its login node, and the folder for projects on it."""
 
-    def __init__(self, rig: SlurmRig) -> None:
-        self.rig = rig
-        self.cluster = rig.cluster
-        self.login = LoginNode(rig.keeper, rig.cluster, name=NAME)
+    def __init__(self, keeper: Keeper, cluster: SlurmCluster) -> None:
+        self.cluster = cluster
+        self.login = LoginNode(keeper, cluster, name=NAME)
 
     def make(self, name: str, directories: int, *, arrays: bool = False) -> Path:
         """A new project; its folder."""
@@ -82,15 +82,24 @@ class RemoteProjects:
 
 
 @contextmanager
-def remote_projects(settings: Mapping[str, object] | None = None) -> Iterator[RemoteProjects]:
+def remote_projects(**settings: object) -> Iterator[RemoteProjects]:
     """A cluster of two nodes with 64 cores between them, while the block lasts."""
     nodes = (Node("c1", 32, 64000), Node("c2", 32, 64000))
     partitions = (f"PartitionName={PARTITION} Nodes=c[1-2] Default=YES DefaultTime=10",)
-    rig = start_slurm(nodes=nodes, partitions=partitions, settings=dict(settings or {}))
+    keeper = Keeper()
     try:
-        yield RemoteProjects(rig)
+        munge = Munge(keeper)
+        # Nodes report soon what they have, and a job that is queued again does not wait long.
+        settings = {
+            "SlurmdTimeout": 20,
+            "AuthInfo": f"socket={munge.socket},cred_expire=20",
+        } | settings
+        yield RemoteProjects(
+            keeper,
+            SlurmCluster(keeper, munge, nodes=nodes, partitions=partitions, settings=settings),
+        )
     finally:
-        rig.close()
+        keeper.close()
 
 
 def runs_of(folder: Path) -> dict[str, list[str]]:

@@ -56,8 +56,10 @@ def ending_of(
     reason = word
     if marker is not None:
         exit_code = marker.exit_code
-        # "time limit" and "cancelled" are better words than the signal that was used.
-        reason = word if word in _STATES.values() else marker.reason
+        # "time limit" and "cancelled" are better words than the signal that was used; but what
+        # ended well by itself was not stopped, whatever a scheduler that crashed makes of it.
+        well = marker.cause == "exit" and not marker.exit_code
+        reason = word if word in _STATES.values() and not well else marker.reason
     failures = {}
     failed_at = marker.index if marker is not None else None
     for at, name in enumerate(job.directories):

@@ -7,7 +7,6 @@ never run later. Formats: `shell.py`. Source: slurm_rig 6.4, step 5.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Sequence
@@ -64,6 +63,22 @@ def ended_path(root: Path, token: str) -> Path:
     return root / ".row" / "rowtui" / "ended" / token
 
 
+def fences_there(root: Path) -> frozenset[str]:
+    """The names of all fences; on NFS the server is asked. Raises: OSError."""
+    try:
+        return frozenset(os.listdir(fence_path(root, "-").parent))
+    except FileNotFoundError:
+        return frozenset()
+
+
+def endings_there(root: Path) -> frozenset[str]:
+    """The tokens of all jobs that wrote down how they ended, as far as that can be told."""
+    try:
+        return frozenset(os.listdir(ended_path(root, "-").parent))
+    except OSError:
+        return frozenset()
+
+
 def read_fence(root: Path, token: str) -> str:
     """Who made the fence; "" if nobody did yet. Raises: OSError if that cannot be told."""
     try:
@@ -92,8 +107,6 @@ def abandon(root: Path, token: str, *, durable: bool = True) -> str:
 def read_ended(root: Path, token: str) -> Ended | None:
     """How a job ended; None if it did not say (yet)."""
     path = ended_path(root, token)
-    with contextlib.suppress(OSError):
-        os.listdir(path.parent)  # NFS: what the folder holds is asked of the server again
     try:
         return parse_ended(read_bounded(path, _LIMIT).decode(errors="replace").split("\n"))
     except (OSError, ValueError):

@@ -29,10 +29,12 @@ from rowtui.core.text import visible
 VERSION = 1
 LIMIT = 1 << 30
 # Details of `accepted` entries, in their order: the id is in the project's records too; the job,
-# which was held until then, may start; the scheduler was seen to know all that for good.
+# which was held until then, may start; the scheduler was seen to know all that for good. Or it was
+# seen to know nothing of a job that had begun.
 RECORDED = "recorded"
 RELEASED = "released"
 SEEN = "seen"
+GONE = "gone"
 ENDING = ".jsonl"
 DONE = "done"
 
@@ -98,9 +100,16 @@ class Journal:
                 found.append((plan_id, os.stat(self.folder / f"{plan_id}{ENDING}").st_size))
         return tuple(found)
 
-    def done_plan_ids(self) -> list[str]:
-        """Those of them whose jobs have all come to an end."""
-        return sorted(set(self._in(self.folder / DONE)) - set(self._in(self.folder)))
+    def done_plan_ids(self, since: float = 0.0) -> list[str]:
+        """Those of them whose jobs have all come to an end, the last one after this time."""
+        done = set(self._in(self.folder / DONE)) - set(self._in(self.folder))
+        return sorted(plan_id for plan_id in done if not since or self._ended(plan_id) >= since)
+
+    def _ended(self, plan_id: str) -> float:
+        try:
+            return os.stat(self.folder / DONE / f"{plan_id}{ENDING}").st_mtime
+        except OSError:
+            return 0.0
 
     @staticmethod
     def _in(folder: Path) -> list[str]:
@@ -279,7 +288,7 @@ def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
 
 def is_later_note(entry: JournalEntry) -> bool:
     """Whether an entry only adds to an acceptance that was written down before."""
-    return entry.step is Step.ACCEPTED and entry.detail in (RECORDED, RELEASED, SEEN)
+    return entry.step is Step.ACCEPTED and entry.detail in (RECORDED, RELEASED, SEEN, GONE)
 
 
 def log_of(job: PlannedJob, key: JobKey) -> str:

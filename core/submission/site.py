@@ -19,6 +19,8 @@ from rowtui.core.submission.fence import (
     ABANDONED,
     Ended,
     abandon,
+    endings_there,
+    fences_there,
     parse_ended,
     read_ended,
     read_fence,
@@ -85,11 +87,11 @@ class LocalSite:
         return await asyncio.to_thread(self._traces, tuple(tokens)) if tokens else {}
 
     def _traces(self, tokens: Collection[str]) -> dict[str, Traces]:
+        fences, endings = fences_there(self._root), endings_there(self._root)
         found = {}
         for token in tokens:
-            traces = Traces(read_fence(self._root, token), read_ended(self._root, token))
-            if traces != NO_TRACES:
-                found[token] = traces
+            if token in fences or token in endings:
+                found[token] = Traces(read_fence(self._root, token), read_ended(self._root, token))
         return found
 
     async def abandon(self, token: str) -> str:

@@ -78,6 +78,11 @@ def task_token(token: str, task: int) -> str:
     return f"{token}.{task}"
 
 
+def array_of(token: str, task: int | None) -> str:
+    """The token of the array that a task belongs to; of any other job, its own."""
+    return token if task is None else token.removesuffix(f".{task}")
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """What a scheduler knows of one job. Times: epoch seconds; durations: seconds.

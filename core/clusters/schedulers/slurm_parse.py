@@ -40,6 +40,8 @@ _STATES = {
     "NODE_FAIL": JobState.NODE_FAIL,
     "BOOT_FAIL": JobState.NODE_FAIL,
 }
+# By somebody, or by Slurm: after a launch that failed, or too many.
+_HELD = re.compile(r"JobHeld|JobHold|job requeued in held state|.* requeued held$")
 _TOLD_BY_STATE = frozenset({"PREEMPTED", "DEADLINE", "CONFIGURING", "BOOT_FAIL"})
 _NOTHING = frozenset({"", "None", "N/A", "(null)", "Unknown"})
 
@@ -51,9 +53,7 @@ class UnreadableError(ValueError):
 def job_state(word: str, reason: str = "") -> JobState:
     """Slurm's word for a state (`CANCELLED by 0` too) in ours; held jobs pend for a reason."""
     state = _STATES.get(word.split(" ", 1)[0].rstrip("+"), JobState.UNKNOWN)
-    if state is JobState.PENDING and reason.startswith(("JobHeld", "job requeued in held state")):
-        return JobState.HELD
-    return state
+    return JobState.HELD if state is JobState.PENDING and _HELD.match(reason) else state
 
 
 def seconds_of(text: str) -> int | None:

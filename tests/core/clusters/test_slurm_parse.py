@@ -29,6 +29,10 @@ def test_durations(text: str, seconds: int | None) -> None:
     [
         ("PENDING", "JobHeldUser", JobState.HELD),
         ("PENDING", "JobHeldAdmin", JobState.HELD),
+        ("PENDING", "JobHoldMaxRequeue", JobState.HELD),
+        ("PENDING", "launch failed requeued held", JobState.HELD),
+        ("PENDING", "launch failure limit exceeded requeued held", JobState.HELD),
+        ("PENDING", "job requeued in held state", JobState.HELD),
         ("PENDING", "ReqNodeNotAvail, UnavailableNodes:n2", JobState.PENDING),
         ("CANCELLED by 1000", "", JobState.CANCELLED),
         ("CANCELLED+", "", JobState.CANCELLED),

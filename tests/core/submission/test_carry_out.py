@@ -51,6 +51,7 @@ class Answers:
     immediate = False
     shared = False
     holds = False
+    forgets = False
     at_once = 1
 
     @property

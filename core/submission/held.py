@@ -1,0 +1,136 @@
+"""Jobs that are held: those to be let go, and those that nobody wants any more.
+
+A job is held until its id is written down, and again where a controller that was killed forgot
+that it was released, or could not start it. A held job of ours with another id than the journal
+says, or of which the end is known, was sent when nobody could tell whether that had worked.
+Before anything is asked of a job its token is compared: ids are given again after a crash.
+Source: slurm_rig 6.4, steps 4 and 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
+from rowtui.core.submission.journal import RECORDED, RELEASED, SEEN
+from rowtui.core.submission.model import JournalEntry, Step
+from rowtui.core.submission.settling import LOST_STEPS, Settling
+
+# A controller that is killed forgets what it accepted in the last seconds (5 were measured).
+DURABLE_SECONDS = 20.0
+# A job that could not be started is let go again so often, after a pause that doubles: a node that
+# was told that the job is over does not take it again for a while (Slurm's cred_expire: 120 s).
+RELEASES = 5
+RELEASE_PAUSE = 30.0
+
+
+@dataclass
+class Held:
+    """The held jobs of one plan that are to be let go, by token."""
+
+    settling: Settling
+    waiting: dict[str, JobKey] = field(default_factory=dict)
+
+    def note_active(self, token: str, entry: JournalEntry, known: Job) -> None:
+        """A job that is in the queue: what is left to do, or to write down, of its beginning."""
+        it = self.settling
+        if known.state is JobState.UNKNOWN:
+            return
+        assert it.snapshot is not None
+        if known.state is JobState.HELD and it.access.scheduler.holds:
+            if self.is_to_go(token, entry, known):
+                self.waiting[token] = known.key
+        elif entry.detail == SEEN:
+            return
+        elif it.snapshot.at - entry.at > DURABLE_SECONDS:
+            it.noted(token, known.key, SEEN)
+        elif entry.detail not in (RECORDED, RELEASED):  # killed before it was recorded
+            it.noted(token, known.key, RECORDED)
+
+    def is_to_go(self, token: str, entry: JournalEntry, known: Job) -> bool:
+        """Whether nobody else holds it: once it was seen to have been let go, a person does."""
+        if "launch fail" not in known.reason:
+            return entry.detail != SEEN
+        it = self.settling
+        released = [one.at for one in it.entries if (one.token, one.detail) == (token, RELEASED)]
+        if not released:
+            return True
+        pause = RELEASE_PAUSE * 2 ** (len(released) - 1)
+        return len(released) < RELEASES and it.clock() - released[-1] >= pause
+
+    async def release(self) -> None:
+        """Let jobs start whose ids are written down."""
+        it = self.settling
+        theirs = await self.verified(self.waiting)
+        if theirs:
+            tokens = {key: token for token, key in theirs.items()}
+            for answer in await it.access.scheduler.release(list(tokens)):
+                if not answer.error:
+                    it.noted(tokens[answer.job], answer.job, RELEASED)
+
+    async def verified(self, keys: Mapping[str, JobKey]) -> dict[str, JobKey]:
+        """Those of these jobs that the scheduler certainly has, held, right now."""
+        found = await self.settling.access.scheduler.find(list(keys)) if keys else {}
+        return {
+            token: key
+            for token, key in keys.items()
+            for job in (found or {}).get(token, ())
+            if job.key == key and job.state is JobState.HELD
+        }
+
+    async def cancel_strays(self) -> None:
+        """Take held jobs of this plan away that are not the ones that count."""
+        it = self.settling
+        at = it.snapshot.at if it.snapshot else 0.0
+        strays = {}
+        for job in it.snapshot.jobs if it.snapshot else ():
+            entry = it.latest.get(job.token)
+            if entry is None or job.state is not JobState.HELD or entry.at > at:
+                continue
+            over = entry.step in (Step.ENDED, Step.ABANDONED, Step.REJECTED)
+            if over or (entry.step not in LOST_STEPS and entry.key != job.key):
+                strays[job.key] = job.token
+        await self.take_away(strays)
+
+    async def take_away(self, strays: Mapping[JobKey, str]) -> None:
+        """Cancel these held jobs, if they still are what they were."""
+        if not strays:
+            return
+        scheduler = self.settling.access.scheduler
+        found = await scheduler.find(sorted(set(strays.values()))) or {}
+        there = {job.key for jobs in found.values() for job in jobs if job.state is JobState.HELD}
+        if keys := [key for key in strays if key in there]:
+            await scheduler.cancel(keys)
+
+
+async def take_late_ones_away(settling: Settling, open_tokens: Collection[str]) -> None:
+    """Cancel held jobs of plans that were put away: they arrived after all was over."""
+    snapshot = settling.snapshot
+    late = {
+        job.token: job.key
+        for job in (snapshot.jobs if snapshot else ())
+        if job.state is JobState.HELD and job.token and job.token not in open_tokens
+    }
+    if not late:
+        return
+    # They may be of another project.
+    ours = await _of_done_plans(settling, late)
+    await Held(settling).take_away({key: token for token, key in late.items() if token in ours})
+
+
+async def _of_done_plans(settling: Settling, tokens: Collection[str]) -> set[str]:
+    import asyncio
+
+    from rowtui.core.submission.lost import AGAIN_SECONDS
+
+    def look() -> set[str]:
+        since = settling.clock() - AGAIN_SECONDS
+        return {
+            entry.token
+            for plan_id in settling.journal.done_plan_ids(since)
+            for entry in settling.journal.entries(plan_id)
+            if entry.token in tokens
+        }
+
+    return await asyncio.to_thread(look)

@@ -1,0 +1,195 @@
+"""Jobs of which the scheduler knows nothing, or nobody knows whether it does.
+
+Takes what `settle` asked; concludes for each that it was found again, that it is over, or that it
+certainly is nowhere. Such a job is sent again, held, under the same token: should it turn up after
+all, `held.py` takes it away, and the fence keeps it from running. Where jobs cannot be held, or
+too late, the fence is closed first, and then the job's directories are free.
+Source: slurm_rig 6.1 and 6.4 (what a controller that is killed forgets, what arrives late).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rowtui.core.clusters.schedulers.base import (
+    Accepted,
+    Job,
+    JobKey,
+    JobState,
+    Rejected,
+    SubmitResult,
+    array_of,
+)
+from rowtui.core.submission.ending import LOST, ending_of
+from rowtui.core.submission.fence import ABANDONED, job_key_of
+from rowtui.core.submission.journal import GONE, SEEN
+from rowtui.core.submission.model import JournalEntry, PlannedJob, Step
+from rowtui.core.submission.reservations import Release
+from rowtui.core.submission.sending import (
+    SENDS,
+    Unit,
+    Waiting,
+    chosen,
+    submit_surely,
+    units_of,
+)
+from rowtui.core.submission.settling import Settling
+from rowtui.core.text import visible
+
+# For how long a job that is gone was certainly forgotten: had somebody cancelled it, the queue
+# would still show that (Slurm's MinJobAge is 300 s).
+FORGOTTEN_SECONDS = 120.0
+# For how long a job is sent again of which nobody could tell whether it was submitted: after that
+# whoever wanted it is asked instead.
+AGAIN_SECONDS = 3600.0
+# How long a job that began may go on after the controller forgot it: nodes report within seconds,
+# and are told to kill what nobody knows, which takes up to 30 s (KillWait).
+ORPHAN_SECONDS = 60.0
+
+
+@dataclass
+class Lost:
+    """The lost jobs of one plan. `again`: those that are to be sent again, and why."""
+
+    settling: Settling
+    again: dict[str, str] = field(default_factory=dict)
+
+    async def find(
+        self, job: PlannedJob, entry: JournalEntry, found: Mapping[str, tuple[Job, ...]] | None
+    ) -> None:
+        """A job whose submission had no answer."""
+        it = self.settling
+        if found is None:
+            where = visible(job.destination.cluster)
+            why = f"whether {job.name} was submitted is not known: {where} cannot be asked"
+            it.tell(job.token, entry.step, why)
+            return
+        jobs = found.get(job.token, ())
+        runner = it.traces_of(job.token).fence
+        if not jobs and not runner:
+            await self.send_later(job, entry, "it never reached the scheduler")
+            return
+        if runner == ABANDONED:
+            await it.cancel(jobs)
+            it.give_up(job, "given up before it began")
+            return
+        known = chosen(jobs, job_key_of(runner).id) if jobs else None
+        key = known.key if known else job_key_of(runner)
+        await it.cancel([other for other in jobs if other.key != key])
+        if known is None or not known.state.active:
+            it.finish(job, key, known)
+        else:
+            message = f"{job.name} was found again: {visible(job.destination.cluster)}/{key}"
+            it.news(job, Step.ACCEPTED, message, key=key, detail="found again")
+
+    async def look(
+        self, job: PlannedJob, entry: JournalEntry, found: Mapping[str, tuple[Job, ...]] | None
+    ) -> None:
+        """A job that was accepted, and that does not wait or run as it should."""
+        it = self.settling
+        traces = it.traces_of(job.token)
+        known = it.known(entry.key, job.token)
+        if known is None and traces.ended is None:
+            if found is None:
+                return
+            jobs = found.get(job.token, ())
+            known = chosen(jobs, entry.job_id) if jobs else None
+            if known is None and not traces.fence:
+                if self.was_forgotten(entry):
+                    await self.send_later(job, entry, f"{visible(it.cluster)} forgot it")
+                elif not await it.access.site.abandon(job.token):
+                    it.end(job, entry.key, ending_of(job, None, None, LOST, entry.job_id))
+                return
+            if known is None and self.may_go_on(job.token, entry):
+                return
+        if known is None or not (known.state.active or known.state is JobState.UNKNOWN):
+            it.finish(job, entry.key, known)
+        elif known.key != entry.key:
+            it.news(job, Step.ACCEPTED, "", key=known.key, detail="it has a new id")
+
+    def was_forgotten(self, entry: JournalEntry) -> bool:
+        """Whether a job that is gone was lost in a crash of the controller, not cancelled."""
+        it = self.settling
+        if entry.detail == SEEN or not it.access.scheduler.forgets:
+            return False
+        mine = array_of(entry.token, entry.task)
+        same_id = it.with_id(entry.job_id)
+        if any(other.token and array_of(other.token, other.task) != mine for other in same_id):
+            return True  # its id was given to another
+        # Slurm keeps no record of waiting tasks that were cancelled, as long as others are there.
+        return not same_id and it.clock() - entry.at <= FORGOTTEN_SECONDS
+
+    def may_go_on(self, token: str, entry: JournalEntry) -> bool:
+        """Whether a job that began, and that the scheduler forgot, may still be running."""
+        it = self.settling
+        if not it.access.scheduler.forgets:
+            return False
+        if entry.detail != GONE:
+            it.noted(token, entry.key, GONE)
+            return True
+        return it.clock() - entry.at < ORPHAN_SECONDS
+
+    async def send_later(self, job: PlannedJob, entry: JournalEntry, why: str) -> None:
+        """A job that the scheduler certainly does not have, and that never began."""
+        it = self.settling
+        sends = sum(one.token == job.token and one.step is Step.SENDING for one in it.entries)
+        old = it.clock() - entry.at > AGAIN_SECONDS
+        if it.access.scheduler.holds and sends < SENDS and not old:
+            self.again[job.token] = why
+        elif not await it.access.site.abandon(job.token):
+            it.give_up(job, why)
+
+    # -- sending again -----------------------------------------------------------------------
+
+    async def send_again(self) -> None:
+        """Send those jobs; tasks of one array together, under the array's token."""
+        it = self.settling
+        ids = {one.token: one.job_id for one in it.entries if one.step is Step.ACCEPTED}
+        jobs = []
+        for token in self.again:
+            job = it.jobs[token]
+            if all(other in ids for other in job.depends_on):
+                jobs.append(job)
+            else:
+                it.give_up(job, "a job that it depends on was not sent")
+        if not jobs:
+            return
+        place = it.access.scheduler.place
+        at = it.clock()
+        await asyncio.to_thread(
+            it.journal.append,
+            [
+                JournalEntry(job.token, it.plan_id, Step.SENDING, at, 0, place, it.cluster)
+                for job in jobs
+            ],
+        )
+        few = asyncio.Semaphore(it.access.scheduler.at_once)
+
+        async def send(unit: Unit) -> tuple[Unit, SubmitResult]:
+            known = {token: ids[token] for job in unit.jobs for token in job.depends_on}
+            async with few:
+                return unit, await submit_surely(unit, it.access, known, Waiting(patience=0.0))
+
+        units = units_of(sorted(jobs, key=lambda job: (job.array, job.task or 0)))
+        for unit, result in await asyncio.gather(*map(send, units)):
+            self.concluded(unit.jobs, result)
+
+    def concluded(self, jobs: Sequence[PlannedJob], result: SubmitResult) -> None:
+        """What became of a job, or of tasks of an array, that was sent again."""
+        it = self.settling
+        for job in jobs:
+            why = self.again[job.token]
+            if isinstance(result, Accepted):
+                # A job of an array that goes alone is no task.
+                key = JobKey(result.job_id, job.task if len(jobs) > 1 else None)
+                message = f"{job.name}: {why}; it was sent again: {visible(it.cluster)}/{key}"
+                it.news(job, Step.ACCEPTED, message, key=key, detail="sent again")
+            elif isinstance(result, Rejected):
+                release = Release(job.token, job.action, {})
+                message = f"{job.name} was refused: {visible(result.reason)}"
+                it.news(job, Step.REJECTED, message, detail=result.reason, release=release)
+            else:
+                message = f"{job.name}: {why}; whether it was sent again is not known yet"
+                it.news(job, Step.UNKNOWN, message, detail=result.reason)

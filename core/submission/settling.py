@@ -1,0 +1,171 @@
+"""What is known while the open jobs on one cluster are settled, and what is concluded of each.
+
+`settle.py` decides in which order is asked, `lost.py` looks after jobs that nobody knows of,
+`held.py` after those that wait to be let go; what they find out is collected here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rowtui.core.clusters.schedulers.base import Job, JobKey, QueueSnapshot
+from rowtui.core.clusters.schedulers.local_machine import host_name
+from rowtui.core.submission.ending import WITHOUT_A_WORD, Ending, ending_of, scheduler_word
+from rowtui.core.submission.journal import Journal
+from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
+from rowtui.core.submission.plan_json import load_plan
+from rowtui.core.submission.reservations import Release
+from rowtui.core.submission.settled import Settled
+from rowtui.core.submission.site import NO_TRACES, Access, Traces
+from rowtui.core.text import visible
+
+LOST_STEPS = frozenset({Step.SENDING, Step.UNKNOWN})
+
+
+@dataclass
+class Settling:
+    """One round over all open plans; the second half is of the plan at hand."""
+
+    journal: Journal
+    access: Access
+    root: Path
+    clock: Callable[[], float]
+    snapshot: QueueSnapshot | None = None
+    by_key: dict[JobKey, Job] = field(default_factory=dict)
+    by_id: dict[int, list[Job]] = field(default_factory=dict)
+    settled: list[Settled] = field(default_factory=list)
+
+    plan_id: str = ""
+    plan: Plan | None = None  # once it was needed
+    jobs: dict[str, PlannedJob] = field(default_factory=dict)
+    entries: list[JournalEntry] = field(default_factory=list)
+    latest: dict[str, JournalEntry] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)  # see Scheduler.place, by token
+    traces: Mapping[str, Traces] = field(default_factory=dict)
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name."""
+        return self.access.scheduler.cluster
+
+    def take(self, snapshot: QueueSnapshot | None) -> None:
+        """Go by this look at the queue."""
+        self.snapshot = snapshot
+        if snapshot is not None:
+            self.by_key = {job.key: job for job in snapshot.jobs}
+
+    async def begin(self, plan_id: str) -> None:
+        """Turn to another plan. Raises: RowtuiError."""
+        self.plan_id, self.plan, self.jobs, self.traces = plan_id, None, {}, {}
+        self.entries = await asyncio.to_thread(self.journal.entries, plan_id)
+        self.latest = {it.token: it for it in self.entries}
+        self.places = {it.token: it.detail for it in self.entries if it.step is Step.SENDING}
+
+    async def job(self, token: str) -> PlannedJob:
+        """A job of the plan. Raises: RowtuiError, KeyError."""
+        if self.plan is None:
+            self.plan = await asyncio.to_thread(load_plan, self.root, self.plan_id)
+            self.jobs = {job.token: job for job in self.plan.jobs}
+        return self.jobs[token]
+
+    def traces_of(self, token: str) -> Traces:
+        """What a job left, as it was last looked at."""
+        return self.traces.get(token, NO_TRACES)
+
+    def known(self, key: JobKey, token: str) -> Job | None:
+        """The job in the snapshot, unless its id was given to another."""
+        job = self.by_key.get(key)
+        return job if job is not None and job.token in ("", token) else None
+
+    def with_id(self, job_id: int) -> Sequence[Job]:
+        """What the snapshot has with this id: a job, whoever's it is, or tasks of an array."""
+        if not self.by_id:
+            for job in self.by_key.values():
+                self.by_id.setdefault(job.id, []).append(job)
+        return self.by_id.get(job_id, ())
+
+    def is_elsewhere(self, token: str) -> bool:
+        """Whether a job is in the queue of another machine, or in another queue of this one."""
+        place = self.places.get(token, "")
+        machine, _, queue = place.partition(":")
+        if not place or machine != host_name():
+            return bool(place)
+        own = self.access.scheduler.place
+        return bool(queue) and ":" in own and place != own
+
+    async def cancel(self, others: Sequence[Job]) -> None:
+        """Take duplicates out of the queue; the fence keeps them from doing anything anyway."""
+        keys = [other.key for other in others if other.state.active]
+        if keys:
+            await self.access.scheduler.cancel(keys)
+
+    # What is concluded
+
+    def tell(self, token: str, step: Step, message: str) -> None:
+        """Something that a person should know; nothing changes."""
+        self.settled.append(Settled(token, self.plan_id, self.cluster, step, message=message))
+
+    def noted(self, token: str, key: JobKey, detail: str) -> None:
+        """More of a job that the scheduler has, for the journal alone."""
+        self.settled.append(
+            Settled(
+                token,
+                self.plan_id,
+                self.cluster,
+                Step.ACCEPTED,
+                key.id,
+                key.task,
+                detail=detail,
+                is_news=True,
+                at=self.clock(),
+                journal=self.journal,
+            )
+        )
+
+    def news(
+        self,
+        job: PlannedJob,
+        step: Step,
+        message: str,
+        *,
+        detail: str,
+        key: JobKey = JobKey(0),  # noqa: B008
+        release: Release | None = None,
+    ) -> None:
+        """A step that is to be entered and written down."""
+        self.settled.append(
+            Settled(
+                token=job.token,
+                plan_id=self.plan_id,
+                cluster=job.destination.cluster,
+                step=step,
+                job_id=key.id,
+                task=key.task,
+                message=message,
+                release=release,
+                detail=detail,
+                is_news=True,
+                at=self.clock(),
+                journal=self.journal,
+            )
+        )
+
+    def give_up(self, job: PlannedJob, why: str) -> None:
+        """A job that never ran, and never will."""
+        release = Release(job.token, job.action, {})
+        self.news(job, Step.ABANDONED, f"{job.name}: {why}", detail=why, release=release)
+
+    def finish(self, job: PlannedJob, key: JobKey, known: Job | None) -> None:
+        """A job that is over, by its own word and the scheduler's."""
+        marker = self.traces_of(job.token).ended
+        code, word = (None, WITHOUT_A_WORD) if known is None else scheduler_word(known)
+        self.end(job, key, ending_of(job, marker, code, word, key.id))
+
+    def end(self, job: PlannedJob, key: JobKey, ending: Ending) -> None:
+        """A job that is over."""
+        message = f"{job.name}: {visible(ending.reason)}" if ending.reason else ""
+        detail, release = ending.detail, ending.release
+        self.news(job, Step.ENDED, message, key=key, detail=detail, release=release)
