@@ -143,8 +143,11 @@ async def _visit(cluster: Cluster, remote: Remote) -> tuple[Visit, str]:
     from rowtui.core.clusters.described import remember_description
     from rowtui.core.clusters.transports.reach import transport_for
     from rowtui.core.clusters.visit import visit
+    from rowtui.core.project.door import Door
 
-    transport = transport_for(remote, TerminalAsker(cluster.name), cluster=cluster.name)
+    person = TerminalAsker(cluster.name)
+    door = Door(remote, lambda: person)  # a stored password comes before a person's
+    transport = transport_for(remote, door, cluster=cluster.name)
     try:
         seen = await visit(cluster, transport)
         hint = "" if transport.error is None else transport.error.hint

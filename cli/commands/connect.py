@@ -16,6 +16,7 @@ from rowtui.core.clusters.transports.shared_calls import look_at, open_shared, s
 from rowtui.core.clusters.transports.shared_folder import shared_socket
 from rowtui.core.clusters.transports.shared_protocol import SharedLogin
 from rowtui.core.errors import RowtuiError
+from rowtui.core.project.door import Door
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -36,9 +37,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
         asyncio.run(_keep(name, remote, args.seconds, idle, out))
         return 0
     person = TerminalAsker(name)
+    door = Door(remote, lambda: person)  # a stored password comes before a person's
     try:
         login = asyncio.run(
-            open_shared(name, remote, person, seconds=args.seconds, idle_seconds=idle)
+            open_shared(name, remote, door, seconds=args.seconds, idle_seconds=idle)
         )
     except LoginError as error:
         if person.complaint:
@@ -142,7 +144,8 @@ async def _keep(name: str, remote: Remote, seconds: float, idle: float, out: Out
     from rowtui.core.clusters.transports.shared_server import Shared, serve
 
     target = ssh_target(remote)
-    questions = Questions(TerminalAsker(name))
+    person = TerminalAsker(name)
+    questions = Questions(Door(remote, lambda: person))
     transport = own_transport(remote.transport, target, questions)
     path = shared_socket(name, target)
     if await look_at(path) is not None:

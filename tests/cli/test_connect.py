@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import select
 import time
 from collections.abc import AsyncIterator
@@ -192,6 +193,21 @@ async def test_only_a_yes_believes_an_unknown_host_and_an_unused_login_ends(
     assert await asyncio.to_thread(bold.end) == 0
     assert node.known_hosts.read_text().split()[:3] == public.split()[:3]
     assert await gone()  # nobody has used it for a second
+
+
+async def test_a_stored_password_is_given_and_only_the_code_asked(
+    here: Here, node: FaultyLogin
+) -> None:
+    variable = re.sub(r"[^A-Z0-9]", "_", f"{node.name}_{node.user}".upper())
+    here.shell.environment[f"ROWTUI_SECRET_{variable}"] = PLANTED
+
+    terminal = here.on_terminal("connect", "alpha")
+    await answer(terminal, b"Code: ", CODE)
+    await answer(terminal, b"Press Return: ", "")
+
+    assert await asyncio.to_thread(terminal.end) == 0
+    assert b"Password" not in terminal.seen
+    assert PLANTED.encode() not in terminal.seen
 
 
 async def test_in_the_foreground_it_lasts_until_ctrl_c(here: Here, node: FaultyLogin) -> None:
