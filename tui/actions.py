@@ -85,6 +85,8 @@ def may_confirm(session: Session) -> str:
         return "there is no plan: mark groups in 2 and press s"
     if session.sending.phase != "review":
         return "this plan was already confirmed"
+    if conflict := session.sending.copying.conflict:
+        return conflict
     return "" if session.sending.plan.jobs else "the plan has no jobs"
 
 

@@ -63,6 +63,7 @@ class Verbs:
             self._app.show_again("planning")
             return
         self._session.sending = Sending(plan)
+        start(self._app, partial(self._ask_transfers, self._session.sending), "transfers")
         for text in plan.skipped:
             self._session.note("submit", text, "warning")
         self._session.note("submit", f"planned {plural(len(plan.jobs), 'job')}, up to {plan.cost}")
@@ -72,10 +73,27 @@ class Verbs:
             self._app.go("submit")
         self._app.show_again("plan")
 
+    async def _ask_transfers(self, sending: Sending) -> None:
+        """What would be copied first: known a moment after the plan."""
+        clusters = self._session.jobs.clusters if self._session.jobs else ()
+        far = {cluster.name for cluster in clusters if cluster.where != "here"}
+        copying = sending.copying
+        copying.far = any(job.destination.cluster in far for job in sending.plan.jobs)
+        try:
+            copying.views = await self._session.engine.transfers(sending.plan)
+        except Exception as error:
+            copying.error = describe(error)[0]
+            self._app.report("what is copied is not known", error)
+        if copying.conflict:
+            self._session.note("submit", copying.conflict, "failed")
+        self._app.show_again("transfers")
+
     def send(self) -> None:
         """Carry out the plan that was confirmed."""
         sending = self._session.sending
         if sending is None or sending.phase != "review" or self._session.read_only:
+            return
+        if sending.copying.conflict:  # found while the yes was typed
             return
         sending.phase = "sending"
         self._session.note("you", f"confirmed {plural(len(sending.plan.jobs), 'job')}")
@@ -88,10 +106,11 @@ class Verbs:
             async for step in steps:
                 if not (step.done > sending.done or step.error):  # on its way, no answer yet
                     sending.under_way = step.token
+                    sending.copied = "" if step.token else step.message
                     self._app.show_again("sending")
                     continue
                 sending.done = step.done
-                sending.under_way = ""
+                sending.under_way = sending.copied = ""
                 if step.token:
                     sending.outcomes[step.token] = (step.message, step.error)
                 style = "failed" if step.error else ""

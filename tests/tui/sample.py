@@ -28,6 +28,7 @@ from rowtui.core.engine import (
     Question,
     Snapshot,
     SubmitProgress,
+    TransferView,
     WhatIfAsked,
     Withdrawn,
 )
@@ -119,6 +120,9 @@ class SampleEngine:
         self.refusals: dict[str, str] = {}  # token -> why its cancel, hold or release is refused
         self.calls: list[str] = []
         self.submitted_plans: list[Plan] = []
+        self.transfer_views: tuple[TransferView, ...] = ()
+        self.transfers_gate: asyncio.Event | None = None  # waited for before they are known
+        self.transfers_error: Exception | None = None
         self.gate: Callable[[int], object] | None = None  # awaited before each job that is sent
         self.mapping: str | bytes | None = None  # a mapping file's text instead of the sample's
         self.trusted = True
@@ -491,9 +495,23 @@ done
         self.calls.append(f"plan_again {change}".strip())
         return await self.plan(None, None, len(tokens))
 
+    async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
+        self.calls.append("transfers")
+        await asyncio.sleep(0)
+        if self.transfers_gate is not None:
+            await self.transfers_gate.wait()
+        if self.transfers_error is not None:
+            raise self.transfers_error
+        return self.transfer_views
+
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         self.calls.append("submit")
         self.submitted_plans.append(plan)
+        for view in self.transfer_views:
+            said = f"copying to {view.cluster}: 1 of {view.files} files and folders"
+            yield SubmitProgress(0, len(plan.jobs), "", said)
+            if self.gate is not None:
+                await self.gate(0)  # type: ignore[misc]
         for number, job in enumerate(plan.jobs, 1):
             yield SubmitProgress(number - 1, len(plan.jobs), job.token, f"submitting {job.name}")
             if self.gate is not None:

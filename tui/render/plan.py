@@ -11,6 +11,7 @@ from rowtui.core.text import plural, visible
 from rowtui.tui.render.cells import Cell, Choice, Line, Number, Span, line
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.numbers import cost_forms, duration
+from rowtui.tui.render.transfers import Copying, copied_first
 
 
 @dataclass(slots=True)
@@ -22,6 +23,8 @@ class Sending:
 
     plan: Plan
     phase: str = "review"
+    copying: Copying = field(default_factory=Copying)  # what goes to clusters before
+    copied: str = ""  # how far that is
     done: int = 0
     outcomes: dict[str, tuple[str, str]] = field(default_factory=dict)
     error: str = ""
@@ -91,7 +94,9 @@ def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell
     }
 
 
-def cost_and_checks(plan: Plan, job: PlannedJob | None) -> list[Line]:
+def cost_and_checks(
+    plan: Plan, job: PlannedJob | None, copying: Copying | None = None
+) -> list[Line]:
     """What the plan costs, its warnings, what it leaves out, and why the job goes where it goes."""
     directories = sum(len(one.directories) for one in plan.jobs)
     lines = [
@@ -102,6 +107,7 @@ def cost_and_checks(plan: Plan, job: PlannedJob | None) -> list[Line]:
         ),
         line(("to          ", "dim"), plan.cluster, *_by(plan)),
     ]
+    lines += copied_first(copying) if copying else []
     lines += [line(("▲ ", "warning"), (text, "warning")) for text in plan.warnings]
     lines += left_out(plan)
     if job is not None:
@@ -151,6 +157,8 @@ def sending_line(sending: Sending) -> Line:
     accepted = len(sending.outcomes) - sending.refused
     refused = [(f"  ✗ {sending.refused:,} refused", "failed")] if sending.refused else []
     left = total - len(sending.outcomes)
+    if sending.phase == "sending" and sending.copied:
+        return line(("▶ ", "submitted"), sending.copied)
     if sending.phase == "sending":
         return line(
             ("▶ ", "submitted"),

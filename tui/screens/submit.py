@@ -19,6 +19,7 @@ from rowtui.tui.render.plan import (
     script_line,
     sending_line,
 )
+from rowtui.tui.render.transfers import copied_in_short
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.widgets.chrome import OneLine, Panel
 from rowtui.tui.widgets.rows import ListRows
@@ -93,7 +94,7 @@ class SubmitView(View):
             return
         checks.show(
             part
-            for one in cost_and_checks(sending.plan, job)
+            for one in cost_and_checks(sending.plan, job, sending.copying)
             for part in wrapped(one, checks.size.width, 2)
         )
         if job is None:  # there is room for what the plan leaves out
@@ -119,7 +120,8 @@ class SubmitView(View):
             question.show(line((" Nothing to confirm.", "dim")))
             set_titles(self.query_one("#confirm"), "Confirm")
             return
-        short.show((*line(" "), *checks_in_short(sending.plan)))
+        copied = copied_in_short(sending.copying)
+        short.show((*line(" "), *checks_in_short(sending.plan), *copied))
         question.show((*line(" "), *self._question()))
         set_titles(
             self.query_one("#confirm"), "Confirm" if sending.phase == "review" else "Sending"
@@ -140,6 +142,8 @@ class SubmitView(View):
             return line(("READ ONLY: nothing can be submitted.", "warning"))
         if not sending.plan.jobs:
             return line(("There is nothing to send.", "dim"))
+        if conflict := sending.copying.conflict:
+            return line(("✗ ", "failed"), (conflict, "failed"))
         what = plural(len(sending.plan.jobs), "job")
         word = confirm_word(sending.plan)
         if not self.query_one("#yes", Input).disabled:
