@@ -121,9 +121,13 @@ def in_directories(
     return Selection((Wanted(places, (), rules.exclude),))
 
 
-def all_there(rules: MirrorRules) -> Selection:
-    """All of a copy that a person may miss: not what `exclude` names, nor our own records."""
-    return Selection((Wanted(("",), (), (*rules.exclude, "/.row/rowtui")),))
+def all_there(rules: MirrorRules, *, reports: bool = False) -> Selection:
+    """All of a copy that a person may want: not what `exclude` names, nor our own records.
+
+    `reports`: also what jobs reported and nobody has fetched. It is fetched after the products
+    that it is about, and never like other files.
+    """
+    return Selection((Wanted(("",), (), (*rules.exclude, "/.row/rowtui" if reports else "/.row")),))
 
 
 def workspace_in(root: Path, workspace: str) -> str:

@@ -154,7 +154,7 @@ class CopyByHand:
         rules, root, workspace = await self._rules()
         logs = await asyncio.to_thread(self._log_patterns)
         ours = to_send(rules, root, workspace, None, log_patterns=logs)
-        compared = await self._compared(ours, all_there(rules))
+        compared = await self._compared(ours, all_there(rules, reports=True))
         if not compared.place:
             raise self.no_copy()
         newer = [it.path for it in compared.transfer.fetch]
