@@ -19,6 +19,7 @@ from rowtui.core.project.questions import Question, Withdrawn
 from rowtui.core.project.views import (
     ClusterView,
     Explanation,
+    FailedJob,
     JobsView,
     JobView,
     LogTail,
@@ -37,6 +38,7 @@ __all__ = [
     "DirectoryRow",
     "Engine",
     "Explanation",
+    "FailedJob",
     "GroupSummary",
     "GroupsPage",
     "JobView",
@@ -189,6 +191,12 @@ class Engine(Protocol):
 
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
         """What a plan would copy to clusters that do not see the project's folder."""
+        ...
+
+    async def failed_jobs(
+        self, action_index: int, groups: Sequence[int] | None
+    ) -> tuple[FailedJob, ...]:
+        """The jobs at which these groups (from 0) of failed directories failed; None: all."""
         ...
 
     async def plan_again(self, tokens: Sequence[str], change: Change) -> Plan:

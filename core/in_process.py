@@ -20,6 +20,7 @@ from rowtui.core.engine import (
     DirectoriesPage,
     DirectoryRow,
     Explanation,
+    FailedJob,
     GroupsPage,
     GroupSummary,
     JobsView,
@@ -164,6 +165,13 @@ class InProcessEngine:
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
         """What a plan would copy to clusters that do not see the project's folder."""
         return await self._project.copies.preview(plan)
+
+    async def failed_jobs(
+        self, action_index: int, groups: Sequence[int] | None
+    ) -> tuple[FailedJob, ...]:
+        """The jobs at which these groups of failed directories failed. Raises: RowtuiError."""
+        async with self._turn:
+            return await asyncio.to_thread(self._failed_jobs, action_index, groups)
 
     async def plan_again(self, tokens: Sequence[str], change: Change) -> Plan:
         """What would try these jobs' failed directories again. Raises: as `plan`."""
@@ -370,6 +378,30 @@ class InProcessEngine:
             for position in _positions(groups, start, length)
         )
         return DirectoriesPage(self._generation, total, start, rows)
+
+    def _failed_jobs(self, index: int, groups: Sequence[int] | None) -> tuple[FailedJob, ...]:
+        from rowtui.core.project.failed_jobs import cause_of
+
+        action = self._action(index)
+        cut = self._cut(action, (Status.FAILED,))
+        chosen = cut if groups is None else [cut[at] for at in groups if at < len(cut)]
+        failures = self._project.state.failed.get(action.name, {})
+        found: dict[str, list[int]] = {}
+        for group in chosen:
+            for position in group.indices:
+                if position in failures:
+                    found.setdefault(failures[position].token, []).append(position)
+        names = {it.token: str(it.key) for it in self._project.jobs.records() if it.job_id}
+        return tuple(
+            FailedJob(
+                token,
+                names.get(token) or str(failures[positions[0]].job_id or ""),
+                action.name,
+                cause_of(failures[positions[0]]),
+                len(positions),
+            )
+            for token, positions in found.items()
+        )
 
     def _directory_row(self, action: Action, row: ActionStatus, position: int) -> DirectoryRow:
         from rowtui.core.values import compact

@@ -27,6 +27,7 @@ os.environ.pop("NO_COLOR", None)
 
 from tests.tui.hand import Hand, opened, screen_colours  # noqa: E402
 from tests.tui.sample import SampleEngine  # noqa: E402
+from tests.tui.sample_again import with_failures  # noqa: E402
 from tests.tui.sample_clusters import with_clusters  # noqa: E402
 
 HERE = Path(__file__).parent
@@ -148,6 +149,11 @@ async def failed_login(hand: Hand[SampleEngine]) -> None:
     await keys("6", "L")(hand)
 
 
+async def again_wrong(hand: Hand[SampleEngine]) -> None:
+    await keys("1", "x", "a", "R", "6", "4", "down", "4")(hand)
+    await hand.press("enter")
+
+
 BOTH = (Shot(MIDDLE), Shot(LOW))
 SCENES: dict[str, Scene] = {
     "status": Scene(
@@ -177,6 +183,16 @@ SCENES: dict[str, Scene] = {
     "queue-cancel": Scene(keys("6", "space", "space", "c"), "Cancel 2 jobs?"),
     "queue-clusters": Scene(clusters, "no route to host", (*BOTH, Shot(BIG)), engine=with_clusters),
     "queue-hold": Scene(keys("6", "j", "j", "h"), "Hold 1 job?", engine=with_clusters),
+    "again": Scene(
+        keys("6", "j", "j", "j", "j", "R"), "Resubmit 1", (*BOTH, Shot(BIG)), engine=with_failures
+    ),
+    "again-wrong": Scene(again_wrong, "is no amount of memory", BOTH, engine=with_failures),
+    "submit-again": Scene(
+        keys("1", "x", "a", "R", "2", "x", "enter"),
+        "ran out",
+        (*BOTH, Shot(BIG)),
+        engine=with_failures,
+    ),
     "login-key": Scene(keys("6", "L"), "Is this delta?", BOTH, engine=with_clusters),
     "login": Scene(
         keys("6", "L", "right", "enter", *"secret", "enter", "1", "2"),
@@ -199,7 +215,7 @@ async def drawn(
     one = SCENES[scene]
     first = one.shots[0]
     async with opened(one.engine(), size=first.size, theme=first.theme, **one.options) as hand:
-        await hand.sees("75 eligible")
+        await hand.sees("eligible  s")
         if scene == "log":
             hand.engine.advance(25)
         await one.steps(hand)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, JobVerb
+from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, RESUBMIT, JobVerb
 from rowtui.tui.session import Session
 from textual.binding import Binding, BindingType
 
@@ -61,10 +61,22 @@ def may_submit_groups(session: Session) -> str:
     return ""
 
 
+def may_resubmit_groups(session: Session) -> str:
+    """The groups on the screen are of directories that failed."""
+    if reason := may_change(session) or with_action(session):
+        return reason
+    action = session.action
+    if action and not action.failed:
+        return f"no directory failed at {action.name}"
+    if session.filter.word != "failed":
+        return "only failed groups can be resubmitted: press f until the list shows them"
+    return ""
+
+
 def may_mark(session: Session) -> str:
-    """Marks are for submitting."""
-    if session.filter.word != "eligible":
-        return "only eligible groups can be marked: press f until the list shows them"
+    """Marks are for submitting and resubmitting."""
+    if session.filter.word not in ("eligible", "failed"):
+        return "only eligible or failed groups can be marked: press f until the list shows them"
     return with_action(session)
 
 
@@ -269,15 +281,17 @@ COMMANDS: tuple[Command, ...] = (
             enabled=may_mark),
     Command("groups.submit", "s", "submit…", "submit the marked groups, or this one", "groups",
             3, asks=True, enabled=may_submit_groups),
-    Command("groups.filter", "f", "filter", "next status: eligible, all, failed, ...", "groups", 4,
+    Command("groups.resubmit", "R", "resubmit…", "try the jobs of the marked failed groups, or"
+            " of this one, again", "groups", 4, asks=True, enabled=may_resubmit_groups),
+    Command("groups.filter", "f", "filter", "next status: eligible, all, failed, ...", "groups", 5,
             enabled=with_action),
-    Command("groups.next-action", "n", "next action", "groups of the next action", "groups", 5,
+    Command("groups.next-action", "n", "next action", "groups of the next action", "groups", 6,
             enabled=with_action),
     Command("groups.previous-action", "N", "previous action", "groups of the previous action",
             "groups", enabled=with_action),
     Command("groups.explain", "x", "explain", "where this group's job goes, and why",
-            "groups", 6, enabled=with_action),
-    Command("groups.pane", "tab", "pane", "between groups and directories", "groups", 7),
+            "groups", 7, enabled=with_action),
+    Command("groups.pane", "tab", "pane", "between groups and directories", "groups", 8),
     # explain
     Command("explain.what-if", "e", "what if", "try other amounts, tags, user or roles",
             "explain", 1, enabled=with_decision),
@@ -310,17 +324,19 @@ COMMANDS: tuple[Command, ...] = (
     Command("queue.open", "enter", "log", "log of this job", "queue", 1, enabled=with_own_job),
     Command("queue.mark", "space", "mark", "mark or unmark this job", "queue", 2,
             enabled=with_own_job),
-    Command("queue.mark-all", "a", "all", "mark all jobs that can be cancelled, or none", "queue",
-            enabled=with_job),
+    Command("queue.mark-all", "a", "all", "mark all jobs that have not ended, then all that failed,"
+            " then none", "queue", enabled=with_job),
     Command("queue.cancel", "c", "cancel…", "cancel the marked jobs, or this one", "queue", 3,
             asks=True, enabled=may_act_on_jobs(CANCEL)),
     Command("queue.hold", "h", "hold…", "keep the marked jobs, or this one, from starting",
             "queue", 4, asks=True, enabled=may_act_on_jobs(HOLD)),
     Command("queue.release", "u", "release…", "let the marked jobs, or this one, start", "queue",
             5, asks=True, enabled=may_act_on_jobs(RELEASE)),
+    Command("queue.resubmit", "R", "resubmit…", "try the marked jobs that failed, or this one,"
+            " again", "queue", 6, asks=True, enabled=may_act_on_jobs(RESUBMIT)),
     Command("queue.others", "v", "others", "show or hide your jobs that are not this project's",
-            "queue", 6),
-    Command("queue.sort", "o", "sort", "sort by the next column", "queue", 7),
+            "queue", 7),
+    Command("queue.sort", "o", "sort", "sort by the next column", "queue", 8),
     Command("queue.reverse", "O", "reverse", "turn the order round", "queue"),
     # log
     Command("log.follow", "F", "follow", "follow the end of the log, or stop", "log", 1,

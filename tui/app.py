@@ -184,10 +184,10 @@ class RowtuiApp(App[int]):
         if self.view is not None:
             self.view.show_bottom()
 
-    def groups_were_submitted(self) -> None:
-        """The marks in the view of groups have done their work."""
-        stack = self._screen_stacks.get("groups", [])
-        if stack and isinstance(stack[0], GroupsView):
+    def forget_marks(self, view: str) -> None:
+        """The marks in that view have done their work."""
+        stack = self._screen_stacks.get(view, [])
+        if stack and isinstance(stack[0], GroupsView | QueueView):
             stack[0].forget_marks()
 
     # Commands

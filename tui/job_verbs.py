@@ -26,6 +26,8 @@ class JobVerb(NamedTuple):
         state = jobs[0].state
         if state is JobState.UNKNOWN:
             return "the state of the job is not known"
+        if self is RESUBMIT:
+            return "the job has not ended" if state.active else "the job did not fail"
         if not state.active:
             return "the job has ended"
         if state is JobState.HELD:
@@ -40,3 +42,4 @@ HOLD = JobVerb("hold", "held", lambda state: state is JobState.PENDING, "no mark
 RELEASE = JobVerb(
     "release", "released", lambda state: state is JobState.HELD, "no marked job is held"
 )
+RESUBMIT = JobVerb("resubmit", "resubmitted", lambda state: state.bad, "no marked job failed")

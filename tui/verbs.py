@@ -7,11 +7,12 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import JobAnswer
+from rowtui.core.engine import FailedJob
 from rowtui.core.text import plural
 from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, JobVerb
 from rowtui.tui.render.plan import Sending
@@ -20,6 +21,8 @@ from rowtui.tui.work import start
 from textual.screen import ModalScreen
 
 if TYPE_CHECKING:
+    from rowtui.core.engine import Change
+    from rowtui.core.submission.model import Plan
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.feed import Feed
 
@@ -39,16 +42,38 @@ class Verbs:
         firsts: set[str] | None = None,
     ) -> None:
         """Ask for a plan and show it. `firsts`: the groups that the person had in mind."""
+        ask = partial(self._session.engine.plan, action_index, groups, None)
+        self._prepare(ask, "groups", firsts)
+
+    def ask_again(self, jobs: Sequence[FailedJob], note: str = "") -> None:
+        """Ask how these jobs are tried again, then plan that and show it."""
+        from rowtui.tui.screens.again import AgainScreen  # not part of the first paint
+
+        view, known = self._app.view_name, self._session.jobs
+
+        def answered(change: Change | None) -> None:
+            if change is None:
+                self._app.notify("Nothing was resubmitted.", markup=False)
+                return
+            tokens = [job.token for job in jobs]
+            self._prepare(partial(self._session.engine.plan_again, tokens, change), view)
+
+        several = known is not None and len(known.clusters) > 1
+        self._app.push_screen(AgainScreen(jobs, several_clusters=several, note=note), answered)
+
+    def _prepare(
+        self, ask: Callable[[], Awaitable[Plan]], view: str, firsts: set[str] | None = None
+    ) -> None:
         self._session.planning = True
         self._session.note("you", "preparing a plan")
         self._app.show_again("planning")
-        start(self._app, partial(self._plan, action_index, groups, firsts), "plan", exclusive=True)
+        start(self._app, partial(self._plan, ask, view, firsts), "plan", exclusive=True)
 
     async def _plan(
-        self, action_index: int | None, groups: Sequence[int] | None, firsts: set[str] | None
+        self, ask: Callable[[], Awaitable[Plan]], view: str, firsts: set[str] | None
     ) -> None:
         try:
-            plan = await self._session.engine.plan(action_index, groups, None)
+            plan = await ask()
         except Exception as error:
             self._app.report("no plan", error)
             return
@@ -62,7 +87,7 @@ class Verbs:
             self._feed.refresh_now()
             self._app.show_again("planning")
             return
-        self._session.sending = Sending(plan)
+        self._session.sending = Sending(plan, asked_in=view)
         start(self._app, partial(self._ask_transfers, self._session.sending), "transfers")
         for text in plan.skipped:
             self._session.note("submit", text, "warning")
@@ -143,7 +168,7 @@ class Verbs:
         if self._app.view_name != "submit":  # there it is on the screen already
             self._app.notify(text, severity="information" if whole else "warning", markup=False)
         if accepted:
-            self._app.groups_were_submitted()
+            self._app.forget_marks(sending.asked_in)
             first = next(token for token, (_, error) in sending.outcomes.items() if not error)
             self._session.job_token = self._session.job_to_show = first
 

@@ -43,6 +43,19 @@ class ClusterView(NamedTuple):
     jobs: tuple[Job, ...] = ()
 
 
+class FailedJob(NamedTuple):
+    """A job at which directories failed that may be tried again.
+
+    `name`: what its scheduler called it, "" if that is not known; `directories`: how many of them.
+    """
+
+    token: str
+    name: str
+    action: str
+    cause: str
+    directories: int
+
+
 class TransferView(NamedTuple):
     """What a plan would copy to one cluster before its jobs are sent. `size`: bytes.
 

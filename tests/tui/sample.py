@@ -20,6 +20,7 @@ from rowtui.core.engine import (
     DirectoriesPage,
     DirectoryRow,
     Explanation,
+    FailedJob,
     GroupsPage,
     GroupSummary,
     JobsView,
@@ -491,9 +492,44 @@ done
             reasons=("local: the only cluster that identified itself",),
         )
 
+    async def failed_jobs(
+        self, action_index: int, groups: Sequence[int] | None
+    ) -> tuple[FailedJob, ...]:
+        await asyncio.sleep(0)
+        action = self.actions[action_index].name
+        formed = self._groups(action_index, (Status.FAILED,))
+        chosen = range(len(formed)) if groups is None else groups
+        names = {name for number in chosen for name in formed[number]}
+        found = []
+        for token, job in self.jobs_by_token.items():
+            here = names.intersection(job.record.directories)
+            if job.record.action == action and job.state.bad and here:
+                names -= here
+                cause = self.failed[action][min(here)]
+                found.append(FailedJob(token, str(job.record.key), action, cause, len(here)))
+        return tuple(found)
+
     async def plan_again(self, tokens: Sequence[str], change: Change) -> Plan:
+        from tests.tui.sample_again import tried_again
+
         self.calls.append(f"plan_again {change}".strip())
-        return await self.plan(None, None, len(tokens))
+        await asyncio.sleep(0)
+        if self.plan_error is not None:
+            raise self.plan_error
+        jobs, skipped = [], []
+        for token in tokens:
+            record = self.jobs_by_token[token].record
+            names = tuple(name for name in record.directories if name in self.failed[record.action])
+            if names:
+                index = [action.name for action in self.actions].index(record.action)
+                jobs.append(tried_again(self._planned(index, names), record, change))
+            else:
+                skipped.append(f"job {record.key}: nothing of it is to be tried again")
+        cost = Cost(sum(job.cost.cpu_hours for job in jobs), 0.0)
+        return Plan(
+            f"again-{self.generation}-{len(jobs)}", "2026-11-21T04:50:00Z", "someone", "local",
+            "local", tuple(jobs), cost, skipped=tuple(skipped),
+        )  # fmt: skip
 
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
         self.calls.append("transfers")

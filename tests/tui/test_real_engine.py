@@ -149,6 +149,12 @@ async def test_a_study_from_the_first_look_to_the_last_job(root: Path) -> None:
             await person.sees("two: 4 failed")
             await person.press("x")
             await person.sees("Groups of two · failed", "✗ failed", "the command ended with 3")
+            await person.press("a", "R")
+            await person.sees("Resubmit 1 failed job?", "two  4 directories")
+            await person.press("down", "2", "x", "enter")
+            await person.sees("Jobs to submit", "1 job", "attempt 2: job", "time 04:00:00 ->")
+            await person.press("escape")
+            await person.sees("Groups of two · failed")
 
             await person.press("1", "j", "enter")
             await person.sees("Groups of long · eligible", "6 groups")

@@ -117,7 +117,7 @@ def hints(width: int, keys: Sequence[Hint]) -> tuple[Line, tuple[Pressable, ...]
     at = 1
     last = keys[-1:]  # quit, say: always there
     rest = width - (width_of(_hint(last[0])) if last else 0)
-    for hint in [*keys[: MOST_HINTS - 1][: len(keys) - 1], *last]:
+    for hint in [*_that_fit(keys[:-1], rest), *last]:
         text = _hint(hint)
         size = width_of(text)
         if at + size > (width if hint in last else rest):
@@ -126,6 +126,20 @@ def hints(width: int, keys: Sequence[Hint]) -> tuple[Line, tuple[Pressable, ...]
         spans += [(span.text, span.style) for span in text]
         at += size
     return line(*spans), tuple(areas)
+
+
+def _that_fit(keys: Sequence[Hint], width: int) -> list[Hint]:
+    """At most as many as are read; those that cannot be used now give way to those that can."""
+    taken: set[int] = set()
+    at = 1
+    for number in sorted(range(len(keys)), key=lambda number: not keys[number].enabled):
+        hint, size = keys[number], width_of(_hint(keys[number]))
+        if len(taken) == MOST_HINTS - 1 or (at + size > width and not hint.enabled):
+            break
+        if at + size <= width:
+            taken.add(number)
+            at += size
+    return [keys[number] for number in sorted(taken)]
 
 
 def _hint(hint: Hint) -> Line:

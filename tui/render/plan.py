@@ -29,6 +29,7 @@ class Sending:
     outcomes: dict[str, tuple[str, str]] = field(default_factory=dict)
     error: str = ""
     under_way: str = ""  # the token that was sent and has no answer yet
+    asked_in: str = "groups"  # the view where the plan was asked for
 
     @property
     def refused(self) -> int:
@@ -60,11 +61,29 @@ def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[Column, ...]:
     columns += [
         Column("walltime", "Walltime", 8, 9, "right", 4),
         Column("cost", "Cost", 8, 11, "right", 1),
-        Column("first", "First directory", 12, 15, priority=6, grow=1, short="First"),
     ]
+    longest = max((len(reason_again(job)) for job in jobs), default=0)
+    if longest:
+        after = next(at for at, column in enumerate(columns) if column.id == "cpus")
+        least, wide = (min(max(longest, 16), most) for most in (18, 70))
+        columns.insert(after, Column("again", "Again because", least, wide, priority=1, grow=4))
+    else:
+        columns.append(
+            Column("first", "First directory", 12, 15, priority=6, grow=1, short="First")
+        )
     if any(job.warnings for job in jobs):
         columns.append(Column("warnings", "▲", 2, align="right"))
     return tuple(columns)
+
+
+_WHO = re.compile(r"attempt \d+: (?:job [\d_]+ )?")
+
+
+def reason_again(job: PlannedJob) -> str:
+    """`ran out of memory; memory 2 GB -> 4 GB`; "" at the first try. The checks have all of it."""
+    if job.attempt < 2 or not job.reasons:
+        return ""
+    return _WHO.sub("", job.reasons[0], count=1)
 
 
 def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell]:
@@ -90,6 +109,7 @@ def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell
         "walltime": line(duration(job.walltime_seconds)),
         "cost": Choice(tuple(line(form) for form in cost_forms(job.cost))),
         "first": line((job.directories[0] if job.directories else "", "dim")),
+        "again": line(reason_again(job)),
         "warnings": line(("▲", "warning") if job.warnings else ""),
     }
 
@@ -113,7 +133,9 @@ def cost_and_checks(
     if job is not None:
         number = plan.jobs.index(job) + 1
         lines += [line(("▲ ", "warning"), f"job {number}: {text}") for text in job.warnings]
-        lines += [line(("· ", "dim"), (text, "dim")) for text in job.reasons]
+        again, rest = job.reasons[: job.attempt > 1], job.reasons[job.attempt > 1 :]
+        lines += [line(("· ", "dim"), text) for text in again]
+        lines += [line(("· ", "dim"), (text, "dim")) for text in rest]
     return lines
 
 

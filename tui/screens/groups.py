@@ -300,7 +300,35 @@ class GroupsView(View):
         start(self, partial(self._plan_marked, action.index), "marks", exclusive=True)
 
     async def _plan_marked(self, index: int) -> None:
-        """Find where the marked groups are now: a refresh may have moved them."""
+        wanted, firsts = await self._marked_groups(index)
+        if wanted:
+            self.dashboard.verbs.prepare(index, wanted, firsts)
+
+    def command_resubmit(self) -> None:
+        """Ask how, then plan the jobs of the marked groups again; without marks this group's."""
+        action, page = self.session.action, self._page
+        if action is None or page is None or not page.total:
+            self.app.notify("There is no group to resubmit.", severity="warning", markup=False)
+            return
+        start(self, partial(self._ask_again, action.index, page.total), "marks", exclusive=True)
+
+    async def _ask_again(self, index: int, total: int) -> None:
+        marks = self.table.marks
+        groups: list[int] | None = [self.table.cursor]
+        if marks.everything and not marks.keys:
+            groups = None
+        elif marks.count(total):
+            groups, _ = await self._marked_groups(index)
+        try:
+            jobs = await self.session.engine.failed_jobs(index, groups)
+        except Exception as error:
+            self.dashboard.report("the failed jobs cannot be found", error)
+            return
+        if jobs and self.app.screen is self:
+            self.dashboard.verbs.ask_again(jobs)
+
+    async def _marked_groups(self, index: int) -> tuple[list[int], set[str]]:
+        """Where the marked groups are now, and their names: a refresh may have moved them."""
         marks = self.table.marks
         wanted: list[int] = []
         firsts: set[str] = set()
@@ -320,7 +348,7 @@ class GroupsView(View):
                     break
         except Exception as error:
             self.dashboard.report("the marked groups cannot be found", error)
-            return
+            return [], set()
         if not marks.everything and len(wanted) < len(marks.keys):
             gone = len(marks.keys) - len(wanted)
             self.app.notify(
@@ -328,8 +356,7 @@ class GroupsView(View):
                 severity="warning",
                 markup=False,
             )
-        if wanted:
-            self.dashboard.verbs.prepare(index, wanted, firsts)
+        return wanted, firsts
 
     def forget_marks(self) -> None:
         """The marked groups were submitted."""

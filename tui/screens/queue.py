@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import ClassVar
 
-from rowtui.core.engine import JobView
+from rowtui.core.engine import FailedJob, JobView
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, JobVerb
+from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, RESUBMIT, JobVerb
 from rowtui.tui.queue_digest import QueueDigest
 from rowtui.tui.render.cells import Cell, line
 from rowtui.tui.render.clusters import cluster_lines
@@ -25,6 +25,7 @@ from rowtui.tui.render.jobs import (
     other_cells,
     other_detail,
     sort_jobs,
+    why,
 )
 from rowtui.tui.render.numbers import age
 from rowtui.tui.screens.confirm import ConfirmScreen
@@ -195,13 +196,21 @@ class QueueView(View):
         self.show_bottom()
 
     def command_mark_all(self) -> None:
-        """Mark all jobs that can be cancelled; again: none."""
+        """Mark all jobs that have not ended; again: all that failed; again: none."""
         marks = self.table.marks
-        view = self.session.jobs
+        jobs = self.session.jobs.jobs if self.session.jobs else ()
+        steps = [
+            {_key(job): 0 for job in jobs if job.state.active},
+            {_key(job): 0 for job in jobs if job.state.bad},
+        ]
+        steps = [step for step in steps if step]
+        at = next((at for at, step in enumerate(steps) if step.keys() == marks.keys.keys()), None)
         had = bool(marks.keys)
         marks.set_all(False)
-        if not had and view is not None:
-            marks.keys.update({_key(job): 0 for job in view.jobs if job.state.active})
+        if at is not None and at + 1 < len(steps):
+            marks.keys.update(steps[at + 1])
+        elif not had and steps:
+            marks.keys.update(steps[0])
         self.table.marks_changed()
         self._titles()
         self.show_bottom()
@@ -236,6 +245,20 @@ class QueueView(View):
         """Ask, then let the marked jobs, or the one under the cursor, start."""
         self._ask(RELEASE)
 
+    def command_resubmit(self) -> None:
+        """Ask how, then plan the marked jobs that failed, or the one under the cursor, again."""
+        chosen = self.session.chosen_jobs
+        jobs = [_failed(job) for job in chosen if RESUBMIT.may(job.state)]
+        left = len(chosen) - len(jobs)
+        if jobs:
+            self.dashboard.verbs.ask_again(jobs, f"{left:,} marked did not fail" if left else "")
+
+    def forget_marks(self) -> None:
+        """The marked jobs were resubmitted."""
+        self.table.marks.set_all(False)
+        self.table.marks_changed()
+        self._titles()
+
     def _ask(self, verb: JobVerb) -> None:
         chosen = self.session.chosen_jobs
         jobs = [one for one in chosen if verb.may(one.state)]
@@ -260,6 +283,12 @@ class QueueView(View):
         if left := len(chosen) - len(jobs):
             question = f"{question} ({left:,} marked cannot be {verb.done})"
         self.app.push_screen(ConfirmScreen(question, lines, len(jobs)), answered)
+
+
+def _failed(job: JobView) -> FailedJob:
+    record = job.record
+    name = job_id(record) if record.job_id else ""
+    return FailedJob(record.token, name, record.action, why(job), len(record.directories))
 
 
 def _key(row: Row) -> Hashable:

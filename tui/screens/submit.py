@@ -46,6 +46,7 @@ class SubmitView(View):
         yield TextLines(script_line, name="script")
         with Vertical(id="confirm"):
             yield OneLine(name="short")
+            yield OneLine(name="again")
             yield OneLine(name="question")
             yield Input(id="yes", compact=True, disabled=True)
 
@@ -85,6 +86,9 @@ class SubmitView(View):
 
     def _show_job(self) -> None:
         sending, job = self.session.sending, self.job
+        again = job.reasons[0] if job is not None and job.attempt > 1 and job.reasons else ""
+        self.set_class(bool(again), "-again")
+        self.query_one("#again", OneLine).show(line(" ", again))
         checks = self.query_one("#checks", Panel)
         script = self.query_one("#script", TextLines)
         if sending is None:
@@ -217,7 +221,7 @@ class SubmitView(View):
         if sending is not None and sending.phase == "review":
             self.session.sending = None
             self.session.note("you", "left the plan: nothing was sent")
-            self.dashboard.go("groups")
+            self.dashboard.go(sending.asked_in)
             return True
         return False
 

@@ -1,0 +1,103 @@
+"""The question how failed jobs are tried again: as they were, or with more of something.
+
+Nothing is sent from here: what is asked for becomes a plan, which is confirmed like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rowtui.core.engine import Change, FailedJob
+from rowtui.core.text import plural
+from rowtui.tui.render.again import FIELDS, failed_lines, prefilled, read_change
+from rowtui.tui.render.cells import line
+from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.palette import as_content
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+
+class AgainScreen(ModalScreen[Change | None]):
+    """Gives the change that was asked for, or None. `note` is said beside the question."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "nothing", "nothing", id="again.nothing", tooltip="resubmit nothing"),
+        Binding("down", "app.focus_next", "next", show=False, id="again.next"),
+        Binding("up", "app.focus_previous", "previous", show=False, id="again.previous"),
+    ]
+
+    def __init__(
+        self, jobs: Sequence[FailedJob], *, several_clusters: bool = False, note: str = ""
+    ) -> None:
+        super().__init__()
+        self._jobs = jobs
+        self._fields = [one for one in FIELDS if several_clusters or one.name != "cluster"]
+        self._note = note
+
+    def compose(self) -> ComposeResult:
+        """What failed, a line for each thing that can be changed, and what the keys do."""
+        texts = prefilled(self._jobs)
+        with VerticalScroll(id="dialog", classes="again", can_focus=False) as dialog:
+            set_titles(dialog, f"Resubmit {plural(len(self._jobs), 'failed job')}?", self._note)
+            yield Static(as_content([*failed_lines(self._jobs), ()]), markup=False)
+            for field in self._fields:
+                with Horizontal(classes="field"):
+                    yield Static(field.label, markup=False)
+                    yield Input(
+                        texts.get(field.name, ""),
+                        id=f"again-{field.name}",
+                        placeholder=field.examples,
+                        compact=True,
+                        select_on_focus=False,
+                    )
+                yield Static(id=f"wrong-{field.name}", markup=False, classes="wrong")
+            keys = line(
+                ("Enter", "key"), " shows the plan   ", ("Tab", "key"), " next   ",
+                ("Esc", "key"), " does nothing",
+            )  # fmt: skip
+            yield Static(as_content([(), keys]), markup=False)
+
+    def _input(self, name: str) -> Input:
+        return self.query_one(f"#again-{name}", Input)
+
+    def _check(self, only: str = "") -> dict[str, str]:
+        """Say what is wrong beneath the fields, or beneath this one; what is wrong."""
+        texts = {field.name: self._input(field.name).value for field in self._fields}
+        wrong = dict(read_change(texts).wrong)
+        for field in self._fields:
+            if only in ("", field.name):
+                told = self.query_one(f"#wrong-{field.name}", Static)
+                text = wrong.get(field.name, "")
+                told.update(as_content([line((text, "warning"))]))
+                told.set_class(bool(text), "-shown")
+        return wrong
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """What was wrong may be right now; what is half typed is not called wrong."""
+        name = (event.input.id or "").removeprefix("again-")
+        if self.query_one(f"#wrong-{name}").has_class("-shown"):
+            self._check(name)
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        """The field has been left: it should be right."""
+        if isinstance(event.widget, Input) and self.is_current:
+            self._check((event.widget.id or "").removeprefix("again-"))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Plan it, if everything can be read."""
+        event.stop()
+        wrong = self._check()
+        if wrong:
+            self._input(next(iter(wrong))).focus()
+            return
+        texts = {field.name: self._input(field.name).value for field in self._fields}
+        self.dismiss(read_change(texts).change)
+
+    def action_nothing(self) -> None:
+        """Leave everything as it is."""
+        self.dismiss(None)
