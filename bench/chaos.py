@@ -38,7 +38,8 @@ BETWEEN_FAULTS = (0.2, 1.5)  # seconds of peace, at least and at most
 FROZEN = (0.3, 3.5)  # seconds; clients give up after 2 (MessageTimeout)
 DEAF = (0.1, 1.0)  # seconds without a listener
 DEAD = (0.0, 1.0)  # seconds without a controller
-PORTION = (5, 40)  # jobs of one plan, so that there is sending for as long as there are faults
+PORTION = (3, 25)  # jobs of one plan, so that there is sending for as long as there are faults
+RESTED = (0.0, 1.5)  # seconds between two plans
 FAULTS = 25  # for 200 jobs, at most
 PATIENCE = 300.0  # seconds after which a seed that does not come to its end has lost something
 
@@ -209,7 +210,7 @@ class Seed:
                         self.talk(step.error)
             except RowtuiError as error:
                 self.talk(f"not sent: {error}")
-            await asyncio.sleep(self.chance.uniform(0.0, 0.5))
+            await asyncio.sleep(self.chance.uniform(*RESTED))
 
     async def look_after(self) -> None:
         """Ask what became of the jobs, and enter it."""

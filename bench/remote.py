@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rowtui.core.project.project import Project
 from rowtui.core.project.looks import POLL_VARIABLE
+from rowtui.core.project.project import Project
 
 from tests.rig.login import LoginNode
 from tests.rig.processes import Keeper

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
@@ -35,6 +35,9 @@ from rowtui.core.submission.sending import (
     PATIENCE,
     Unit,
     Waiting,
+    batches_of,
+    chunks_of,
+    log_folders,
     submit_surely,
     units_of,
 )
@@ -44,9 +47,9 @@ from rowtui.core.text import plural, visible
 # Jobs that are reserved, and whose ids are recorded, together: a commit of records of a million
 # directories takes about as long as five submissions.
 BATCH = 64
-# Jobs that are handed over one after the other without a look at who listens; their answers are
-# written down together.
-CHUNK = 8
+# Jobs that are handed over without a look at who listens; that they are sent, and their answers,
+# is written down together: to sync a file takes about as long as a submission.
+CHUNK = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +108,13 @@ class _Run:
     plan: Plan
     tools: Tools
     keys: dict[str, JobKey] = field(default_factory=dict)  # accepted, by token
-    # Accepted, but not recorded or not released yet.
-    waiting: dict[str, PlannedJob] = field(default_factory=dict)
+    waiting: dict[str, PlannedJob] = field(default_factory=dict)  # accepted, not yet recorded
     open: dict[str, PlannedJob] = field(default_factory=dict)  # planned or reserved, not sent
     done: int = 0
     said: asyncio.Queue[Progress] = field(default_factory=asyncio.Queue)
+    # The batch before is recorded and released while the next one is sent.
+    letting_go: asyncio.Task[list[Progress]] | None = None
+    records: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def send_all(self) -> AsyncGenerator[Progress, None]:
         plan, tools = self.plan, self.tools
@@ -120,13 +125,14 @@ class _Run:
         self.done = len(plan.jobs) - len(jobs)
         self.open = {job.token: job for job in jobs}
         await self.note(Step.PLANNED, [job for job in jobs if job.token not in latest])
-        for batch in _batches(jobs, self.tools.access):
-            refused = await asyncio.to_thread(tools.reservations.reserve, batch)
+        for batch in batches_of(jobs, self.most_in_batch):
+            async with self.records:
+                refused = await asyncio.to_thread(tools.reservations.reserve, batch)
             for job in batch:
                 if job.token in refused:
                     yield await self.skip(job, refused[job.token])
             free = [job for job in batch if job.token not in refused]
-            for chunk in self.chunks(free):
+            for chunk in chunks_of(units_of(free), self.most_in_chunk, first=not self.done):
                 if tools.stop():
                     yield self.stopped("interrupted")
                     return
@@ -148,24 +154,10 @@ class _Run:
                     if self.open:
                         yield self.stopped("the submission stopped here")
                     return
-            for progress in await self.let_go():
+            for progress in await self.let_go_meanwhile():
                 yield progress
-
-    def chunks(self, jobs: Sequence[PlannedJob]) -> list[list[Unit]]:
-        """What is sent at the same time: never a job together with one that it depends on."""
-        chunks: list[list[Unit]] = []
-        inside: set[str] = set()
-        for unit in units_of(jobs):
-            access = self.tools.access[unit.cluster]
-            # The first goes alone: what the scheduler has against it, it has against the others.
-            size = CHUNK if access.scheduler.at_once > 1 and self.done + len(chunks) > 1 else 1
-            depends = inside & {token for job in unit.jobs for token in job.depends_on}
-            if not chunks or depends or len(chunks[-1]) >= size:
-                chunks.append([])
-                inside = set()
-            chunks[-1].append(unit)
-            inside |= {job.token for job in unit.jobs}
-        return chunks
+        for progress in await self.let_go():
+            yield progress
 
     async def send(self, units: Sequence[Unit]) -> AsyncGenerator[Progress, None]:
         """Send some; whatever happens to who asked, the answers are waited for and written down.
@@ -194,6 +186,12 @@ class _Run:
     def access(self, unit: Unit) -> Access:
         return self.tools.access[unit.cluster]
 
+    def most_in_batch(self, unit: Unit) -> int:
+        return 1 if self.access(unit).scheduler.immediate else BATCH
+
+    def most_in_chunk(self, unit: Unit) -> int:
+        return CHUNK if self.access(unit).scheduler.at_once > 1 else 1
+
     async def attempt(self, units: Sequence[Unit]) -> list[Progress]:
         """Hand them over and write down what became of each."""
         for cluster in dict.fromkeys(unit.cluster for unit in units):
@@ -202,17 +200,24 @@ class _Run:
             await self.note(Step.SENDING, jobs, detail=access.scheduler.place)
             for job in jobs:
                 del self.open[job.token]
-            await access.site.make_folders(_log_folders(jobs))
+            await access.site.make_folders(log_folders(jobs))
         started = self.tools.clock()
         waiting = Waiting(
             self.tools.lookup_pause, self.tools.patience, self.tools.stop, self.mention
         )
         ids = {token: key.id for token, key in self.keys.items()}
         at_once = asyncio.Semaphore(min(self.access(unit).scheduler.at_once for unit in units))
+        failed = False
 
-        async def one(unit: Unit) -> SubmitResult:
+        async def one(unit: Unit) -> SubmitResult | None:
+            """None: an earlier one was not accepted, so this one was not sent."""
+            nonlocal failed
             async with at_once:
-                return await submit_surely(unit, self.access(unit), ids, waiting)
+                if failed:
+                    return None
+                result = await submit_surely(unit, self.access(unit), ids, waiting)
+            failed = failed or not isinstance(result, Accepted)
+            return result
 
         try:
             results = await asyncio.gather(*map(one, units))
@@ -220,24 +225,37 @@ class _Run:
             if self.access(units[0]).scheduler.immediate:
                 await self.ended_at_once(units[0].jobs[0], Rejected("interrupted"))
             raise
-        if self.access(units[0]).scheduler.immediate:
-            return [await self.ended_at_once(units[0].jobs[0], results[0])]
+        answers = list(zip(units, results, strict=True))
+        for unit, result in answers:
+            if self.access(unit).scheduler.immediate and result is not None:
+                return [await self.ended_at_once(unit.jobs[0], result)]
+        await self.take_ids(answers)
         progress: list[Progress] = []
-        for unit, result in zip(units, results, strict=True):
-            if unit is not units[0]:
-                progress.append(self.submitting(unit))
-            progress += await self.concluded(unit, result, self.tools.clock() - started)
+        for unit, result in answers:
+            if result is not None:
+                if unit is not units[0]:
+                    progress.append(self.submitting(unit))
+                progress += await self.concluded(unit, result, self.tools.clock() - started)
         return progress
+
+    async def take_ids(self, answers: Sequence[tuple[Unit, SubmitResult | None]]) -> None:
+        """Write the ids of what was accepted down; what was not sent is open again."""
+        accepted: list[PlannedJob] = []
+        for unit, result in answers:
+            if result is None:
+                self.open |= {job.token: job for job in unit.jobs}
+            elif isinstance(result, Accepted):
+                accepted += unit.jobs
+                for job in unit.jobs:
+                    # A job of an array that goes alone is no task.
+                    task = job.task if len(unit.jobs) > 1 else None
+                    self.keys[job.token] = JobKey(result.job_id, task)
+        await self.note(Step.ACCEPTED, accepted)
+        self.waiting |= {job.token: job for job in accepted}
 
     async def concluded(self, unit: Unit, result: SubmitResult, seconds: float) -> list[Progress]:
         jobs = unit.jobs
         if isinstance(result, Accepted):
-            for job in jobs:
-                # A job of an array that goes alone is no task.
-                task = job.task if len(jobs) > 1 else None
-                self.keys[job.token] = JobKey(result.job_id, task)
-                self.waiting[job.token] = job
-            await self.note(Step.ACCEPTED, jobs)
             return [
                 self.say(job, f"submitted job {unit.cluster}/{self.keys[job.token]}", done=1)
                 for job in jobs
@@ -249,26 +267,33 @@ class _Run:
             why = f"{unit.name} was {word}: {visible(result.reason)}"
             return [self.say(jobs[0], "", why, len(jobs))]
         await self.note(Step.UNKNOWN, jobs, detail=result.reason)
-        return [
-            self.say(
-                jobs[0],
-                "",
-                f"whether {unit.name} was submitted is not known after {seconds:.0f} s: "
-                f"{visible(result.reason)}. It stays reserved and is looked for at the next start",
-                len(jobs),
-            )
-        ]
+        why = (
+            f"whether {unit.name} was submitted is not known after {seconds:.0f} s: "
+            f"{visible(result.reason)}. It stays reserved and is looked for at the next start"
+        )
+        return [self.say(jobs[0], "", why, len(jobs))]
 
     async def let_go(self) -> list[Progress]:
-        """Record the ids of what was accepted, and let it start.
+        """Record the ids of all that was accepted, and let it start."""
+        before = await self.let_go_meanwhile()
+        return before + await self.let_go_meanwhile()
+
+    async def let_go_meanwhile(self) -> list[Progress]:
+        """Begin with what was accepted by now; what came of those before.
 
         What cannot be verified now stays held: `settle` looks after it.
         """
-        jobs, self.waiting = list(self.waiting.values()), {}
-        if not jobs:
-            return []
+        before, jobs = self.letting_go, list(self.waiting.values())
+        self.letting_go, self.waiting = None, {}
+        progress = await before if before is not None else []
+        if jobs:
+            self.letting_go = asyncio.ensure_future(self.record_and_start(jobs))
+        return progress
+
+    async def record_and_start(self, jobs: Sequence[PlannedJob]) -> list[Progress]:
         ids = {job.token: self.keys[job.token].id for job in jobs}
-        await asyncio.to_thread(self.tools.reservations.record, ids)
+        async with self.records:
+            await asyncio.to_thread(self.tools.reservations.record, ids)
         await self.note(Step.ACCEPTED, jobs, detail=RECORDED)
         progress: list[Progress] = []
         for cluster in dict.fromkeys(job.destination.cluster for job in jobs):
@@ -345,9 +370,12 @@ class _Run:
         self.open.clear()
 
     async def release(self, releases: Sequence[Release]) -> None:
-        await asyncio.to_thread(self.tools.reservations.release, releases)
+        async with self.records:
+            await asyncio.to_thread(self.tools.reservations.release, releases)
 
     async def note(self, step: Step, jobs: Sequence[PlannedJob], detail: str = "") -> None:
+        if not jobs:
+            return
         at = self.tools.clock()
         entries = []
         for job in jobs:
@@ -368,24 +396,3 @@ class _Run:
     def say(self, job: PlannedJob, message: str, error: str = "", done: int = 0) -> Progress:
         self.done += done
         return Progress(self.done, len(self.plan.jobs), job.token, message, error)
-
-
-def _batches(
-    jobs: Sequence[PlannedJob], access: Mapping[str, Access]
-) -> Iterable[list[PlannedJob]]:
-    """Jobs that are reserved together; an array is not torn apart."""
-    batch: list[PlannedJob] = []
-    for unit in units_of(jobs):
-        size = 1 if access[unit.cluster].scheduler.immediate else BATCH
-        if batch and len(batch) + len(unit.jobs) > size:
-            yield batch
-            batch = []
-        batch += unit.jobs
-    if batch:
-        yield batch
-
-
-def _log_folders(jobs: Sequence[PlannedJob]) -> list[str]:
-    """Slurm fails a job without a word if the folder of its log is missing."""
-    folders = {str(PurePosixPath(job.log_path).parent) for job in jobs if job.log_path}
-    return sorted(folder for folder in folders if "%" not in folder and folder != ".")

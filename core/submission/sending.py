@@ -9,8 +9,9 @@ later, it waits, and is taken away by `settle`. Source: slurm_rig 6.4, steps 2 a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import (
@@ -71,6 +72,47 @@ def units_of(jobs: Sequence[PlannedJob]) -> list[Unit]:
         else:
             units.append([job])
     return [Unit(tuple(unit)) for unit in units]
+
+
+def batches_of(
+    jobs: Sequence[PlannedJob], most: Callable[[Unit], int]
+) -> Iterator[list[PlannedJob]]:
+    """Jobs that are reserved together; an array is not torn apart."""
+    batch: list[PlannedJob] = []
+    for unit in units_of(jobs):
+        if batch and len(batch) + len(unit.jobs) > most(unit):
+            yield batch
+            batch = []
+        batch += unit.jobs
+    if batch:
+        yield batch
+
+
+def chunks_of(
+    units: Sequence[Unit], most: Callable[[Unit], int], *, first: bool
+) -> list[list[Unit]]:
+    """What is sent at the same time: never a job together with one that it depends on.
+
+    `first`: nothing was sent before. Then the first goes alone: what the scheduler has against it,
+    it has against the others.
+    """
+    chunks: list[list[Unit]] = []
+    inside: set[str] = set()
+    for unit in units:
+        alone = first and len(chunks) == 1
+        depends = inside & {token for job in unit.jobs for token in job.depends_on}
+        if not chunks or alone or depends or len(chunks[-1]) >= most(unit):
+            chunks.append([])
+            inside = set()
+        chunks[-1].append(unit)
+        inside |= {job.token for job in unit.jobs}
+    return chunks
+
+
+def log_folders(jobs: Sequence[PlannedJob]) -> list[str]:
+    """Slurm fails a job without a word if the folder of its log is missing."""
+    folders = {str(PurePosixPath(job.log_path).parent) for job in jobs if job.log_path}
+    return sorted(folder for folder in folders if "%" not in folder and folder != ".")
 
 
 def spec_of(unit: Unit, access: Access, ids: Mapping[str, int]) -> JobSpec:
