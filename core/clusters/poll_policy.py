@@ -50,8 +50,12 @@ def next_look(history: PollHistory, interval: float) -> float:
 
 
 def next_look_by_hand(history: PollHistory) -> float:
-    """When to look again for a person who asks for it; 0.0 if nobody looked yet."""
-    return history.ended + BY_HAND_SECONDS if history.began else 0.0
+    """When to look again for a person who asks for it; 0.0: at once.
+
+    Who has just sent, held or cancelled jobs wants to see that.
+    """
+    new = history.submitted >= history.began
+    return 0.0 if new else history.ended + BY_HAND_SECONDS
 
 
 def is_due(history: PollHistory, interval: float, now: float, *, by_hand: bool = False) -> bool:

@@ -101,11 +101,14 @@ def test_row_learns_of_jobs_that_left_the_queue_with_the_first_command(rowtui: S
     submitted = read_records(rowtui.folder).submitted["one"]
     assert set(submitted.values()) == {("anvil", 1001)}
     ((_, script),) = take_jobs(slurm, 1)
-    # It began: a job that is gone and never did would be sent again.
+    # It began and ended: a job that is gone and never did would be sent again.
     token = re.search(r"^rowtui_token=(.*)$", script, re.MULTILINE)
     assert token is not None
     fence = rowtui.folder / ".row/rowtui/fence" / token[1]
     fence.parent.mkdir()
     fence.symlink_to("slurm:1001")
+    ended = rowtui.folder / ".row/rowtui/ended" / token[1]
+    ended.parent.mkdir()
+    ended.write_text("0\nexit\nslurm:1001\n5\n0\n\n")
     rowtui("show", "status", cluster="anvil", **environment)
     assert read_records(rowtui.folder).submitted == {}
