@@ -185,8 +185,9 @@ class InProcessEngine:
 
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         """Carry out a plan. Closing the iterator stops between two jobs."""
-        async for step in self._project.jobs.submit(plan):
-            yield step
+        async with contextlib.aclosing(self._project.jobs.submit(plan)) as steps:
+            async for step in steps:
+                yield step
 
     async def jobs(self, *, now: bool = False) -> JobsView:
         """The project's jobs, newest first, and all clusters' queues."""

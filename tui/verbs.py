@@ -133,6 +133,8 @@ class Verbs:
                     sending.under_way = step.token
                     sending.copied = "" if step.token else step.message
                     self._app.show_again("sending")
+                    if sending.copied and sending.phase == "stopping":
+                        break  # no job has been sent, and none will be
                     continue
                 sending.done = step.done
                 sending.under_way = sending.copied = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -113,7 +113,7 @@ class Jobs:
 
     # Sending
 
-    async def submit(self, plan: Plan) -> AsyncIterator[Progress]:
+    async def submit(self, plan: Plan) -> AsyncGenerator[Progress, None]:
         """Carry out a plan. Raises: RowtuiError if nothing can be written down."""
         project = self.project
         access = {}

@@ -225,6 +225,16 @@ def test_without_a_connection_the_login_says_why(copied: Copied, login: LoginNod
     assert "refused the connection" in copied("plan")[1]
 
 
+def test_much_is_copied_only_after_asking(copied: Copied, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rowtui.cli.commands.mirror.MUCH", 20)
+    _, err = copied("mirror", "alpha", "--send", code=1)
+    assert "would be copied, and nobody can be asked here" in err
+    told = json.loads(copied("mirror", "alpha", "--send", "--yes", "--json")[0])
+    assert told["notices"] == []
+    assert told["bytes"] > 20
+    assert (copied.there / "workspace/a/value").read_text() == "a"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

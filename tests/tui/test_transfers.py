@@ -122,3 +122,25 @@ async def test_while_files_are_copied_one_line_says_how_far_it_is() -> None:
         gate.set()
         await hand.sees("1 of 1 job accepted")
         assert "copying to alpha" not in hand.text()
+
+
+async def test_who_stops_while_files_are_copied_sends_no_job() -> None:
+    engine = SampleEngine()
+    engine.transfer_views = (VIEW, VIEW)
+    gate = asyncio.Event()
+
+    async def wait(number: int) -> None:
+        if number == 0:
+            await gate.wait()
+
+    engine.gate = wait
+    async with opened(engine) as hand:
+        before = len(engine.jobs_by_token)
+        await planned(hand)
+        await hand.press("s", "y", "e", "s", "enter")
+        await hand.sees("copying to alpha: 1 of 12 files and folders")
+        await hand.press("x")
+        await hand.sees("stopping; what was copied is kept")
+        gate.set()
+        await hand.sees("0 of 1 job accepted", "1 not sent (stopped)")
+        assert len(engine.jobs_by_token) == before

@@ -188,6 +188,8 @@ def sending_line(sending: Sending) -> Line:
             (f"  ✓ {accepted:,} accepted", "completed"),
             *refused,
         )
+    if sending.phase == "stopping" and sending.copied:
+        return line(("▲ ", "warning"), "stopping; what was copied is kept")
     if sending.phase == "stopping":
         return line(("▲ ", "warning"), f"stopping after this job: {sending.done:,} of {total:,}")
     if sending.phase == "broken":
