@@ -31,7 +31,7 @@ def at_end(ending: Callable[[], Awaitable[None]]) -> None:
 
 def finish() -> None:
     """End the loop, with all that lives in it."""
-    global _runner  # noqa: PLW0603
+    global _runner
     runner, _runner = _runner, None
     endings = _endings[:]
     _endings.clear()
