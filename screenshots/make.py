@@ -25,6 +25,7 @@ from typing import Any
 os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC", COLORTERM="truecolor")
 os.environ.pop("NO_COLOR", None)
 
+from rowtui.core.engine import TransferView  # noqa: E402
 from tests.tui.hand import Hand, opened, screen_colours  # noqa: E402
 from tests.tui.sample import SampleEngine  # noqa: E402
 from tests.tui.sample_again import with_failures  # noqa: E402
@@ -149,6 +150,18 @@ async def failed_login(hand: Hand[SampleEngine]) -> None:
     await keys("6", "L")(hand)
 
 
+async def copied_first(hand: Hand[SampleEngine]) -> None:
+    hand.engine.destination, hand.engine.scheduler = "anvil", "slurm"
+    place = "/scratch/someone/rowtui/lj-fluid-1a2b3c4d"
+    hand.engine.transfer_views = (
+        TransferView(
+            "anvil", place, 1214, 48_300_000, unchanged=20, conflicts=("project.py",),
+            back=("equilibrated.gsd",),
+        ),
+    )  # fmt: skip
+    await keys("2", "a", "s")(hand)
+
+
 async def again_wrong(hand: Hand[SampleEngine]) -> None:
     await keys("1", "x", "a", "R", "6", "4", "down", "4")(hand)
     await hand.press("enter")
@@ -178,6 +191,7 @@ SCENES: dict[str, Scene] = {
     "explain-what-if": Scene(wondering, "4 candidates, 2 refused", BOTH),
     "submit": Scene(keys("2", "a", "s", "j", "j", "j"), "Nothing is sent yet", BOTH),
     "submit-question": Scene(keys("2", "a", "s", "s", "8"), "Type 8"),
+    "submit-copied": Scene(copied_first, "changed here and on anvil", BOTH, engine=with_clusters),
     "submit-sending": Scene(sending, "sending: 5 of 8"),
     "queue": Scene(keys("6", "j", "j"), "Resources", BOTH),
     "queue-cancel": Scene(keys("6", "space", "space", "c"), "Cancel 2 jobs?"),

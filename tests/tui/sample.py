@@ -121,6 +121,7 @@ class SampleEngine:
         self.refusals: dict[str, str] = {}  # token -> why its cancel, hold or release is refused
         self.calls: list[str] = []
         self.submitted_plans: list[Plan] = []
+        self.destination = self.scheduler = "local"  # of all planned jobs
         self.transfer_views: tuple[TransferView, ...] = ()
         self.transfers_gate: asyncio.Event | None = None  # waited for before they are known
         self.transfers_error: Exception | None = None
@@ -440,8 +441,8 @@ class SampleEngine:
             raise RowtuiError("there is nothing to submit", "no directory is eligible")
         cost = Cost(sum(job.cost.cpu_hours for job in jobs), 0.0)
         return Plan(
-            f"plan-{self.generation}-{len(jobs)}", "2026-11-21T04:50:00Z", "someone", "local",
-            "local", tuple(jobs), cost,
+            f"plan-{self.generation}-{len(jobs)}", "2026-11-21T04:50:00Z", "someone",
+            self.destination, self.scheduler, tuple(jobs), cost,
         )  # fmt: skip
 
     def _planned(self, index: int, names: tuple[str, ...]) -> PlannedJob:
@@ -459,7 +460,7 @@ class SampleEngine:
 set -e
 cd workspace
 directories=({quoted})
-export ACTION_CLUSTER="local"
+export ACTION_CLUSTER="{self.destination}"
 trap 'printf "%s\\n" "the job was stopped" >&2' TERM
 
 for directory in "${{directories[@]}}"; do
@@ -479,7 +480,7 @@ done
             action=action.name,
             action_index=index,
             directories=names,
-            destination=Destination("local"),
+            destination=Destination(self.destination),
             script=script,
             log_path=f"logs/{action.name}-%j.out",
             processes=action.processes,
@@ -489,7 +490,7 @@ done
             walltime_seconds=action.walltime,
             cost=Cost(action.processes * action.walltime / 3600, 0.0),
             warnings=warnings,
-            reasons=("local: the only cluster that identified itself",),
+            reasons=(f"{self.destination}: the only cluster that identified itself",),
         )
 
     async def failed_jobs(

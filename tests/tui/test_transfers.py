@@ -28,13 +28,13 @@ async def test_what_is_copied_first_stands_beside_the_costs() -> None:
     async with opened(engine) as hand:
         await planned(hand)
         await hand.sees(
-            "copied first 12 files, 3 MB",
-            "to alpha:/scratch/me/lj-fluid",
+            "copied first 12 files (3 MB) to alpha",
+            "/scratch/me/lj-fluid",
             "back come out, the logs",
         )
     async with opened(engine, size=(80, 24)) as hand:
         await planned(hand)
-        await hand.sees("copies 12 files, 3 MB")
+        await hand.sees("copies 12 files (3 MB)")
 
 
 async def test_nothing_is_said_where_every_cluster_sees_the_project() -> None:

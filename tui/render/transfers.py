@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rowtui.core.engine import TransferView
@@ -41,8 +40,8 @@ def copied_first(copying: Copying) -> list[Line]:
         return [line(title, "…")] if copying.far else []
     lines = []
     for view in copying.views:
-        lines.append(line(title, *_amount(view)))
-        lines.append(line(("  to ", "dim"), f"{view.cluster}:{view.place}"))
+        lines.append(line(title, f"{_amount(view)} to {view.cluster}"))
+        lines.append(line("  ", view.place))
         back = ", ".join((*map(visible, view.back), "the logs"))
         lines.append(line(("  back come ", "dim"), back))
         shown = [f"conflict: {path}" for path in view.conflicts[:_SHOWN]]
@@ -63,10 +62,10 @@ def copied_in_short(copying: Copying) -> Line:
         return line(("  ✗ conflicts", "failed"))
     files = sum(view.files for view in copying.views)
     size = sum(view.size for view in copying.views)
-    return line(f"  copies {plural(files, 'file')}, {file_size(size)}") if files else ()
+    return line(f"  copies {plural(files, 'file')} ({file_size(size)})") if files else ()
 
 
-def _amount(view: TransferView) -> Sequence[str]:
+def _amount(view: TransferView) -> str:
     if not view.files:
-        return ("nothing, all is there",)
-    return (f"{plural(view.files, 'file')}, {file_size(view.size)}",)
+        return "nothing (all is there)"
+    return f"{plural(view.files, 'file')} ({file_size(view.size)})"
