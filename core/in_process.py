@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.clusters.schedulers.base import JobAnswer
@@ -38,7 +39,6 @@ from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.follow import Changes, look_at_touched
 from rowtui.core.project.mapping_files import has_mapping_files
 from rowtui.core.project.questions import Question, Questions, Withdrawn
-from rowtui.core.project.queues import Answers
 from rowtui.core.submission.model import Plan
 from rowtui.core.workflow.model import Action
 
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 SHOWN_BAD = 20  # bad directories that a snapshot names
 VALUE_LENGTH = 200  # characters of a value that a row shows
 LOAD_SECONDS = 60.0  # between two looks at how busy a cluster is
+PATIENCE_SECONDS = 5.0  # for clusters; then what is known is shown
 KEPT_CUTS = 4  # lists of groups that are kept: the action on the screen and those just left
 
 
@@ -65,6 +66,7 @@ class InProcessEngine:
         self._changes = Changes(project)
         self._questions = Questions()
         self._connecting: asyncio.Task[None] | None = None
+        self._under_way: dict[str, asyncio.Future[None]] = {}
         project.person = self._questions.asker
         project.wait = self._wait
 
@@ -76,28 +78,43 @@ class InProcessEngine:
     async def refresh(self, *, full: bool = False) -> Snapshot:
         """Synchronise with disk and scheduler. Raises: RowtuiError, OSError."""
         self._loop = asyncio.get_running_loop()
-        with contextlib.suppress(RowtuiError):  # `_where` says what is missing
-            await self._project.reach.prepare()
+        if self._connecting is None or self._connecting.done():
+            await self._briefly("prepare", self._prepare)
         async with self._turn:
             touched = self._changes.take_touched()
             await asyncio.to_thread(self._synchronise, full, touched)
             self._changes.directories_may_have_changed()
-        await self._ask_for_jobs(now=full)
+        await self._briefly("jobs", partial(self._ask_for_jobs, now=full))
         async with self._turn:
             return await asyncio.to_thread(self._snapshot)
 
-    async def _ask_for_jobs(self, *, now: bool = False, everywhere: bool = False) -> Answers:
+    async def _prepare(self) -> None:
+        with contextlib.suppress(RowtuiError):  # `_where` says what is missing
+            await self._project.reach.prepare()
+
+    async def _briefly(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Wait a little for clusters: one may be slow, or its login may wait for a person.
+
+        What was not done by then goes on, and is not begun again meanwhile.
+        """
+        task = self._under_way.get(name)
+        if task is None or task.done():
+            task = self._under_way[name] = asyncio.ensure_future(work())
+        if (await asyncio.wait({task}, timeout=PATIENCE_SECONDS))[0]:
+            del self._under_way[name]
+            task.result()
+
+    async def _ask_for_jobs(self, *, now: bool = False, everywhere: bool = False) -> None:
         """Ask the queues, where it is due, without keeping anybody from the records meanwhile."""
         jobs = self._project.jobs
         if not (everywhere or self._project.has_jobs_to_ask_for()):
-            return Answers({})
+            return
         async with self._asking:
             answers = await jobs.queues.ask(now=now, everywhere=everywhere)
             async with self._turn:
                 await jobs.entered(answers)
         for name, why in jobs.queues.unanswered.items():
             self._project.notice(f"{name} could not be asked: {why}")
-        return answers
 
     async def groups(
         self, action_index: int, statuses: Sequence[Status], start: int, length: int
@@ -191,9 +208,11 @@ class InProcessEngine:
 
     async def jobs(self, *, now: bool = False) -> JobsView:
         """The project's jobs, newest first, and all clusters' queues."""
-        answers = await self._ask_for_jobs(now=now, everywhere=True)
+        ask = partial(self._ask_for_jobs, now=now, everywhere=True)
+        await self._briefly("all now" if now else "all", ask)
         async with self._turn:
-            return await asyncio.to_thread(self._project.jobs.show, answers.queues)
+            jobs = self._project.jobs
+            return await asyncio.to_thread(jobs.show, jobs.queues.looks.latest)
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Cancel these jobs."""
@@ -241,8 +260,8 @@ class InProcessEngine:
     async def close(self) -> None:
         """Stop watching; bring Row's files up to date."""
         self._changes.close()
-        if self._connecting is not None:
-            self._connecting.cancel()
+        for task in filter(None, (self._connecting, *self._under_way.values())):
+            task.cancel()
         async with self._turn:
             await asyncio.to_thread(self._project.close)
         await self._project.let_go()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowtui.core.clusters.builtin import LOCAL
@@ -88,8 +89,9 @@ class Looks:
 
     def submitted(self, cluster: str) -> None:
         """Jobs were sent to this cluster: look soon."""
-        if cluster in self._polls:
-            self._polls[cluster].submitted()
+        scheduler = self.around.reach.scheduler(cluster)
+        if scheduler is not None and not scheduler.immediate:
+            self._poll(cluster, scheduler).submitted()
 
     def views(self) -> tuple[ClusterView, ...]:
         """The clusters as they were last seen, in the order of their names."""
@@ -116,7 +118,14 @@ class Looks:
         if name not in self._polls:
             cluster = self.around.reach.known(name)
             assert cluster is not None
-            self._polls[name] = Poll(scheduler, _with_interval(cluster, self.around.environment))
+            connected = None
+            if self.around.reach.is_remote(cluster):
+                connected = partial(self.around.reach.connected, name)
+            self._polls[name] = Poll(
+                scheduler,
+                _with_interval(cluster, self.around.environment),
+                connected=connected,
+            )
         return self._polls[name]
 
 

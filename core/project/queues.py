@@ -23,7 +23,7 @@ from rowtui.core.project.looks import Looks
 from rowtui.core.project.surroundings import REST_SECONDS
 from rowtui.core.project.views import ClusterView
 from rowtui.core.state.model import Submitted
-from rowtui.core.submission.journal import Journal, is_later_note
+from rowtui.core.submission.journal import RELEASED, Journal, is_later_note
 from rowtui.core.submission.settle import settle
 from rowtui.core.submission.settled import Settled
 
@@ -114,6 +114,8 @@ class Queues:
             if polled is not None and polled.error:
                 self.unanswered[name] = polled.error
             settled = await self._settle(name, polled)
+            if any(it.detail == RELEASED for it in settled):
+                self.submitted(name)  # the last look shows as held what was just let go
         except (RowtuiError, OSError) as error:
             self.unanswered[name] = str(error) or "no answer"
             return Answers({})

@@ -17,6 +17,7 @@ from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.identify import runs_here
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.schedulers.base import Scheduler
+from rowtui.core.clusters.transports.login import PASSING, LoginError
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.site import Access, LocalSite, RemoteSite, Site
 from rowtui.core.text import visible
@@ -24,7 +25,7 @@ from rowtui.core.text import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rowtui.core.clusters.transports.login import Asker, LoginError
+    from rowtui.core.clusters.transports.login import Asker
     from rowtui.core.mirror.mirror import Mirror
     from rowtui.core.project.surroundings import Surroundings
 
@@ -80,6 +81,7 @@ class Reach:
         self.around = around
         self._root = root
         self._described: dict[str, Cluster] = {}
+        self._asked: Counter[str] = Counter()  # questions that a person got, by cluster
         self._wanted: Counter[str] = Counter()  # logins that a person wants now, by cluster
         self._connections: dict[str, Connection] = {}
         self._schedulers: dict[str, Scheduler] = {}
@@ -183,8 +185,6 @@ class Reach:
 
     def login_needed(self, name: str) -> str:
         """Why a person is needed to log in, "" if none is."""
-        from rowtui.core.clusters.transports.login import PASSING
-
         connection = self._connections.get(name)
         error = connection.error if connection is not None else None
         if error is None or error.trouble in PASSING:
@@ -227,9 +227,19 @@ class Reach:
             connection = self._connection(cluster)
             self._wanted[name] += 1
             try:
-                await connection.reconnect()
+                await self._log_in(name, connection)
             finally:
                 self._wanted[name] -= 1
+
+    async def _log_in(self, name: str, connection: Connection) -> None:
+        """Log in, once more if the login that was under way had nobody to ask."""
+        asked = self._asked[name]
+        try:
+            await connection.reconnect()
+        except LoginError as error:
+            if error.trouble in PASSING or self._asked[name] > asked:
+                raise
+            await connection.reconnect()
 
     def _person(self, name: str) -> Asker:
         """Who can be asked now when a cluster wants something for a login."""
@@ -238,6 +248,7 @@ class Reach:
         person = self.around.person
         if person is None or not (self._wanted[name] or self.around.always_ask):
             return Nobody()
+        self._asked[name] += 1
         return person(name)
 
     async def close(self) -> None:

@@ -152,6 +152,7 @@ class Client(asyncssh.SSHClient):
                 LoginTrouble.DENIED,
                 f"{where} denied the login of {visible(self._settings.user)}; tried: "
                 + (", ".join(tried) or "nothing, there is no key and nobody was asked"),
+                f"see whether 'ssh {where}' lets you in; a one-time code counts only once",
                 tried=tried,
             )
         why = visible(error.reason) or type(error).__name__
