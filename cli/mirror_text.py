@@ -87,7 +87,7 @@ def print_compared(compared: Compared, out: Output, *, all_of_them: bool) -> Non
         (f"{command} --send", "copies there what is newer here", transfer.send),
         (f"{command} --fetch", "copies here what is newer there", transfer.fetch),
     ]
-    width = max(len(words) for words, _, wanted in advice if wanted)
+    width = max((len(words) for words, _, wanted in advice if wanted), default=0)
     for words, what, wanted in advice:
         if wanted:
             out.print(f"{words:<{width}}  {what}")

@@ -73,8 +73,7 @@ def _when(cluster: ClusterView, now: float) -> str:
     ahead = in_words(again) if again >= 1 else ""
     old = "" if cluster.as_of is None else _ago(now - cluster.as_of)
     if cluster.login:
-        name = visible(cluster.name)
-        why = f"{visible(cluster.login)}; log in with 'rowtui connect {name}'"
+        why = f"{visible(cluster.login)}; log in with '{cluster.login_command}'"
     elif cluster.error:
         why = f"no answer now: {visible(cluster.error)}" + (f"; again in {ahead}" if ahead else "")
     else:
@@ -151,7 +150,9 @@ def _notes(rows: Sequence[QueueRow], now: float, width: int | None) -> Iterator[
             continue
         told = explain(replace(job, start_estimate=None, elapsed=None), now)
         label = visible(job.reason) or job.state.value
-        note = f"{label}: {told.sentence} {told.hint}".rstrip()
+        note = f"{told.sentence} {told.hint}".rstrip()
+        if label.lower() not in note.lower():
+            note = f"{label}: {note}"
         if note in said:
             continue
         said.add(note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -113,5 +114,9 @@ class CopyingLine:
             )
 
     def _draw(self) -> None:
-        sys.stderr.write(f"\r\x1b[K{visible(self._text)}")
+        text = visible(self._text)
+        columns = shutil.get_terminal_size().columns
+        if len(text) >= columns:  # a second line would stay
+            text = f"{text[: columns - 2]}…"
+        sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()

@@ -318,5 +318,5 @@ def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job])
             record, job.state, job.reason, job.elapsed, job.limit, job.nodes, job.start_estimate
         )
     if polled is not None and polled.as_of is not None and polled.as_of < record.submitted_at:
-        return JobView(record, JobState.PENDING, "submitted since the queue was last asked")
+        return JobView(record, JobState.PENDING, "sent since the queue was last asked")
     return JobView(record, JobState.UNKNOWN, record.end_reason)

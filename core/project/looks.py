@@ -108,6 +108,7 @@ class Looks:
             where=reach.where(name) if remote else "here",
             connected=reach.connected(name) if remote else None,
             login=reach.login_needed(name) if remote else "",
+            login_command=reach.login_command(name) if remote else "",
             as_of=polled.as_of,
             next_at=polled.next_at,
             error=polled.error,

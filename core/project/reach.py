@@ -138,7 +138,8 @@ class Reach:
                 name = visible(cluster.name)
                 raise RowtuiError(
                     f"{name} was not asked for its partitions yet",
-                    self.login_needed(cluster.name) or f"log in with 'rowtui connect {name}'",
+                    self.login_needed(cluster.name)
+                    or f"log in with '{self.login_command(cluster.name)}'",
                 )
             self._described[cluster.name] = kept
         return self._described[cluster.name]
@@ -195,6 +196,14 @@ class Reach:
         """Why there is no connection, if that is known."""
         connection = self._connections.get(name)
         return connection.error if connection is not None else None
+
+    def login_command(self, name: str) -> str:
+        """What somebody can type to log in. OpenSSH's own client asks only for itself."""
+        cluster = self.known(name)
+        if cluster is not None and cluster.remote is not None:
+            if cluster.remote.transport == "openssh":
+                return f"ssh {visible(cluster.remote.host)}"
+        return f"rowtui connect {visible(name)}"
 
     # How
 

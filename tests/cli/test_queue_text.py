@@ -67,7 +67,9 @@ def test_the_heading_says_how_old_it_is_and_what_is_wrong() -> None:
     assert lines([], error="refused", as_of=None, next_at=0.0)[0] == (
         "alpha  me@alpha  no answer now: refused"
     )
-    assert lines(running, error="no key", login="no key fits")[0] == (
+    assert lines(
+        running, error="no key", login="no key fits", login_command="rowtui connect alpha"
+    )[0] == (
         "alpha  me@alpha  1 running  14 s ago; no key fits; log in with 'rowtui connect alpha'"
     )
     assert lines(running, where="here", next_at=0.0)[0] == "alpha  this machine  1 running"

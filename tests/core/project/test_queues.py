@@ -104,7 +104,7 @@ async def test_jobs_that_were_sent_since_the_last_look_are_left_to_the_next(
 
     assert calls(project) == before
     assert {(job.state.value, job.reason) for job in view.jobs} == {
-        ("pending", "submitted since the queue was last asked")
+        ("pending", "sent since the queue was last asked")
     }
     (project.root / "finish").touch()
 
