@@ -139,7 +139,7 @@ async def _send(
     failed = False
     done = 0
     async for step in project.jobs.submit(plan):
-        if step.message.startswith("copying "):
+        if step.message.startswith(("comparing ", "copying ")):
             copying.show(step.message)
             continue
         copying.close()

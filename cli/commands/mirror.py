@@ -172,7 +172,9 @@ def _carry_out(
         out.warn(notice)
     if args.json:
         told = {"cluster": copy.cluster.name, "place": compared.place, "files": last.done_files}
-        out.print(json.dumps({**told, "bytes": last.done_bytes, "notices": [*last.notices]}, indent=2))
+        out.print(
+            json.dumps({**told, "bytes": last.done_bytes, "notices": [*last.notices]}, indent=2)
+        )
     elif copies:
         done = plural(last.done_files, "file")
         out.print(f"{done}, {file_size(last.done_bytes)}, copied {where}.")
