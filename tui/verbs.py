@@ -131,7 +131,8 @@ class Verbs:
             async for step in steps:
                 if not (step.done > sending.done or step.error):  # on its way, no answer yet
                     sending.under_way = step.token
-                    sending.copied = "" if step.token else step.message
+                    before = step.message.startswith(("comparing ", "copying "))
+                    sending.copied = step.message if before else ""
                     self._app.show_again("sending")
                     if sending.copied and sending.phase == "stopping":
                         break  # no job has been sent, and none will be
