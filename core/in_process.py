@@ -50,6 +50,7 @@ SHOWN_BAD = 20  # bad directories that a snapshot names
 VALUE_LENGTH = 200  # characters of a value that a row shows
 LOAD_SECONDS = 60.0  # between two looks at how busy a cluster is
 PATIENCE_SECONDS = 5.0  # for clusters; then what is known is shown
+FAR_SECONDS = 1.0  # for those that are to be logged in to first
 KEPT_CUTS = 4  # lists of groups that are kept: the action on the screen and those just left
 
 
@@ -79,12 +80,17 @@ class InProcessEngine:
         """Synchronise with disk and scheduler. Raises: RowtuiError, OSError."""
         self._loop = asyncio.get_running_loop()
         if self._connecting is None or self._connecting.done():
-            await self._briefly("prepare", self._prepare)
+            await self._briefly("prepare", self._prepare, FAR_SECONDS)
         async with self._turn:
             touched = self._changes.take_touched()
             await asyncio.to_thread(self._synchronise, full, touched)
             self._changes.directories_may_have_changed()
-        await self._briefly("jobs", partial(self._ask_for_jobs, now=full))
+        far = any(
+            not self._project.reach.connected(cluster.name)
+            for cluster in self._project.reach.remote()
+        )
+        ask = partial(self._ask_for_jobs, now=full)
+        await self._briefly("jobs", ask, FAR_SECONDS if far else PATIENCE_SECONDS)
         async with self._turn:
             return await asyncio.to_thread(self._snapshot)
 
@@ -92,7 +98,12 @@ class InProcessEngine:
         with contextlib.suppress(RowtuiError):  # `_where` says what is missing
             await self._project.reach.prepare()
 
-    async def _briefly(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _briefly(
+        self,
+        name: str,
+        work: Callable[[], Coroutine[Any, Any, None]],
+        seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         """Wait a little for clusters: one may be slow, or its login may wait for a person.
 
         What was not done by then goes on, and is not begun again meanwhile.
@@ -100,7 +111,7 @@ class InProcessEngine:
         task = self._under_way.get(name)
         if task is None or task.done():
             task = self._under_way[name] = asyncio.ensure_future(work())
-        if (await asyncio.wait({task}, timeout=PATIENCE_SECONDS))[0]:
+        if (await asyncio.wait({task}, timeout=seconds))[0]:
             del self._under_way[name]
             task.result()
 
@@ -450,13 +461,20 @@ def _where(project: Project) -> tuple[str, str, str]:
     try:
         identified = project.identified
     except RowtuiError as error:
+        with contextlib.suppress(RowtuiError):
+            cluster = project.recognised.cluster
+            if project.reach.is_remote(cluster):  # that much is known without asking it
+                return cluster.name, error.message, cluster.scheduler
         return "", error.message, ""
     return identified.cluster.name, identified.because, identified.cluster.scheduler
 
 
 def _problems(project: Project, cluster: str) -> tuple[Problem, ...]:
     """What is wrong with the project's files; of mapping files once something has read them."""
-    found = project.problems() if cluster else project.workflow.problems
+    found = project.workflow.problems
+    if cluster:
+        with contextlib.suppress(RowtuiError):  # its partitions are not known yet
+            found = project.problems()
     return (*found, *(project.mapping.problems if "mapping" in vars(project) else ()))
 
 
