@@ -131,7 +131,7 @@ class Reach:
             return described_cluster(cluster) or cluster  # the size of its arrays, maybe
         if cluster.name not in self._described:
             kept = described_cluster(cluster)
-            if kept is None and ask and not _in_loop():
+            if kept is None and ask and self.around.always_ask and not _in_loop():
                 self.around.wait(self.prepare(cluster))
                 kept = described_cluster(cluster) or self._described.get(cluster.name)
             if kept is None:
