@@ -13,6 +13,7 @@ import base64
 import binascii
 import contextlib
 import os
+import re
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,9 @@ for file in *.postcard *.names; do
 done
 echo done
 """
-_REMOVE = 'cd -- "$1/.row/completed" && shift && rm -f -- "$@"'
+_REMOVE = 'cd -- "$1/.row/completed" && exec xargs -0 rm -f --'
+# The name of a report. It comes from the cluster and is used here, so it is nothing else.
+_REPORT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,200}\.(?:postcard|names)", re.ASCII)
 
 
 class Copies:
@@ -231,7 +234,7 @@ class Copies:
             await self._bring(mirror, cluster, selection)
         await asyncio.to_thread(self._stage, {name: data for name, (data, _) in staged.items()})
         if staged:
-            await transport.run(["sh", "-c", _REMOVE, "sh", place, *staged], timeout=_SECONDS)
+            await _remove_staged(transport, place, staged)
 
     async def _bring(self, mirror: Mirror, cluster: Cluster, selection: Selection) -> None:
         project = self.project
@@ -303,12 +306,27 @@ async def _read_staged(
     found: dict[str, tuple[bytes, Mapping[str, Sequence[bytes]]]] = {}
     for line in lines[:-2]:
         name, _, text = line.partition(" ")
+        if not _REPORT.fullmatch(name):
+            continue  # no report: left where it is, as is what cannot be read
         try:
             data = base64.b64decode(text, validate=True)
-            if name.endswith(".postcard"):
-                found[name] = (data, dict(decode_completed(data)))
-            else:
-                found[name] = (data, decode_names(data))
+            says: Mapping[str, Sequence[bytes]]
+            says = (
+                dict(decode_completed(data)) if name.endswith(".postcard") else decode_names(data)
+            )
         except (ValueError, binascii.Error, RowtuiError):
-            continue  # not one of ours: left where it is
+            continue
+        if all(_is_directory(directory) for names in says.values() for directory in names):
+            found[name] = (data, says)
     return found
+
+
+async def _remove_staged(transport: Transport, place: str, names: Iterable[str]) -> None:
+    """Remove reports from a copy: on stdin, there may be more than a command line takes."""
+    given = "".join(f"{name}\0" for name in names).encode()
+    await transport.run(["sh", "-c", _REMOVE, "sh", place], stdin=given, timeout=_SECONDS)
+
+
+def _is_directory(name: bytes) -> bool:
+    """Whether it can be a directory of a workspace, and leads nowhere else."""
+    return name not in (b"", b".", b"..") and b"/" not in name and b"\0" not in name

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from rowtui.core.clusters.commands import CommandResult, LocalTransport
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.errors import RowtuiError
+from rowtui.core.project.copies import _read_staged, _remove_staged
 from rowtui.core.project.project import Project
+from rowtui.core.state.staging import encode_names
 
 from tests.rig.login import LoginNode
 
@@ -141,3 +146,57 @@ async def test_results_that_cannot_be_fetched_stay_submitted(
     await ended(project)
     assert project.state.completed["one"].bit_count() == len(NAMES)
     await project.let_go()
+
+
+class Liar:
+    """A cluster that says what it likes about the reports of its jobs."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.said = "".join(f"{line}\n" for line in (*lines, "done")).encode()
+
+    async def run(self, argv: Sequence[str], **_: object) -> CommandResult:
+        return CommandResult(tuple(argv), 0, self.said)
+
+
+async def test_reports_with_names_that_lead_out_of_the_project_are_left_where_they_are() -> None:
+    # given a true report among files that would be written elsewhere, or speak of other folders
+    good = f"{'0a' * 16}.names"
+    report = encode_names({"one": [b"a", b"it's"]})
+
+    def line(name: str, data: bytes) -> str:
+        return f"{name} {base64.b64encode(data).decode()}"
+
+    lines = [
+        line(good, report),
+        *(
+            line(name, report)
+            for name in (
+                "../../../.ssh/authorized_keys",
+                "/etc/cron.d/rowtui.names",
+                "../evil.postcard",
+                "a/b.names",
+                "..",
+                ".names",
+                "completed.lock",
+                "x.tmp",
+                "\x1b[2J.names",
+            )
+        ),
+        *(
+            line(f"{number}.names", encode_names({"one": [name]}))
+            for number, name in enumerate((b"..", b"../x", b"/etc", b"a/../../..", b"."))
+        ),
+    ]
+    # when they are read, then only the true one is
+    found = await _read_staged(Liar(lines), "/there")
+    assert found == {good: (report, {"one": [b"a", b"it's"]})}
+
+
+async def test_more_reports_are_removed_than_a_command_line_can_name(tmp_path: Path) -> None:
+    folder = tmp_path / ".row/completed"
+    folder.mkdir(parents=True)
+    names = [f"{number:032x}.names" for number in range(4_000)]
+    for name in (*names, "kept.names"):
+        (folder / name).touch()
+    await _remove_staged(LocalTransport(), str(tmp_path), names)
+    assert os.listdir(folder) == ["kept.names"]
