@@ -26,7 +26,6 @@ from rowtui.core.mirror.facts import (
     Wanted,
     distinct,
     is_relative,
-    parents,
 )
 from rowtui.core.text import plural, visible
 
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
 MOST_FILES = 500_000  # of one listing; their names are 50 MB
 _MOST_NOTICES = 50
+_LARGEST = 1 << 63  # of a size in bytes, and of a time in nanoseconds: what a file can have
 _AT_ONCE = 5_000  # paths for one command: the answer on each may be long
 _TIMEOUT = 900.0  # seconds: a busy file system takes its time for many folders
 
@@ -209,8 +209,6 @@ async def list_there(transport: Transport, root: str, wanted: Wanted, where: str
             base = next((above for above in (path, *_above(path), "") if above in owners), None)
             if base is None or not path or not wanted.descends(path, base):
                 continue
-            if any(found.files.get(above, FOLDER_FACTS).kind != FOLDER for above in parents(path)):
-                continue  # nothing lies in a file: somebody makes that up
             found.add(path, facts, wanted, base)
         for line in result.stderr.decode(errors="surrogateescape").splitlines():
             found.notice(f"{where}: {visible(line)}")
@@ -255,7 +253,9 @@ def _checksum(line: bytes) -> tuple[str, str] | None:
     if escaped:
         parts = name.split(b"\\\\")
         name = b"\\".join(p.replace(b"\\n", b"\n").replace(b"\\r", b"\r") for p in parts)
-    return (os.fsdecode(name.removeprefix(b"./")), digest.decode()) if len(digest) == 64 else None
+    if len(digest) != 64 or not digest.isalnum():
+        return None
+    return os.fsdecode(name.removeprefix(b"./")), digest.decode()
 
 
 def _above(path: str) -> Iterator[str]:
@@ -321,4 +321,6 @@ def _facts(kind: bytes, mode: int, size: int, when: bytes, target: bytes) -> Fil
         return None
     seconds, _, fraction = when.partition(b".")
     mtime_ns = int(seconds) * 10**9 + int(fraction[:9].ljust(9, b"0"))
+    if not 0 <= size < _LARGEST or abs(mtime_ns) >= _LARGEST:
+        raise ValueError
     return FileFacts(size, mtime_ns, FILE, "", bool(mode & stat.S_IXUSR))

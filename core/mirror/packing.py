@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import stat
 import tarfile
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from rowtui.core.mirror.compare import Copy
 from rowtui.core.mirror.facts import FILE, FOLDER, FileFacts
 from rowtui.core.text import visible
 
+_TIME = re.compile(r"([0-9]{1,9}|[0-8][0-9]{9})(?:\.([0-9]*))?")  # until the year 2255
 _NAMES = {"encoding": "utf-8", "errors": "surrogateescape"}
 
 
@@ -73,12 +75,13 @@ def unpack(root: Path, copies: Sequence[Copy], data: bytes) -> list[str]:
             os.makedirs((root / path).parent, exist_ok=True)
             make_link(root / path, copy.facts.target)
     left = {path for path, copy in wanted.items() if copy.facts.kind == FILE}
-    with contextlib.suppress(tarfile.TarError), tarfile.open(
+    with contextlib.suppress(tarfile.TarError, ValueError), tarfile.open(
         fileobj=io.BytesIO(data), mode="r:", **_NAMES  # type: ignore[call-overload]
     ) as archive:  # fmt: skip
         for member in archive:
             path = member.name.removeprefix("./")
-            if path not in left or not member.isreg():
+            # What claims to be larger than the whole archive would be made of nothing (sparse).
+            if path not in left or not member.isreg() or member.size > len(data):
                 continue
             file = archive.extractfile(member)
             assert file is not None
@@ -90,8 +93,7 @@ def unpack(root: Path, copies: Sequence[Copy], data: bytes) -> list[str]:
 
 def _facts(member: tarfile.TarInfo, planned: FileFacts) -> FileFacts:
     """The time is the one that goes with what was read, not the one of the plan."""
-    seconds, _, fraction = member.pax_headers.get("mtime", "").partition(".")
-    mtime_ns = planned.mtime_ns
-    if seconds.isdigit():
-        mtime_ns = int(seconds) * 10**9 + int((fraction or "0")[:9].ljust(9, "0"))
-    return planned._replace(mtime_ns=mtime_ns)
+    time = _TIME.fullmatch(member.pax_headers.get("mtime", ""))
+    if time is None:
+        return planned
+    return planned._replace(mtime_ns=int(time[1]) * 10**9 + int((time[2] or "")[:9].ljust(9, "0")))

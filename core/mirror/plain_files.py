@@ -146,8 +146,9 @@ class PlainFiles:
         except OSError as error:
             raise explain_here(error, what) from None
         try:
-            there, _, sum_there = begun.stdout.decode().partition("\n")
-            done = await asyncio.to_thread(_right, fd, size, int(there), sum_there[:64])
+            there, _, sum_there = begun.stdout.decode("ascii", "replace").partition("\n")
+            begun_size = int(there) if there.strip().isdecimal() else 0
+            done = await asyncio.to_thread(_right, fd, size, begun_size, sum_there[:64])
             digest = await asyncio.to_thread(checksum_of, fd, done)
             assert digest is not None
             while done < size:
@@ -182,8 +183,8 @@ class PlainFiles:
             here = os.fstat(fd).st_size
             done = 0
             if 0 < here <= size:
-                sum_there = (await self._script(_SUM_OF_FIRST, path, str(here), what=what)).stdout
-                done = await asyncio.to_thread(_right, fd, size, here, sum_there[:64].decode())
+                sum_there = await self._sum_of_first(path, here, what)
+                done = await asyncio.to_thread(_right, fd, size, here, sum_there)
             os.ftruncate(fd, done)
             while done < size:
                 yield done
@@ -194,9 +195,9 @@ class PlainFiles:
                 await asyncio.to_thread(_write_at, fd, data, done)
                 done += len(data)
             # A log may have grown meanwhile, what was asked for is still its beginning.
-            sum_there = (await self._script(_SUM_OF_FIRST, path, str(size), what=what)).stdout
+            sum_there = await self._sum_of_first(path, size, what)
             digest = await asyncio.to_thread(checksum_of, fd, size)
-            if digest is None or digest.hexdigest() != sum_there[:64].decode():
+            if digest is None or digest.hexdigest() != sum_there:
                 discard(place)
                 raise changed_meanwhile(copy.path)
             finish(place, copy.facts)
@@ -205,6 +206,11 @@ class PlainFiles:
         finally:
             os.close(fd)
         yield size
+
+    async def _sum_of_first(self, path: str, size: int, what: str) -> str:
+        """The checksum of a file's first bytes there. Raises: MirrorError."""
+        result = await self._script(_SUM_OF_FIRST, path, str(size), what=what)
+        return result.stdout[:64].decode("ascii", "replace")
 
     async def _script(
         self, script: str, *words: str, what: str, stdin: bytes = b""

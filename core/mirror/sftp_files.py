@@ -220,7 +220,7 @@ class SftpFiles:
             ["sh", "-c", 'head -c "$2" < "$1" | sha256sum', "sh", f"./{copy.path}", str(size)],
             timeout=600.0, cwd=Path(self._there),
         )  # fmt: skip
-        return ours is not None and result.stdout[:64].decode() == ours.hexdigest()
+        return ours is not None and result.stdout[:64] == ours.hexdigest().encode()
 
     @contextlib.asynccontextmanager
     async def _opened(self) -> AsyncIterator[asyncssh.SFTPClient]:

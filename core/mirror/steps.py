@@ -17,12 +17,19 @@ from rowtui.core.text import visible
 def merged(
     listings: Sequence[Listing], selection: Selection
 ) -> tuple[dict[str, FileFacts], tuple[str, ...]]:
-    """Several listings as one, with all that a person should know of them."""
+    """Several listings as one, with all that a person should know of them.
+
+    What lies in something that is no folder is left out: a cluster that says so would have files
+    written through a link that it sends along. Folders above the selection may be links.
+    """
     files: dict[str, FileFacts] = {}
     notices = list(selection.notices)
     for listing in listings:
         files |= listing.files
         notices += listing.notices
+    others = {path for path, facts in files.items() if facts.kind != FOLDER} - selection.above
+    if others:
+        files = {path: it for path, it in files.items() if others.isdisjoint(parents(path))}
     return files, tuple(notices)
 
 
