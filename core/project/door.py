@@ -1,8 +1,9 @@
 """Who answers what a login asks: a password that was stored, then a person, if one is there.
 
 Takes the questions of one cluster's logins. A stored password answers a single question for a
-password, once for each login: if it is wrong, a person is asked. One-time codes and pass phrases
-are never looked up. A person is asked only while one wants to log in, or sits before a command.
+password, once for each login: if it is wrong, a person is asked. It is given to the cluster alone,
+not to a jump host on the way there. One-time codes and pass phrases are never looked up. A person
+is asked only while one wants to log in, or sits before a command.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Door:
     async def ask(self, prompts: Sequence[Prompt]) -> Sequence[str] | None:
         """See `Asker`."""
         again = time.monotonic() - self._given_at < _SAME_LOGIN_SECONDS
-        if asks_for_password(prompts) and not again:
+        if asks_for_password(prompts) and not again and self._is_asked_by_it(prompts[0]):
             stored = await self._stored()
             if stored is not None:
                 self._given_at = time.monotonic()
@@ -54,6 +55,12 @@ class Door:
     async def host_key(self, question: UnknownHostKey) -> bool:
         """See `Asker`."""
         return await self._person().host_key(question)
+
+    def _is_asked_by_it(self, prompt: Prompt) -> bool:
+        """Whether it is the cluster itself that asks: its password is no matter of jump hosts."""
+        from rowtui.core.clusters.load_remote import ssh_target
+
+        return prompt.machine == str(ssh_target(self._remote))
 
     async def _stored(self) -> Secret | None:
         """The password for this machine, by the name that clusters.toml or ~/.ssh/config has."""

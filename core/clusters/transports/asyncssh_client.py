@@ -92,6 +92,7 @@ class Client(asyncssh.SSHClient):
             Prompt(
                 (f"{above}\n" if above and not number else "") + visible(text).strip() or "Answer:",
                 echo,
+                str(self._target),
             )
             for number, (text, echo) in enumerate(prompts)
         ]
@@ -106,8 +107,9 @@ class Client(asyncssh.SSHClient):
             return None
         again = "That was not it. " if self._passwords else ""
         self._passwords += 1
-        user = visible(self._settings.user)
-        answers = await self._asking.ask([Prompt(f"{again}Password of {user} at {self._target}:")])
+        user, machine = visible(self._settings.user), str(self._target)
+        text = f"{again}Password of {user} at {machine}:"
+        answers = await self._asking.ask([Prompt(text, machine=machine)])
         return answers[0] if answers else None
 
     # What went wrong

@@ -47,10 +47,15 @@ class SshTarget(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """One question. `text` is made visible already; with `echo` the answer may be seen."""
+    """One question. `text` is made visible already; with `echo` the answer may be seen.
+
+    `machine`: who asks, as an `SshTarget` is shown: on the way to a cluster that may be a jump
+    host; "" for a key of this machine.
+    """
 
     text: str
     echo: bool = False
+    machine: str = ""
 
 
 class UnknownHostKey(NamedTuple):

@@ -266,14 +266,14 @@ def read_result(argv: Sequence[str], frame: Frame) -> CommandResult:
 
 def prompts_head(number: int, prompts: Sequence[Prompt]) -> dict[str, Any]:
     """Questions for a person."""
-    return {"ask": number, "prompts": [[prompt.text, prompt.echo] for prompt in prompts]}
+    return {"ask": number, "prompts": [list(prompt) for prompt in prompts]}
 
 
 def read_prompts(frame: Frame) -> list[Prompt]:
     """The questions. Raises: ProtocolError."""
     prompts = field(frame.head, "prompts", list)
     try:
-        return [Prompt(str(text), bool(echo)) for text, echo in prompts]
+        return [Prompt(str(text), bool(echo), str(machine)) for text, echo, machine in prompts]
     except (TypeError, ValueError):
         raise ProtocolError("a question is not as it should be") from None
 

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.model import Remote
-from rowtui.core.clusters.transports.login import Asker, Nobody, Prompt, UnknownHostKey
+from rowtui.core.clusters.transports.login import (
+    Asker,
+    LoginError,
+    Nobody,
+    Prompt,
+    UnknownHostKey,
+)
 from rowtui.core.clusters.transports.reach import transport_for
 from rowtui.core.project.door import Door, asks_for_password
 
@@ -102,3 +108,30 @@ async def test_a_stored_password_alone_needs_nobody(
     )
 
     assert answers == ["right"]
+
+
+async def test_a_jump_host_never_gets_the_password_of_the_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given a cluster whose password is stored, behind a jump host that asks for one as well
+    async with faulty_login(
+        tmp_path, name="gate", keys=False, rounds=[[Asked("Password: ", "gate's")]]
+    ) as gate:
+        monkeypatch.setenv(f"ROWTUI_SECRET_NODE_{gate.user.upper()}", "the cluster's")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        config = tmp_path / "config"
+        config.write_text(
+            f"Host gate node\n HostName 127.0.0.1\n User {gate.user}\n"
+            f" UserKnownHostsFile {gate.known_hosts}\n IdentityAgent none\n IdentitiesOnly yes\n"
+            f"Host gate\n Port {gate.port}\nHost node\n Port 9\n ProxyJump gate\n"
+        )
+        remote = Remote("node", config=(str(config),))
+        person = Person("gate's")
+        transport = transport_for(remote, Door(remote, lambda: person), cluster="node")
+        # when somebody logs in
+        with pytest.raises(LoginError):  # nobody listens behind it
+            await transport.reconnect()
+        await transport.close()
+        # then the person answers the jump host
+        assert [text.split("\n")[-1] for text in person.asked] == ["Password:"]
+        assert [answer for login in gate.logins for answer in login.answers] == ["gate's"]
