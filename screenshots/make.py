@@ -26,6 +26,7 @@ os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC", COLORTERM="truecolor")
 os.environ.pop("NO_COLOR", None)
 
 from rowtui.core.engine import TransferView  # noqa: E402
+from rowtui.tui.widgets.virtual_table import VirtualTable  # noqa: E402
 from tests.tui.hand import Hand, opened, screen_colours  # noqa: E402
 from tests.tui.sample import SampleEngine  # noqa: E402
 from tests.tui.sample_again import with_failures  # noqa: E402
@@ -80,7 +81,9 @@ async def live(hand: Hand[SampleEngine]) -> None:
         hand.engine.advance(seconds)
         await hand.press("r")
         await hand.sees("sample: 16 more completed", sign)
-        await hand.rests()
+    table = hand.app.screen.query_one(VirtualTable)
+    await hand.until(lambda: not table._flashing, "what changed stands out no more")
+    await hand.rests()
 
 
 async def sending(hand: Hand[SampleEngine]) -> None:

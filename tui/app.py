@@ -22,6 +22,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
 from rowtui.tui.actions import BY_ID, TO_COME, VIEWS, bindings_for, checked_keymap
 from rowtui.tui.feed import Feed
+from rowtui.tui.kept_rules import KeptStylesheet
 from rowtui.tui.logins import Logins
 from rowtui.tui.palette_commands import RegistryProvider
 from rowtui.tui.screens.explain import ExplainView
@@ -76,6 +77,7 @@ class RowtuiApp(App[int]):
     ) -> None:
         self._loaded = load_themes(config / "themes" if config else None)
         super().__init__()
+        self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         self.session = Session(engine, read_only=read_only, clock=clock)
         self._wrong = list(self._loaded.wrong)
         for one in self._loaded.themes:

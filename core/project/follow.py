@@ -111,6 +111,7 @@ class Changes:
         """Until other paths are to be watched."""
         self._mapping_places = self._project.known_mapping_places()
         async with Watcher(paths) as watcher:
+            self._say("watching")  # what changed before is not reported: look once more
             if await asyncio.to_thread(mapping_paths, self._project) != paths:
                 return
             async for _ in watcher:

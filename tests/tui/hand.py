@@ -1,34 +1,79 @@
-"""A hand on the keyboard and an eye on the screen: for tests of the dashboard, and its pictures."""
+"""A hand on the keyboard and an eye on the screen: for tests of the dashboard, and its pictures.
+
+Nobody sees what a test draws, so nothing is drawn but what it looks at; and what it waits for is
+that the app has nothing left to do, or that something is to be drawn anew.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import asyncio
+import time
+import unicodedata
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Generic, TypeVar
 
 from rowtui.core.engine import Engine
 from rowtui.tui.app import RowtuiApp
+from textual import events
+from textual._compositor import Compositor
+from textual._context import visible_screen_stack
 from textual.app import App
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from tests.tui.sample import SampleEngine
 
 Anything = TypeVar("Anything", bound=Engine)
 
-PATIENCE = 400
-"""Looks at the screen before a test gives up; each lets the app work."""
+PATIENCE = 30.0
+"""Seconds before a test gives up; nothing takes more than one."""
+
+REST = 0.06
+"""Seconds without anything to draw after which a screen is at rest: longer than any pause in it."""
+
+
+class Eye:
+    """Told by the app whenever something is to be drawn anew."""
+
+    def __init__(self) -> None:
+        self.woken = asyncio.Event()
+        self.last = time.monotonic()
+
+
+@contextmanager
+def nothing_drawn(eye: Eye) -> Iterator[None]:
+    """Only note that something would be drawn: `screen_text` draws it when somebody looks."""
+    really = Compositor.render_update
+
+    def note(compositor: Compositor, *_: object, **__: object) -> None:
+        if compositor._dirty_regions:
+            compositor._dirty_regions.clear()
+            eye.last = time.monotonic()
+            eye.woken.set()
+
+    Compositor.render_update = note  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        Compositor.render_update = really  # type: ignore[method-assign]
 
 
 def screen_text(app: App[Any]) -> str:
     """What is on the screen, as text. The one place that knows how Textual keeps it."""
-    strips = app.screen._compositor.render_strips()
-    return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips) + "\n"
+    return "\n".join("".join(part.text for part in strip).rstrip() for strip in _strips(app)) + "\n"
+
+
+def _strips(app: App[Any]) -> list[Strip]:
+    visible_screen_stack.set(app._background_screens)
+    return app.screen._compositor.render_strips()
 
 
 def screen_colours(app: App[Any]) -> str:
     """The colours on the screen: for each line, runs of `text colour/background` and their text."""
     lines = []
-    for strip in app.screen._compositor.render_strips():
+    for strip in _strips(app):
         runs: list[tuple[str, str]] = []
         for part in strip:
             style = part.style
@@ -43,28 +88,60 @@ def screen_colours(app: App[Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _key_event(key: str) -> events.Key:
+    """What a terminal would send for a key by its name, `enter`, or for a character."""
+    if len(key) == 1:
+        return events.Key(key if key.isalnum() else _character_to_key(key), key)
+    try:
+        return events.Key(key, unicodedata.lookup(key.replace("_", " ").upper()))
+    except KeyError:
+        return events.Key(key, None)
+
+
 class Hand(Generic[Anything]):
     """Presses keys and waits for what should come."""
 
-    def __init__(self, app: RowtuiApp, pilot: Pilot[Any], engine: Anything) -> None:
+    def __init__(self, app: RowtuiApp, pilot: Pilot[Any], engine: Anything, eye: Eye) -> None:
         self.app = app
         self.pilot = pilot
         self.engine = engine
+        self._eye = eye
 
     async def press(self, *keys: str) -> None:
         for key in keys:
-            await self.pilot.press(key)
-            await self.pilot.pause()
+            await self._settle()
+            event = _key_event(key)
+            event.set_sender(self.app)
+            assert self.app._driver is not None
+            self.app._driver.send_message(event)
+            await self._settle()
+
+    async def _settle(self) -> None:
+        """Until nothing is left to do but to wait for time, threads or other processes."""
+        loop = asyncio.get_running_loop()
+        for _ in range(2):
+            for _ in range(10_000):
+                await asyncio.sleep(0)
+                if not loop._ready:  # type: ignore[attr-defined]
+                    break
+            if self.app.is_running:
+                self.app.screen._on_timer_update()  # it would be its turn within 16 ms
 
     def text(self) -> str:
         return screen_text(self.app)
 
     async def until(self, true: Callable[[], object], what: str = "") -> None:
-        for _ in range(PATIENCE):
-            await self.pilot.pause()
+        late = time.monotonic() + PATIENCE
+        while time.monotonic() < late:
+            self._eye.woken.clear()
+            await self._settle()
             if true():
                 return
-            await self.pilot.pause(0.01)
+            try:
+                async with asyncio.timeout(0.02):  # not all is on the screen
+                    await self._eye.woken.wait()
+            except TimeoutError:
+                pass
         raise AssertionError(f"never came: {what}\n{self.text()}")
 
     async def sees(self, *texts: str) -> None:
@@ -76,16 +153,13 @@ class Hand(Generic[Anything]):
 
     async def rests(self) -> None:
         """Nothing changes on the screen any more."""
-        before = ""
-        same = 0
-        for _ in range(PATIENCE):
-            await self.pilot.pause(0.01)
-            now = self.text()
-            same = same + 1 if now == before else 0
-            before = now
-            if same == 6:
+        since = time.monotonic()
+        while True:
+            await self._settle()
+            left = max(self._eye.last, since) + REST - time.monotonic()
+            if left <= 0:
                 return
-        raise AssertionError("the screen never came to rest")
+            await asyncio.sleep(left)
 
 
 @asynccontextmanager
@@ -95,5 +169,16 @@ async def opened(
     """The dashboard on the sample project, as far as its first status."""
     engine = engine or SampleEngine()
     app = RowtuiApp(engine, clock=lambda: engine.now, **options)
-    async with app.run_test(size=size, notifications=True) as pilot:
-        yield Hand(app, pilot, engine)
+    async with hand_on(app, engine, size) as hand:
+        yield hand
+
+
+@asynccontextmanager
+async def hand_on(
+    app: RowtuiApp, engine: Anything, size: tuple[int, int] = (120, 36)
+) -> AsyncIterator[Hand[Anything]]:
+    """A hand on a dashboard that runs without a terminal."""
+    eye = Eye()
+    with nothing_drawn(eye):
+        async with app.run_test(size=size, notifications=True) as pilot:
+            yield Hand(app, pilot, engine, eye)

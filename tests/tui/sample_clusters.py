@@ -44,8 +44,8 @@ def with_clusters(engine: SampleEngine | None = None) -> SampleEngine:
     jobs[2].reason = "Priority"
     engine.remote = {
         "anvil": ClusterView(
-            "anvil", "slurm", "someone@anvil.example", True, "",
-            engine.now - 14, engine.now + 46, jobs=others(engine),
+            "anvil", "slurm", "someone@anvil.example", True,
+            as_of=engine.now - 14, next_at=engine.now + 46, jobs=others(engine),
         ),
         "delta": ClusterView(
             "delta", "slurm", "someone@delta.example", False, "it asks for a password and a code",

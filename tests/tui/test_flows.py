@@ -201,14 +201,16 @@ async def test_read_only_has_no_verbs_and_says_so() -> None:
         assert "plan" not in hand.engine.calls
 
 
-async def test_failed_directories_are_one_key_away_and_cannot_be_marked_there() -> None:
+async def test_failed_directories_are_one_key_away_and_are_not_submitted_as_if_new() -> None:
     async with opened() as hand:
         await hand.sees("3 failed")
         await hand.press("x")
         await hand.sees("Groups of equilibrate · failed", "3 directories", "exit code 2")
-        await hand.press("space")
-        await hand.sees("only eligible groups can be marked")
-        await hand.press(*["f"] * 4)
+        await hand.press("s")
+        await hand.sees("only eligible groups can be submitted")
+        await hand.press("f", "space")
+        await hand.sees("· submitted", "only eligible or failed groups can be marked")
+        await hand.press(*["f"] * 3)
         await hand.sees("· eligible")
 
 

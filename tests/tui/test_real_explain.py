@@ -14,7 +14,7 @@ from rowtui.core.mapping.trust import TrustStore
 from rowtui.core.project.project import Project
 from rowtui.tui.app import RowtuiApp
 
-from tests.tui.hand import Hand
+from tests.tui.hand import Hand, hand_on
 
 WORKFLOW = """\
 [workspace]
@@ -66,8 +66,8 @@ async def opened(
     engine = InProcessEngine(Project.open(root, cluster="local", environment=environment))
     app = RowtuiApp(engine)
     try:
-        async with app.run_test(size=size, notifications=True) as pilot:
-            yield Hand(app, pilot, engine), environment
+        async with hand_on(app, engine, size) as hand:
+            yield hand, environment
     finally:
         await engine.close()
 
@@ -115,7 +115,9 @@ async def test_the_plan_says_why_an_untrusted_file_leaves_it_empty(root: Path) -
     (root / "mapping.yml").write_text(MAPPING)
     async with opened(root, (80, 24)) as (hand, _):
         await hand.sees("5 eligible")
-        await hand.press("2", "s")
+        await hand.press("2")
+        await hand.sees("3 groups")
+        await hand.press("s")
         await hand.sees("There is nothing to send", "relax: 1 job left out", "read it and trust it")
         assert "left out: relax" not in hand.text()
 

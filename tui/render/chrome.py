@@ -129,10 +129,11 @@ def hints(width: int, keys: Sequence[Hint]) -> tuple[Line, tuple[Pressable, ...]
 
 
 def _that_fit(keys: Sequence[Hint], width: int) -> list[Hint]:
-    """At most as many as are read; those that cannot be used now give way to those that can."""
+    """At most as many as are read. Of a view's own, those that can be used now go first."""
     taken: set[int] = set()
     at = 1
-    for number in sorted(range(len(keys)), key=lambda number: not keys[number].enabled):
+    ranks = [(key.command.startswith("app."), not key.enabled) for key in keys]
+    for number in sorted(range(len(keys)), key=ranks.__getitem__):
         hint, size = keys[number], width_of(_hint(keys[number]))
         if len(taken) == MOST_HINTS - 1 or (at + size > width and not hint.enabled):
             break

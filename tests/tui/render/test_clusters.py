@@ -26,7 +26,7 @@ from rowtui.tui.render.marks import (
 from tests.tui.sample_clusters import with_clusters
 
 NOW = 1_000_000.0
-GOOD = ClusterView("anvil", "slurm", "me@anvil", True, "", NOW - 14, NOW + 46)
+GOOD = ClusterView("anvil", "slurm", "me@anvil", True, as_of=NOW - 14, next_at=NOW + 46)
 
 
 def told(*clusters: ClusterView, width: int = 80) -> list[str]:

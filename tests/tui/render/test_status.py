@@ -114,7 +114,7 @@ async def test_the_result_counts_what_was_accepted_refused_and_left() -> None:
     plan = await SampleEngine().plan(1, [0, 1, 2], None)
     tokens = [job.token for job in plan.jobs]
     outcomes = {tokens[0]: ("job 1", ""), tokens[1]: ("", "Invalid account")}
-    sending = Sending(plan, "stopped", 2, outcomes)
+    sending = Sending(plan, "stopped", done=2, outcomes=outcomes)
     assert (
         plain(sending_line(sending))
         == "▲ 1 of 3 jobs accepted  ✗ 1 refused  · 1 not sent (stopped)"

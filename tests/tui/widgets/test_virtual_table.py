@@ -14,7 +14,9 @@ from rowtui.tui.widgets.virtual_table import VirtualTable
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from tests.tui.hand import PATIENCE, screen_text
+from tests.tui.hand import screen_text
+
+LOOKS = 400
 
 COLUMNS = (Column("number", "Number", 9, align="right"), Column("name", "Name", 10, grow=1))
 
@@ -64,7 +66,7 @@ async def settled(pilot: Pilot[None], app: Bench) -> None:
     """Everything that the start wanted to paint is painted."""
     same = 0
     painted = -1
-    for _ in range(PATIENCE):
+    for _ in range(LOOKS):
         await pilot.pause(0.01)
         same = same + 1 if app.table.painted_lines == painted else 0
         painted = app.table.painted_lines
@@ -237,7 +239,7 @@ class Paged(Bench):
 
 
 async def until(pilot: object, true: object) -> None:
-    for _ in range(PATIENCE):
+    for _ in range(LOOKS):
         await pilot.pause()  # type: ignore[attr-defined]
         if true():  # type: ignore[operator]
             return
