@@ -213,7 +213,8 @@ class Copies:
         for completions in staged.values():
             for action, names in completions[1].items():
                 wanted.setdefault(action, set()).update(map(os.fsdecode, names))
-        records = {record.token: record for record in self.project.jobs.records()}
+        known = await asyncio.to_thread(self.project.jobs.records)
+        records = {record.token: record for record in known}
         logs = []
         for it in ended:
             record = records.get(it.token)

@@ -154,13 +154,13 @@ class Jobs:
     async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Keep these jobs from starting."""
         # Whoever looks after jobs that were just submitted must not let them go again.
-        now = time.time()
+        now, wanted = time.time(), frozenset(tokens)
         held = [
             JournalEntry(
                 it.token, it.plan_id, Step.ACCEPTED, now, it.job_id, SEEN, it.cluster, it.task
             )
-            for it in self.records()
-            if it.token in set(tokens) and it.step is Step.ACCEPTED
+            for it in await asyncio.to_thread(self.records)
+            if it.token in wanted and it.step is Step.ACCEPTED
         ]
         await asyncio.to_thread(self.journal.append, held)
         return await self._tell(tokens, lambda scheduler, keys: scheduler.hold(keys))
@@ -174,7 +174,7 @@ class Jobs:
         tokens: Sequence[str],
         what: Callable[[Scheduler, Sequence[JobKey]], Awaitable[tuple[JobAnswer, ...]]],
     ) -> tuple[JobAnswer, ...]:
-        records = {record.token: record for record in self.records()}
+        records = {record.token: record for record in await asyncio.to_thread(self.records)}
         by_cluster: dict[str, dict[str, JobKey]] = {}
         answers: list[JobAnswer] = []
         for token in tokens:
