@@ -200,9 +200,9 @@ class Reach:
     def login_command(self, name: str) -> str:
         """What somebody can type to log in. OpenSSH's own client asks only for itself."""
         cluster = self.known(name)
-        if cluster is not None and cluster.remote is not None:
-            if cluster.remote.transport == "openssh":
-                return f"ssh {visible(cluster.remote.host)}"
+        remote = cluster.remote if cluster is not None else None
+        if remote is not None and remote.transport == "openssh":
+            return f"ssh {visible(remote.host)}"
         return f"rowtui connect {visible(name)}"
 
     # How

@@ -27,9 +27,9 @@ class ClusterView(NamedTuple):
     """One cluster: how it is reached, and what is known of its queue. Times: epoch seconds.
 
     `where`: "here" or `me@host`; `connected`: None where nobody has to log in; `login`: why a
-    person is needed, "" if none is; `login_command`: what that person can type. `as_of`: of `jobs`, None if nothing is known yet; `next_at`: of
-    the next look. `error`: why the last look failed, else "". `jobs`: all of this user's there,
-    also those that are not of this project.
+    person is needed, "" if none is; `login_command`: what that person can type. `as_of`: of
+    `jobs`, None if nothing is known yet; `next_at`: of the next look. `error`: why the last look
+    failed, else "". `jobs`: all of this user's there, also those that are not of this project.
     """
 
     name: str
