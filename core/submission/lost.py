@@ -76,6 +76,8 @@ class Lost:
             it.give_up(job, "given up before it began")
             return
         known = chosen(jobs, job_key_of(runner).id) if jobs else None
+        if known is not None and known.state is JobState.UNKNOWN:
+            return  # it is there, and how it is doing cannot be told now
         key = known.key if known else job_key_of(runner)
         await it.cancel([other for other in jobs if other.key != key])
         if known is None or not known.state.active:
@@ -116,8 +118,10 @@ class Lost:
             return False
         mine = array_of(entry.token, entry.task)
         same_id = it.with_id(entry.job_id)
-        if any(other.token and array_of(other.token, other.task) != mine for other in same_id):
-            return True  # its id was given to another
+        for other in same_id:
+            theirs = other.token or other.state.active
+            if theirs and array_of(other.token, other.task) != mine:
+                return True  # its id was given to another
         # Slurm keeps no record of waiting tasks that were cancelled, as long as others are there.
         return not same_id and it.clock() - entry.at <= FORGOTTEN_SECONDS
 

@@ -146,18 +146,20 @@ async def submit_surely(
     pause = waiting.pause
     sends = looks = 1
     while isinstance(result, OutcomeUnknown | Unreachable):
+        over = asyncio.get_running_loop().time() + pause > deadline or waiting.stop()
         if isinstance(result, OutcomeUnknown):
             found = await scheduler.find([job.token for job in unit.jobs])
             jobs = () if found is None else found.get(unit.jobs[0].token, ())
             if jobs:
                 return Accepted(chosen(jobs).id)
-            if found is not None and scheduler.holds and sends < SENDS:
+            if found is not None and scheduler.holds:
+                if sends >= SENDS or over:
+                    return result
                 sends += 1
                 result = await scheduler.submit(spec)
                 continue
             looks += 1
-        over = asyncio.get_running_loop().time() + pause > deadline
-        if over or waiting.stop() or (not scheduler.holds and looks > LOOKUPS):
+        if over or (not scheduler.holds and looks > LOOKUPS):
             return result
         waiting.say(
             f"{visible(unit.cluster)} gives no clear answer on {unit.name} "

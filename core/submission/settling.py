@@ -76,9 +76,14 @@ class Settling:
         return self.traces.get(token, NO_TRACES)
 
     def known(self, key: JobKey, token: str) -> Job | None:
-        """The job in the snapshot, unless its id was given to another."""
+        """The job in the snapshot, unless its id was given to another.
+
+        Accounts may not have the token of a job that is over; queues have it.
+        """
         job = self.by_key.get(key)
-        return job if job is not None and job.token in ("", token) else None
+        if job is None or (job.token != token and (job.token or job.state.active)):
+            return None
+        return job
 
     def with_id(self, job_id: int) -> Sequence[Job]:
         """What the snapshot has with this id: a job, whoever's it is, or tasks of an array."""

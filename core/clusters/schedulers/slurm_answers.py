@@ -85,6 +85,7 @@ _NEVER_SENT = re.compile(
     r"This does not look like a batch script|Batch script contains DOS line breaks"
     r"|Batch script is empty|Unable to open file|Invalid generic resource \(gres\) specification"
     r"|Could not establish a configuration source|Unable to process configuration file"
+    r"|fatal: .* mutually exclusive"
 )
 _FAILED = "Batch job submission failed: "
 _ID = re.compile(r"(\d+)(?:;\S+)?")

@@ -51,6 +51,12 @@ def test_recorded_refusals_are_definite_and_faults_on_the_way_are_not(
     assert "\n" not in answer.reason
 
 
+def test_options_that_exclude_each_other_were_never_sent() -> None:
+    said = "sbatch: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive."
+
+    assert isinstance(read_submission(ended(1, stderr=said)), Rejected)
+
+
 @pytest.mark.parametrize(
     ("stdout", "job_id"),
     [("3\n", 3), ("17;alpha\n", 17), ("a site's greeting\n42\n", 42), ("42;beta", 42)],
