@@ -30,7 +30,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.model import Step
 
 from bench.__main__ import machine
-from bench.remote import NAME, RemoteProjects, remote_projects, runs_of
+from bench.remote import RemoteProjects, remote_projects, runs_of
 
 RECONCILED = 0.4  # seconds between two looks
 ADMINISTERED = 3.0
@@ -325,32 +325,44 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--crashes", action="store_true", help="kill the controller, too")
+    parser.add_argument("--both", action="store_true", help="all seeds without crashes, then with")
     parser.add_argument("--json", type=Path, help="a file for the figures")
+    parser.add_argument("--save", help="the name of a file in bench/results")
     parser.add_argument("--verbose", action="store_true", help="print what is said meanwhile")
     given = parser.parse_args()
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    print(machine())
-    print(HEAD, flush=True)
-    outcomes = []
+    outcomes: list[Outcome] = []
+    lines: list[str] = []
     began = time.monotonic()
+
+    def put(text: str) -> None:
+        lines.append(text)
+        print(text, flush=True)
 
     def talk(text: str) -> None:
         if given.verbose:
             print(f"{time.monotonic() - began:8.2f} {text}", file=sys.stderr, flush=True)
 
-    for seed in range(given.first, given.first + given.seeds):
-        outcome = Outcome(seed, arrays=seed % 3 == 0, crashes=given.crashes, jobs=given.jobs)
-        faults = max(1, FAULTS * given.jobs // 200)
-        with remote_projects() as here:
-            endure(here, outcome, faults=faults, talk=talk)
-        print(line(outcome), flush=True)
-        for what in (*outcome.lost, *outcome.twice, *outcome.left):
-            print(f"  {what}", file=sys.stderr, flush=True)
-        outcomes.append(outcome)
+    put(f"# {machine()}")
+    for crashes in (False, True) if given.both else (given.crashes,):
+        put(f"\n### {'With' if crashes else 'Without'} crashes of the controller\n\n{HEAD}")
+        for seed in range(given.first, given.first + given.seeds):
+            outcome = Outcome(seed, arrays=seed % 3 == 0, crashes=crashes, jobs=given.jobs)
+            with remote_projects() as here:
+                endure(here, outcome, faults=max(1, FAULTS * given.jobs // 200), talk=talk)
+            put(line(outcome))
+            for what in (*outcome.lost, *outcome.twice, *outcome.left):
+                print(f"  {what}", file=sys.stderr, flush=True)
+            outcomes.append(outcome)
+    jobs, once = sum(it.jobs for it in outcomes), sum(it.once for it in outcomes)
+    lost, twice = (sum(len(names) for names in kind) for kind in (
+        [it.lost for it in outcomes], [it.twice for it in outcomes]
+    ))  # fmt: skip
+    put(f"\n{jobs:,} directories: {once:,} ran once, {lost} never, {twice} more than once.")
     if given.json:
         given.json.write_text(json.dumps([asdict(it) for it in outcomes], indent=1) + "\n")
-    total = sum(outcome.jobs for outcome in outcomes)
-    print(f"\n{total} directories on {NAME}: {sum(it.once for it in outcomes)} ran once")
+    if given.save:
+        (Path(__file__).parent / "results" / given.save).write_text("\n".join([*lines, ""]))
     return 0 if all(outcome.well for outcome in outcomes) else 1
 
 
