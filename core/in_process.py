@@ -271,8 +271,10 @@ class InProcessEngine:
     async def close(self) -> None:
         """Stop watching; bring Row's files up to date."""
         self._changes.close()
-        for task in filter(None, (self._connecting, *self._under_way.values())):
+        tasks = [*filter(None, (self._connecting, *self._under_way.values()))]
+        for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         async with self._turn:
             await asyncio.to_thread(self._project.close)
         await self._project.let_go()

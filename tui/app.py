@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
+import textual.constants
 from rowtui.core.engine import Engine
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
@@ -75,6 +76,8 @@ class RowtuiApp(App[int]):
         clock: Callable[[], float] = time.time,
         config: Path | None = None,
     ) -> None:
+        # Textual's own log has every key that is pressed, and so passwords.
+        vars(textual.constants)["LOG_FILE"] = None
         self._loaded = load_themes(config / "themes" if config else None)
         super().__init__()
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
@@ -89,6 +92,9 @@ class RowtuiApp(App[int]):
         self.logins = Logins(self, self.session, self._feed)
         self._last_failure: tuple[str, str] | None = None
         self.defect: Exception | None = None  # what ended the dashboard, if it was a defect
+
+    def _log(self, *_: object, **__: object) -> None:
+        """Nothing, to nobody: see `__init__`."""
 
     def _chosen_theme(self, name: str | None) -> str:
         if name is None or name in self.available_themes:

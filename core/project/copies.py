@@ -14,6 +14,7 @@ import binascii
 import contextlib
 import os
 import re
+import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.copy_by_hand import CopyByHand
     from rowtui.core.project.project import Project
 
+FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0  # seconds, before results are fetched again
 SHOWN = 20  # files that are named
 _SECONDS = 60.0
 _LIST = """\
@@ -58,6 +60,8 @@ class Copies:
 
     def __init__(self, project: Project) -> None:
         self.project = project
+        # By cluster whose results could not be fetched: the next pause, and when it is over.
+        self._again: dict[str, tuple[float, float]] = {}
 
     def clusters(self, jobs: Iterable[PlannedJob]) -> list[Cluster]:
         """The clusters of these jobs that have a copy of the project."""
@@ -193,9 +197,15 @@ class Copies:
             cluster = self.project.reach.known(name)
             if cluster is None or not self.project.reach.is_copied(cluster):
                 continue
+            pause, due = self._again.get(name, (FIRST_PAUSE, 0.0))
+            if time.monotonic() < due:
+                waiting |= {it.token for it in those}
+                continue
             try:
                 await self._fetch(cluster, those)
+                self._again.pop(name, None)
             except RowtuiError as error:
+                self._again[name] = (min(2 * pause, LONGEST_PAUSE), time.monotonic() + pause)
                 waiting |= {it.token for it in those}
                 jobs = plural(len(those), "job that ended", "jobs that ended")
                 self.project.notice(

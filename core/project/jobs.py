@@ -32,7 +32,7 @@ from rowtui.core.state.stored import Stored
 from rowtui.core.submission.carry_out import Progress, Tools, carry_out
 from rowtui.core.submission.ending import LOST
 from rowtui.core.submission.journal import SEEN, Journal, job_records
-from rowtui.core.submission.model import JobRecord, JournalEntry, Plan, PlannedJob, Step
+from rowtui.core.submission.model import JobRecord, Plan, PlannedJob, Step
 from rowtui.core.submission.plan_json import load_plan
 from rowtui.core.submission.reservations import StoredReservations, without_gone
 from rowtui.core.submission.settled import apply_settled
@@ -153,17 +153,21 @@ class Jobs:
 
     async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Keep these jobs from starting."""
-        # Whoever looks after jobs that were just submitted must not let them go again.
-        now, wanted = time.time(), frozenset(tokens)
-        held = [
-            JournalEntry(
-                it.token, it.plan_id, Step.ACCEPTED, now, it.job_id, SEEN, it.cluster, it.task
-            )
-            for it in await asyncio.to_thread(self.records)
-            if it.token in wanted and it.step is Step.ACCEPTED
-        ]
-        await asyncio.to_thread(self.journal.append, held)
-        return await self._tell(tokens, lambda scheduler, keys: scheduler.hold(keys))
+        answers = await self._tell(tokens, lambda scheduler, keys: scheduler.hold(keys))
+        done = {answer.job for answer in answers if not answer.error}
+        await asyncio.to_thread(self._note_held, frozenset(tokens), done)
+        return answers
+
+    def _note_held(self, tokens: Collection[str], keys: Collection[JobKey]) -> None:
+        """Whoever looks after jobs that were just submitted must not let these go again."""
+        now = time.time()
+        for record in self.records():
+            if record.token not in tokens or record.key not in keys:
+                continue
+            with self.journal.hold(record.plan_id):
+                last = self.journal.latest(record.plan_id).get(record.token)
+                if last is not None and last.step is Step.ACCEPTED:
+                    self.journal.append([replace(last, at=now, detail=SEEN)])
 
     async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Let these jobs start."""

@@ -332,3 +332,16 @@ async def test_a_defect_while_a_secret_is_typed_leaves_it_out_of_the_log(
     log = (tmp_path / "rowtui" / "log" / "dashboard.log").read_text()
     assert "ZeroDivisionError" in log
     assert SECRET not in log + str(error) + error.hint
+
+
+async def test_what_is_typed_is_not_in_textual_s_own_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "textual.log"
+    monkeypatch.setattr("textual.constants.LOG_FILE", str(log))
+    engine, _ = asking(Prompt("Password:"))
+    async with opened(engine) as hand:
+        await begin(hand, "Password:")
+        await hand.press(*SECRET, "enter")
+        await hand.rests()
+    assert not log.exists()
