@@ -125,9 +125,10 @@ def all_there(rules: MirrorRules, *, reports: bool = False) -> Selection:
     """All of a copy that a person may want: not what `exclude` names, nor our own records.
 
     `reports`: also what jobs reported and nobody has fetched. It is fetched after the products
-    that it is about, and never like other files.
+    that it is about, and never like other files. Nobody wants the hooks of a repository from there.
     """
-    return Selection((Wanted(("",), (), (*rules.exclude, "/.row/rowtui" if reports else "/.row")),))
+    ours = "/.row/rowtui" if reports else "/.row"
+    return Selection((Wanted(("",), (), (*rules.exclude, "/.git", ours)),))
 
 
 def workspace_in(root: Path, workspace: str) -> str:
