@@ -14,6 +14,7 @@ import os
 import time
 from pathlib import Path
 
+from rowtui.core.clusters.schedulers.base import Accepted, JobSpec
 from rowtui.core.project.project import Project
 
 from bench.__main__ import machine
@@ -66,11 +67,48 @@ async def measured(here: RemoteProjects, name: str, jobs: int, *, arrays: bool) 
     return f"| {what} | {jobs:,} | {figures} |"
 
 
+async def floors(here: RemoteProjects, jobs: int) -> list[str]:
+    """What the same jobs cost without us: sbatch over the connection, and sbatch alone."""
+    project = here.open(here.make("floors", 1))
+    project.synchronise()
+    await project.reach.connect(NAME)
+    cluster, scheduler = project.reach.known(NAME), project.reach.scheduler(NAME)
+    assert cluster is not None
+    assert scheduler is not None
+    (job,) = project.plan(project.workflow.actions).jobs
+    few = asyncio.Semaphore(scheduler.at_once)
+
+    async def send(number: int) -> None:
+        async with few:
+            token = f"{job.token}-{number}"
+            spec = JobSpec(token, job.name, job.script, project.root, "", held=True)
+            assert isinstance(await scheduler.submit(spec), Accepted)
+
+    began = time.perf_counter()
+    await asyncio.gather(*map(send, range(jobs)))
+    over = time.perf_counter() - began
+    (project.root / "script").write_text(job.script)
+    words = f"seq {jobs} | xargs -P {scheduler.at_once} -n 1 sbatch --parsable --hold -J"
+    began = time.perf_counter()
+    await project.reach.transport(cluster).run(
+        ["sh", "-c", f"{words} x script"], timeout=600, cwd=project.root
+    )
+    alone = time.perf_counter() - began
+    await project.let_go()
+    return [
+        f"| sbatch over the connection, {scheduler.at_once} at once, nothing recorded | {jobs:,} | "
+        f"| {over:.2f} | {jobs / over:.0f} | | |",
+        f"| sbatch in one remote command, {scheduler.at_once} at once | {jobs:,} | "
+        f"| {alone:.2f} | {jobs / alone:.0f} | | |",
+    ]
+
+
 async def measure(here: RemoteProjects, jobs: int, tasks: int) -> list[str]:
     """The whole table."""
     return [
         HEAD,
         await measured(here, "jobs", jobs, arrays=False),
+        *await floors(here, jobs),
         await measured(here, "array", tasks, arrays=True),
     ]
 
