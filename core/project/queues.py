@@ -24,6 +24,7 @@ from rowtui.core.project.surroundings import REST_SECONDS
 from rowtui.core.project.views import ClusterView
 from rowtui.core.state.model import Submitted
 from rowtui.core.submission.journal import RELEASED, Journal, is_later_note
+from rowtui.core.submission.reservations import StoredReservations
 from rowtui.core.submission.settle import settle
 from rowtui.core.submission.settled import Settled
 
@@ -184,7 +185,13 @@ class Queues:
             elif polled.as_of is not None:
                 snapshot = replace(snapshot, at=polled.as_of)
         async with self._settling:  # a plan may have jobs on several clusters, and has one journal
-            settled = await settle(self.journal, access, self.project.root, snapshot=snapshot)
+            settled = await settle(
+                self.journal,
+                access,
+                self.project.root,
+                snapshot=snapshot,
+                reservations=StoredReservations(self.project.store),
+            )
         if not settled:
             self._settled_at[name] = seen
         return settled

@@ -111,6 +111,7 @@ class _Run:
     waiting: dict[str, PlannedJob] = field(default_factory=dict)  # accepted, not yet recorded
     open: dict[str, PlannedJob] = field(default_factory=dict)  # planned or reserved, not sent
     done: int = 0
+    under_way: asyncio.Future[list[Progress]] | None = None
     said: asyncio.Queue[Progress] = field(default_factory=asyncio.Queue)
     # The batch before is recorded and released while the next one is sent.
     letting_go: asyncio.Task[list[Progress]] | None = None
@@ -166,7 +167,7 @@ class _Run:
         """
         if not units:
             return
-        attempt = asyncio.ensure_future(self.attempt(units))
+        attempt = self.under_way = asyncio.ensure_future(self.attempt(units))
         try:
             while not attempt.done():
                 heard = asyncio.ensure_future(self.said.get())
@@ -197,9 +198,13 @@ class _Run:
         for cluster in dict.fromkeys(unit.cluster for unit in units):
             access = self.tools.access[cluster]
             jobs = [job for unit in units if unit.cluster == cluster for job in unit.jobs]
-            await self.note(Step.SENDING, jobs, detail=access.scheduler.place)
             for job in jobs:
                 del self.open[job.token]
+            try:
+                await self.note(Step.SENDING, jobs, detail=access.scheduler.place)
+            except BaseException:
+                self.open |= {job.token: job for job in jobs}
+                raise
             await access.site.make_folders(log_folders(jobs))
         started = self.tools.clock()
         waiting = Waiting(
@@ -363,6 +368,8 @@ class _Run:
 
     async def give_back(self) -> None:
         """Record and start what was accepted, and release what was not sent."""
+        if self.under_way is not None:  # whoever stopped us twice did not wait for it
+            await asyncio.wait({self.under_way})
         await self.let_go()
         left = list(self.open.values())
         await self.release([Release(job.token, job.action, {}) for job in left])

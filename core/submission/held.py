@@ -63,6 +63,12 @@ class Held:
         """Let jobs start whose ids are written down."""
         it = self.settling
         theirs = await self.verified(self.waiting)
+        if theirs and it.reservations is not None:
+            kept = await it.still_theirs([await it.job(token) for token in theirs])
+            tokens_kept = {job.token for job in kept}
+            if gone := [key for token, key in theirs.items() if token not in tokens_kept]:
+                await it.access.scheduler.cancel(gone)
+            theirs = {token: key for token, key in theirs.items() if token in tokens_kept}
         if theirs:
             tokens = {key: token for token, key in theirs.items()}
             for answer in await it.access.scheduler.release(list(tokens)):

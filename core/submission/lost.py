@@ -158,6 +158,7 @@ class Lost:
                 jobs.append(job)
             else:
                 it.give_up(job, "a job that it depends on was not sent")
+        jobs = await it.still_theirs(jobs)
         if not jobs:
             return
         place = it.access.scheduler.place

@@ -25,6 +25,7 @@ from rowtui.core.submission.held import Held, take_late_ones_away
 from rowtui.core.submission.journal import Journal
 from rowtui.core.submission.lost import Lost
 from rowtui.core.submission.model import JournalEntry, PlannedJob, Step
+from rowtui.core.submission.reservations import Reservations
 from rowtui.core.submission.settled import OPEN, Settled, put_away_if_done
 from rowtui.core.submission.settling import LOST_STEPS, Settling
 from rowtui.core.submission.site import Access
@@ -38,15 +39,17 @@ async def settle(
     *,
     clock: Callable[[], float] = time.time,
     snapshot: QueueSnapshot | None = None,
+    reservations: Reservations | None = None,
 ) -> tuple[Settled, ...]:
     """Find out about the open jobs of all plans on one cluster.
 
-    `snapshot`: the jobs of this user as last polled, if the caller has it; else they are asked
-    for. Plans that another process is carrying out are left to it. Afterwards merge what jobs
-    staged (they do so before they end), then call `apply_settled`. Only fences are made, and jobs
-    sent again, which is written down; doing it all again is harmless.
+    `reservations`: the project's records, so that nothing is sent again or let go whose
+    directories are somebody else's by now. `snapshot`: the jobs of this user as last polled, if the
+    caller has it; else they are asked for. Plans that another process is carrying out are left to
+    it. Afterwards merge what jobs staged (they do so before they end), then call `apply_settled`.
+    Only fences are made, and jobs sent again, which is written down; doing it all again is harmless.
     """
-    settling = Settling(journal, access, root, clock)
+    settling = Settling(journal, access, root, clock, reservations)
     plans = await asyncio.to_thread(_open_plans, settling)
     asked = any(
         entry.step is Step.ACCEPTED and entry.cluster in ("", access.scheduler.cluster)

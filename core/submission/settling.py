@@ -17,7 +17,7 @@ from rowtui.core.submission.ending import WITHOUT_A_WORD, Ending, ending_of, sch
 from rowtui.core.submission.journal import Journal
 from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
 from rowtui.core.submission.plan_json import load_plan
-from rowtui.core.submission.reservations import Release
+from rowtui.core.submission.reservations import Release, Reservations
 from rowtui.core.submission.settled import Settled
 from rowtui.core.submission.site import NO_TRACES, Access, Traces
 from rowtui.core.text import visible
@@ -33,6 +33,7 @@ class Settling:
     access: Access
     root: Path
     clock: Callable[[], float]
+    reservations: Reservations | None = None
     snapshot: QueueSnapshot | None = None
     by_key: dict[JobKey, Job] = field(default_factory=dict)
     by_id: dict[int, list[Job]] = field(default_factory=dict)
@@ -100,6 +101,19 @@ class Settling:
             return bool(place)
         own = self.access.scheduler.place
         return bool(queue) and ":" in own and place != own
+
+    async def still_theirs(self, jobs: Sequence[PlannedJob]) -> list[PlannedJob]:
+        """Those of these jobs that have all of their directories; the others are given up.
+
+        Somebody may have freed the directories meanwhile, and submitted them anew.
+        """
+        if self.reservations is None or not jobs:
+            return list(jobs)
+        refused = await asyncio.to_thread(self.reservations.reserve, jobs)
+        for job in jobs:
+            if job.token in refused and not await self.access.site.abandon(job.token):
+                self.give_up(job, refused[job.token])
+        return [job for job in jobs if job.token not in refused]
 
     async def cancel(self, others: Sequence[Job]) -> None:
         """Take duplicates out of the queue; the fence keeps them from doing anything anyway."""

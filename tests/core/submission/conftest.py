@@ -252,7 +252,8 @@ class RealProject:
         return [progress async for progress in carry_out(plan, self.tools(**rest))]
 
     async def settle(self) -> tuple[Settled, ...]:
-        settled = await settle(self.journal, self.access, self.root)
+        reservations = StoredReservations(self.store)
+        settled = await settle(self.journal, self.access, self.root, reservations=reservations)
         self.synchronise()
         apply_settled(settled, StoredReservations(self.store))
         return settled
