@@ -47,7 +47,7 @@ async def settle(
     directories are somebody else's by now. `snapshot`: the jobs of this user as last polled, if the
     caller has it; else they are asked for. Plans that another process is carrying out are left to
     it. Afterwards merge what jobs staged (they do so before they end), then call `apply_settled`.
-    Only fences are made, and jobs sent again, which is written down; doing it all again is harmless.
+    Only fences are made, and jobs sent again, which is written down; doing it again is harmless.
     """
     settling = Settling(journal, access, root, clock, reservations)
     plans = await asyncio.to_thread(_open_plans, settling)
