@@ -40,6 +40,7 @@ class Eye:
     def __init__(self) -> None:
         self.woken = asyncio.Event()
         self.last = time.monotonic()
+        self.seen: tuple[object, str] | None = None  # as long as nothing is to be drawn anew
 
 
 @contextmanager
@@ -51,6 +52,7 @@ def nothing_drawn(eye: Eye) -> Iterator[None]:
         if compositor._dirty_regions:
             compositor._dirty_regions.clear()
             eye.last = time.monotonic()
+            eye.seen = None
             eye.woken.set()
 
     Compositor.render_update = note  # type: ignore[method-assign, assignment]
@@ -128,7 +130,10 @@ class Hand(Generic[Anything]):
                 self.app.screen._on_timer_update()  # it would be its turn within 16 ms
 
     def text(self) -> str:
-        return screen_text(self.app)
+        seen = self._eye.seen
+        if seen is None or seen[0] is not self.app.screen or self.app._batch_count:
+            seen = self._eye.seen = (self.app.screen, screen_text(self.app))
+        return seen[1]
 
     async def until(self, true: Callable[[], object], what: str = "") -> None:
         late = time.monotonic() + PATIENCE

@@ -140,11 +140,11 @@ async def test_old_data_is_marked_stale_and_new_data_is_not() -> None:
 async def test_no_size_is_refused_not_at_the_start_and_not_later() -> None:
     async with opened(size=(20, 5)) as hand:
         await hand.until(lambda: hand.app.session.snapshot)
-        for size in ((20, 5), (40, 12), (59, 14), (80, 24), (99, 30), (250, 70), (80, 24)):
+        for size in ((20, 5), (40, 12), (250, 70), (99, 30), (80, 24)):
             await hand.pilot.resize_terminal(*size)
             for key in ("2", "5", "6", "7", "1", "question_mark", "escape", "at", "escape"):
                 await hand.press(key)
-            await hand.until(lambda size=size: len(hand.text().splitlines()) == size[1])
+                assert len(hand.text().splitlines()) == size[1]
             assert "rowtui" in hand.text().splitlines()[0]
         await hand.sees("Workflow", "Needs you")
 
@@ -199,5 +199,6 @@ async def test_the_snapshot_may_come_after_every_key() -> None:
     async with opened(engine) as hand:
         await hand.sees("Reading the project…")
         await hand.press("s", "enter", "x", "2", "s", "a", "space", "5", "s", "6", "c", "7", "1")
+        hand.text()
         engine.let.set()
         await hand.sees("75 eligible")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.engine import ClusterView, JobsView
@@ -86,6 +86,7 @@ def test_of_many_clusters_those_that_need_somebody_have_a_line() -> None:
     assert told(*ill)[-1] == "+2 more"
 
 
+@settings(max_examples=40)
 @given(
     st.lists(
         st.builds(

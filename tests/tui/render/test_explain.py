@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.engine import Explanation
 from rowtui.core.errors import Problem
@@ -183,6 +183,7 @@ def decisions(draw: st.DrawFn) -> Decision:
     )
 
 
+@settings(max_examples=40)
 @given(decisions(), anything, st.integers(1, 120))
 def test_nothing_from_outside_steers_the_terminal_whatever_its_width(
     decision: Decision, text: str, width: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.text import Cost
 from rowtui.tui.render.cells import line, plain, width_of, wrapped
@@ -20,6 +20,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(VALUES, st.integers(1, 60))
 def test_a_pretty_value_is_still_that_value(value: object, width: int) -> None:
     lines = pretty(json.dumps(value), 10_000, 10_000)
