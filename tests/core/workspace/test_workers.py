@@ -33,6 +33,21 @@ class Echo:
         return list(names), os.getpid(), threading.get_ident()
 
 
+class Meeting(Echo):
+    """Goes on once two processes are at work, however busy the machine is."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def __call__(self, names: Sequence[bytes]) -> Any:
+        (self._folder / str(os.getpid())).touch()
+        deadline = time.monotonic() + 60
+        while len(os.listdir(self._folder)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.001)
+        return super().__call__(names)
+
+
 class Failing(Echo):
     def __call__(self, names: Sequence[bytes]) -> Any:
         raise RowtuiError("no more\x00 files", "close some")
@@ -62,8 +77,8 @@ def test_few_directories_stay_in_this_process() -> None:
     assert {pid for _, (_, pid, _) in results} == {os.getpid()}
 
 
-def test_every_chunk_comes_once_from_several_processes() -> None:
-    results = list(in_chunks(Echo, (0.0001,), NAMES, Workers(3, 1)))
+def test_every_chunk_comes_once_from_several_processes(tmp_path: Path) -> None:
+    results = list(in_chunks(Meeting, (tmp_path,), NAMES, Workers(3, 1)))
 
     assert together(results) == NAMES
     pids = {pid for _, (_, pid, _) in results}
