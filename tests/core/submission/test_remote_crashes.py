@@ -71,13 +71,16 @@ SUBMITTING = (
 # again, the first is let go; then the second one is.
 SETTLING = (
     "find",
+    "reserve",
     "journal sending",
     "submit",
     "find 2",
+    "reserve 2",
     "release",
     "record",
     "journal accepted",
     "find 3",
+    "reserve 3",
     "release 2",
     "record 2",
     "journal released",
@@ -210,8 +213,12 @@ class Case:
         real = self.real
         async with self.over_ssh(steps) as scheduler:
             for _ in range(2):
-                access = Access(scheduler, LocalSite(real.root))
-                settled = await settle(SteppingJournal(real.root, steps), access, real.root)
+                settled = await settle(
+                    SteppingJournal(real.root, steps),
+                    Access(scheduler, LocalSite(real.root)),
+                    real.root,
+                    reservations=SteppingReservations(real, steps),
+                )
                 real.synchronise()
                 apply_settled(settled, SteppingReservations(real, steps))
 

@@ -68,7 +68,12 @@ class Remote:
         """As one whose clock is ahead."""
         real = self.real
         settled = await settle(
-            real.journal, real.access, real.root, clock=lambda: time.time() + ahead, **rest
+            real.journal,
+            real.access,
+            real.root,
+            clock=lambda: time.time() + ahead,
+            reservations=StoredReservations(real.store),
+            **rest,
         )
         real.synchronise()
         apply_settled(settled, StoredReservations(real.store))
