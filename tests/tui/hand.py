@@ -48,12 +48,15 @@ def nothing_drawn(eye: Eye) -> Iterator[None]:
     """Only note that something would be drawn: `screen_text` draws it when somebody looks."""
     really = Compositor.render_update
 
-    def note(compositor: Compositor, *_: object, **__: object) -> None:
+    def note(compositor: Compositor, full: bool = False, **options: Any) -> object:
+        if full:  # somebody wants a picture
+            return really(compositor, full, **options)
         if compositor._dirty_regions:
             compositor._dirty_regions.clear()
             eye.last = time.monotonic()
             eye.seen = None
             eye.woken.set()
+        return None
 
     Compositor.render_update = note  # type: ignore[method-assign, assignment]
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from screenshots.make import HERE, SCENES, TEXTS, drawn
+from screenshots.make import HERE, SCENES, TEXTS, as_svg, drawn
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -14,6 +14,15 @@ async def test_the_picture_shows_what_is_on_the_screen(scene: str) -> None:
             kept = (TEXTS / path).read_text(encoding="utf-8")
             same = text == kept
             assert same, f"draw it anew with `python -m screenshots`:\n{text}\n{kept}"
+
+
+async def test_a_picture_is_drawn_although_tests_draw_nothing_unasked() -> None:
+    async for name, hand, texts in drawn("queue-hold"):
+        svg = as_svg(hand, name)
+        [text] = texts.values()
+        for word in text.split():
+            if word.isalnum():
+                assert word in svg
 
 
 def test_each_picture_has_its_text_and_none_is_left_over() -> None:
