@@ -36,9 +36,9 @@ class Echo:
 class Meeting(Echo):
     """Goes on once two processes are at work, however busy the machine is."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str) -> None:
         super().__init__()
-        self._folder = folder
+        self._folder = Path(folder)
 
     def __call__(self, names: Sequence[bytes]) -> Any:
         (self._folder / str(os.getpid())).touch()
@@ -78,7 +78,7 @@ def test_few_directories_stay_in_this_process() -> None:
 
 
 def test_every_chunk_comes_once_from_several_processes(tmp_path: Path) -> None:
-    results = list(in_chunks(Meeting, (tmp_path,), NAMES, Workers(3, 1)))
+    results = list(in_chunks(Meeting, (str(tmp_path),), NAMES, Workers(3, 1)))
 
     assert together(results) == NAMES
     pids = {pid for _, (_, pid, _) in results}
