@@ -386,7 +386,7 @@ def test_who_may_only_look_sees_jobs_that_have_ended(empty_folder: Shell) -> Non
     empty_folder.succeed("submit", "--yes", "--detach", cluster="local")
     ended = folder / ".row/rowtui/ended"
     deadline = time.monotonic() + 60
-    while not (ended.exists() and list(ended.iterdir())):
+    while not (ended.exists() and any(path.suffix != ".tmp" for path in ended.iterdir())):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     set_writable(folder, False)

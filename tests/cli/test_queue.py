@@ -25,6 +25,7 @@ from tests.cli.terminal import Terminal
 from tests.rig.faults import Prompt
 from tests.rig.faulty import faulty_login
 from tests.rig.login import LoginNode
+from tests.rig.processes import wait_until
 
 WORKFLOW = """\
 [[action]]
@@ -60,6 +61,8 @@ def test_all_queues_are_in_one_table_and_one_json(
     for where, *names in (("alpha", "a"), ("beta", "b", "c"), ("local", "d")):
         assert here("submit", "--cluster", where, "--yes", "--detach", *names).code == 0
     try:
+        beta = two[1].cluster  # it says why a job waits once it has looked at it
+        wait_until(lambda: "BeginTime" in beta.run("squeue -h -o %r").stdout, "the reason")
         ask_until(here, "running", "local")
         # when they are asked for as values
         found = ask_until(here, "running", "alpha")

@@ -246,7 +246,9 @@ class OpensshTransport:
             detail = self.error.message if trouble is Trouble.UNREACHABLE else ""
         if trouble is None:
             self.error = None
-        truncated = done.truncated or stdout.spilled or stderr.spilled
+        # How it ended may arrive before all that it printed, and then the connection breaks.
+        cut = ended is not None and done.exit_status != ended
+        truncated = cut or done.truncated or stdout.spilled or stderr.spilled
         return CommandResult(
             tuple(argv),
             status if trouble is None else None,

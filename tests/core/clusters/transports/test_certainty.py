@@ -38,7 +38,8 @@ def check(results: list[CommandResult], file: Path) -> Counter[str]:
     kinds: Counter[str] = Counter()
     for number, result in enumerate(results):
         if result.trouble is None:
-            assert (result.stdout, result.exit_status, ran[number]) == (b"ok\n", 0, 1)
+            assert (result.exit_status, ran[number]) == (0, 1)
+            assert result.stdout == b"ok\n" or result.truncated
             kinds["done"] += 1
         elif result.trouble is Trouble.UNREACHABLE:
             assert ran[number] == 0, result
