@@ -240,7 +240,7 @@ class Engine(Protocol):
         ...
 
     def changes(self) -> AsyncIterator[str]:
-        """A word whenever something on disk changes, and "watching" once it would be noticed.
+        """A word whenever something on disk changes, and "watching ..." once it would be noticed.
 
         The words: "completed", "workspace", "workflow", "jobs", "products".
         """

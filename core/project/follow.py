@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.project.mapping_files import mapping_paths
-from rowtui.core.workspace.watch import Watcher
+from rowtui.core.workspace.watch import Stamp, Watcher
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -36,6 +36,7 @@ class Changes:
         self._renew = asyncio.Event()
         self._watched: tuple[str, ...] = ()
         self._touched: set[str] = set()
+        self._stamps: dict[Path, Stamp] = {}  # of the directories, as last looked at
         self._renew_mapping = asyncio.Event()
         self._mapping_places: tuple[str, ...] = ()
 
@@ -85,7 +86,7 @@ class Changes:
             project.workflow.path: "workflow",
         }
         async with Watcher(words) as watcher:
-            self._say("watching")
+            self._say("watching reports")
             async for changed in watcher:
                 for word in dict.fromkeys(words[path] for path in changed):
                     self._say(word)
@@ -111,7 +112,7 @@ class Changes:
         """Until other paths are to be watched."""
         self._mapping_places = self._project.known_mapping_places()
         async with Watcher(paths) as watcher:
-            self._say("watching")  # what changed before is not reported: look once more
+            self._say("watching mapping")  # what changed before is not reported: look once more
             if await asyncio.to_thread(mapping_paths, self._project) != paths:
                 return
             async for _ in watcher:
@@ -142,8 +143,14 @@ class Changes:
         workspace = self._project.workflow.workspace
         paths = {workspace / name: name for name in names}
         async with Watcher(paths) as watcher:
-            self._say("watching")  # what changed before is not reported: look once more
+            # Begun anew: what changed since the last look of the watcher before.
+            now = watcher.stamps
+            missed = [path for path in paths if self._stamps.get(path, now[path]) != now[path]]
+            self._stamps = dict(now)
+            self._touched.update(paths[path] for path in missed)
+            self._say("watching directories")
             async for changed in watcher:
+                self._stamps = dict(watcher.stamps)
                 self._touched.update(paths[path] for path in changed)
                 self._say("products")
 

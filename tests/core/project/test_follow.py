@@ -57,14 +57,15 @@ async def change(
     engine: InProcessEngine, act: Callable[[], object], holds: Callable[[Snapshot], bool]
 ) -> Snapshot:
     """What the engine shows after `act`, which it is not told of, once `holds` does."""
-    watchers = 0
+    awaited = {"watching reports", "watching directories"}
     async with asyncio.timeout(30):
         async for word in engine.changes():
-            watchers += word == "watching"
-            if watchers == 2 and word == "watching":  # the reports and the directories
-                act()
+            if word in awaited:
+                awaited.remove(word)
+                if not awaited:
+                    act()
             snapshot = await engine.refresh()
-            if watchers >= 2 and holds(snapshot):
+            if not awaited and holds(snapshot):
                 return snapshot
     raise AssertionError("the engine was closed")
 
@@ -79,6 +80,17 @@ async def test_a_product_made_by_hand_is_seen_and_so_is_its_loss(
     assert snapshot.actions[1].completed == 1
     snapshot = await change(engine, product.unlink, lambda it: it.actions[1].completed == 0)
     assert snapshot.actions[1].completed == 0
+
+
+async def test_a_product_made_while_the_watch_is_begun_anew_is_seen(
+    engine: InProcessEngine, root: Path
+) -> None:
+    await engine.refresh()
+    await change(engine, lambda: None, lambda it: it.directories == 3)
+    # when it is made after one watch has ended and before the next begins
+    (root / "workspace" / "a" / "second").touch()
+    # then the next one reports it
+    await change(engine, lambda: None, lambda it: it.actions[1].completed == 1)
 
 
 async def test_a_new_directory_is_seen_and_watched(engine: InProcessEngine, root: Path) -> None:
