@@ -53,8 +53,8 @@ class NodeType(NamedTuple):
     """Machines of one kind. `amounts`: of a whole one, as far as jobs may use it.
 
     `price`: for an hour, in whatever unit the catalogue has. `at_most`: how many there may be at
-    a time, None for as many as wanted. `boot_seconds`: paid before a job begins. A bundle on it takes
-    at most `longest_seconds`, None without a limit.
+    a time, None for as many as wanted. `boot_seconds`: paid before a job begins.
+    `longest_seconds`: how long a bundle on it may take, None without a limit.
     """
 
     name: str

@@ -22,12 +22,35 @@ class Destination:
 
 
 @dataclass(frozen=True, slots=True)
+class InBundle:
+    """The bundle that a job is sent in, and its place there. All but the last two: of the bundle.
+
+    A bundle is one scheduler job on one node: lanes side by side, in each one job after another,
+    in the plan's order. `cpus`, `memory_mb` (None: nobody states it) and `gpus` are what the whole
+    bundle asks for; `seconds` is how long it may take. `whole_node`: nobody else is to be there.
+    `lane` is the number of the lane from 0; the job may take `own_seconds` in it.
+    """
+
+    token: str
+    node_type: str
+    cpus: int
+    memory_mb: int | None
+    gpus: int
+    seconds: int
+    whole_node: bool
+    lane: int
+    own_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedJob:
     """One scheduler job: everything that would be sent, and why it would go there.
 
     `token` is unique to this job for ever; `depends_on` holds tokens of the same plan.
     `directories` are names (os.fsdecode form) in the order in which they are processed.
-    Jobs with the same `array`, which is that array's token, are sent together as its tasks.
+    Jobs with the same `array`, which is that array's token, are sent together as its tasks; those
+    in the same bundle stand together, and are sent as one scheduler job.
+    `starts_steps`: its command starts processes through the scheduler itself (a launcher).
     """
 
     token: str
@@ -51,6 +74,26 @@ class PlannedJob:
     array: str = ""
     task: int | None = None
     basis: str = ""  # what a later attempt needs to know of this one: `basis.Basis`
+    bundle: InBundle | None = None
+    starts_steps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What packing did for the jobs that go to one destination.
+
+    Costs are in `unit` (a price's, or "core-hours"): `alone` is what the jobs would cost with a
+    node each, `cost` what the bundles do, and no packing of them costs less than `bound`.
+    """
+
+    destination: Destination
+    packer: str
+    jobs: int
+    bundles: int
+    alone: float
+    cost: float
+    bound: float
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +109,7 @@ class Plan:
     cost: Cost
     warnings: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()  # groups left out, a sentence each (submit_whole, ...)
+    packed: tuple[Packed, ...] = ()
 
 
 class Step(enum.Enum):

@@ -7,6 +7,7 @@ surrogates, which only escapes can carry. The fixed part that all scripts share 
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import re
@@ -16,7 +17,7 @@ from typing import Any
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.files import read_bounded, replace_file
-from rowtui.core.submission.model import Destination, Plan, PlannedJob
+from rowtui.core.submission.model import Destination, InBundle, Packed, Plan, PlannedJob
 from rowtui.core.submission.shell import PRELUDE
 from rowtui.core.text import Cost, visible
 
@@ -102,6 +103,7 @@ def _fields(plan: Plan) -> dict[str, Any]:
         "cost": _cost_fields(plan.cost),
         "warnings": plan.warnings,
         "skipped": plan.skipped,
+        **({"packed": [_packed_fields(packed) for packed in plan.packed]} if plan.packed else {}),
     }
 
 
@@ -134,7 +136,17 @@ def _job_fields(job: PlannedJob) -> dict[str, Any]:
         "depends_on": job.depends_on,
         **({"array": job.array, "task": job.task} if job.array else {}),
         **({"basis": job.basis} if job.basis else {}),
+        **({"bundle": _bundle_fields(job.bundle)} if job.bundle else {}),
+        **({"starts_steps": True} if job.starts_steps else {}),
     }
+
+
+def _bundle_fields(bundle: InBundle) -> dict[str, Any]:
+    return {field.name: getattr(bundle, field.name) for field in dataclasses.fields(bundle)}
+
+
+def _packed_fields(packed: Packed) -> dict[str, Any]:
+    return dataclasses.asdict(packed)
 
 
 def _plan(fields: Mapping[str, Any]) -> Plan:
@@ -148,11 +160,43 @@ def _plan(fields: Mapping[str, Any]) -> Plan:
         cost=_cost(fields["cost"]),
         warnings=_texts(fields["warnings"]),
         skipped=_texts(fields["skipped"]),
+        packed=tuple(map(_packed, fields.get("packed", ()))),
     )
 
 
+def _packed(fields: Mapping[str, Any]) -> Packed:
+    return Packed(
+        destination=_destination(fields["destination"]),
+        packer=_text(fields["packer"]),
+        jobs=_number(fields["jobs"]),
+        bundles=_number(fields["bundles"]),
+        alone=float(fields["alone"]),
+        cost=float(fields["cost"]),
+        bound=float(fields["bound"]),
+        unit=_text(fields["unit"]),
+    )
+
+
+def _bundle(fields: Mapping[str, Any]) -> InBundle:
+    memory = fields["memory_mb"]
+    return InBundle(
+        token=_text(fields["token"]),
+        node_type=_text(fields["node_type"]),
+        cpus=_number(fields["cpus"]),
+        memory_mb=None if memory is None else _number(memory),
+        gpus=_number(fields["gpus"]),
+        seconds=_number(fields["seconds"]),
+        whole_node=bool(fields["whole_node"]),
+        lane=_number(fields["lane"]),
+        own_seconds=_number(fields["own_seconds"]),
+    )
+
+
+def _destination(fields: Mapping[str, Any]) -> Destination:
+    return Destination(_text(fields["cluster"]), _text(fields["partition"]))
+
+
 def _job(fields: Mapping[str, Any], shared: str) -> PlannedJob:
-    destination = fields["destination"]
     memory = fields["memory_mb"]
     return PlannedJob(
         token=_text(fields["token"]),
@@ -160,7 +204,7 @@ def _job(fields: Mapping[str, Any], shared: str) -> PlannedJob:
         action=_text(fields["action"]),
         action_index=_number(fields["action_index"]),
         directories=_texts(fields["directories"]),
-        destination=Destination(_text(destination["cluster"]), _text(destination["partition"])),
+        destination=_destination(fields["destination"]),
         script=shared.join(_texts(fields["script"])),
         log_path=_text(fields["log_path"]),
         processes=_number(fields["processes"]),
@@ -176,6 +220,8 @@ def _job(fields: Mapping[str, Any], shared: str) -> PlannedJob:
         array=_text(fields.get("array", "")),
         task=None if fields.get("task") is None else _number(fields["task"]),
         basis=_text(fields.get("basis", "")),
+        bundle=_bundle(fields["bundle"]) if "bundle" in fields else None,
+        starts_steps=bool(fields.get("starts_steps", False)),
     )
 
 

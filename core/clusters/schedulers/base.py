@@ -83,6 +83,16 @@ def array_of(token: str, task: int | None) -> str:
     return token if task is None else token.removesuffix(f".{task}")
 
 
+def member_token(bundle: str, number: int) -> str:
+    """The token of one request of the bundle that has this token."""
+    return f"{bundle}~{number}"
+
+
+def token_in_queue(token: str) -> str:
+    """The token that a scheduler knows a request by: its own, or that of the bundle it is in."""
+    return token.partition("~")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """What a scheduler knows of one job. Times: epoch seconds; durations: seconds.
