@@ -164,10 +164,10 @@ def many_node_types(number: int, seed: int = 1) -> tuple[NodeType, ...]:
     made = list(cloud())
     names = {kind.name for kind in made}
     while len(made) < number:
-        cpus = int(rng.choice((1, 2, 4, 8, 12, 16, 24, 32, 36, 48, 64, 72, 96, 128)))
-        gb = max(1, int(cpus * rng.choice((1, 2, 3.75, 4, 5.3, 6, 7.6, 8, 12, 16))))
-        gpus = int(rng.choice((1, 2, 4, 8))) if rng.random() < 0.2 else 0
-        factor = rng.choice((0.9, 1, 1, 1.06, 1.12, 1.2, 1.35)) * rng.uniform(0.97, 1.03)
+        cpus = int(rng.choice((2, 4, 8, 16, 32, 36, 48, 64, 72, 96)))
+        gb = max(1, int(cpus * rng.choice((1.9, 2, 3.75, 4, 7.6, 8))))
+        gpus = int(rng.choice((1, 4, 8))) if rng.random() < 0.1 else 0
+        factor = rng.choice((0.95, 1, 1, 1.1, 1.25, 1.5)) * rng.uniform(0.98, 1.02)
         price = round(float((cpus * 0.034 + gb * 0.0037 + gpus * 0.4) * factor), 4)
         name = f"type-{len(made)}-{cpus}-{gb}-{gpus}"
         if name not in names:
