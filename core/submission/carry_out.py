@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,8 +24,9 @@ from rowtui.core.clusters.schedulers.base import (
     Unreachable,
 )
 from rowtui.core.errors import RowtuiError
-from rowtui.core.submission.ending import ending_of
+from rowtui.core.submission.ending import NOT_BEGUN, WITHOUT_A_WORD, ending_of
 from rowtui.core.submission.fence import ABANDONED
+from rowtui.core.submission.in_queue import find_requests
 from rowtui.core.submission.journal import RECORDED, RELEASED, Journal
 from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
 from rowtui.core.submission.plan_json import save_plan
@@ -38,10 +39,11 @@ from rowtui.core.submission.sending import (
     batches_of,
     chunks_of,
     log_folders,
+    sent_with,
     submit_surely,
     units_of,
 )
-from rowtui.core.submission.site import NO_TRACES, Access
+from rowtui.core.submission.site import NO_TRACES, Access, Traces
 from rowtui.core.text import plural, visible
 
 # Jobs that are reserved, and whose ids are recorded, together: a commit of records of a million
@@ -228,12 +230,12 @@ class _Run:
             results = await asyncio.gather(*map(one, units))
         except asyncio.CancelledError:
             if self.access(units[0]).scheduler.immediate:
-                await self.ended_at_once(units[0].jobs[0], Rejected("interrupted"))
+                await self.ended_at_once(units[0], Rejected("interrupted"))
             raise
         answers = list(zip(units, results, strict=True))
         for unit, result in answers:
             if self.access(unit).scheduler.immediate and result is not None:
-                return [await self.ended_at_once(unit.jobs[0], result)]
+                return await self.ended_at_once(unit, result)
         await self.take_ids(answers)
         progress: list[Progress] = []
         for unit, result in answers:
@@ -252,14 +254,16 @@ class _Run:
             elif isinstance(result, Accepted):
                 accepted += unit.jobs
                 for job in unit.jobs:
-                    # A job of an array that goes alone is no task.
-                    task = job.task if len(unit.jobs) > 1 else None
-                    self.keys[job.token] = JobKey(result.job_id, task)
+                    self.keys[job.token] = JobKey(result.job_id, unit.task(job))
         await self.note(Step.ACCEPTED, accepted)
         self.waiting |= {job.token: job for job in accepted}
 
     async def concluded(self, unit: Unit, result: SubmitResult, seconds: float) -> list[Progress]:
         jobs = unit.jobs
+        if isinstance(result, Accepted) and unit.bundle is not None:
+            key = f"{unit.cluster}/{result.job_id}"
+            text = f"submitted job {key}: {plural(len(jobs), 'request')} on {unit.bundle.node_type}"
+            return [self.say(jobs[0], text, done=len(jobs))]
         if isinstance(result, Accepted):
             return [
                 self.say(job, f"submitted job {unit.cluster}/{self.keys[job.token]}", done=1)
@@ -313,48 +317,68 @@ class _Run:
         except OSError:
             return []
         given_up = [job for job in jobs if traces.get(job.token, NO_TRACES).fence == ABANDONED]
-        progress = [await self.taken_back(job, access) for job in given_up]
+        others = {sent_with(job) for job in jobs if job not in given_up}
+        progress = [await self.taken_back(job, access, others) for job in given_up]
         if not access.scheduler.holds:
             return progress
-        found = await access.scheduler.find([job.token for job in jobs if job not in given_up])
+        wanted = [job.token for job in jobs if job not in given_up]
+        found = await find_requests(access.scheduler, wanted) or {}
         theirs = {
-            known.key: job
+            job.token: known.key
             for job in jobs
-            for known in (found or {}).get(job.token, ())
+            for known in found.get(job.token, ())
             if known.key == self.keys.get(job.token) and known.state.active
         }
-        answers = await access.scheduler.release(list(theirs))
-        free = [theirs[answer.job] for answer in answers if not answer.error]
+        answers = await access.scheduler.release(list(dict.fromkeys(theirs.values())))
+        let_go = {answer.job for answer in answers if not answer.error}
+        free = [job for job in jobs if theirs.get(job.token) in let_go]
         await self.note(Step.ACCEPTED, free, detail=RELEASED)
         return progress
 
-    async def taken_back(self, job: PlannedJob, access: Access) -> Progress:
-        """Somebody took us for dead. The job would do nothing: take it out of the queue."""
-        await access.scheduler.cancel([self.keys.pop(job.token)])
+    async def taken_back(
+        self, job: PlannedJob, access: Access, others: Collection[str]
+    ) -> Progress:
+        """Somebody took us for dead. The job would do nothing: take it out of the queue.
+
+        `others`: the bundles that have other jobs still; there, this one is passed over.
+        """
+        key = self.keys.pop(job.token)
+        if job.bundle is None or job.bundle.token not in others:
+            await access.scheduler.cancel([key])
         detail = "given up by another process meanwhile"
         await self.release([Release(job.token, job.action, {})])
         await self.note(Step.ABANDONED, [job], detail=detail)
         return self.say(job, "", f"{job.name}: {detail}")
 
-    async def ended_at_once(self, job: PlannedJob, result: SubmitResult) -> Progress:
-        """A job that ran inside `submit` is over: say how it ended, as for any other job."""
-        site = self.tools.access[job.destination.cluster].site
-        traces = await site.traces([job.token])
+    async def ended_at_once(self, unit: Unit, result: SubmitResult) -> list[Progress]:
+        """Jobs that ran inside `submit` are over: say how they ended, as for any other job."""
+        site = self.access(unit).site
+        traces = await site.traces([job.token for job in unit.jobs])
+        return [
+            await self.job_ended(job, result, traces.get(job.token, NO_TRACES)) for job in unit.jobs
+        ]
+
+    async def job_ended(self, job: PlannedJob, result: SubmitResult, traces: Traces) -> Progress:
         if isinstance(result, Accepted):
             self.keys[job.token] = JobKey(result.job_id)
         word = "" if isinstance(result, Accepted) else result.reason
-        marker = traces.get(job.token, NO_TRACES).ended
-        ending = ending_of(job, marker, None if word else 0, word, 0)
+        if job.bundle is not None and not (traces.ended or traces.fence):
+            return await self.skip(job, f"{NOT_BEGUN}: {word or WITHOUT_A_WORD}")
+        ending = ending_of(job, traces.ended, None if word else 0, word, 0)
         await self.release([ending.release])
         await self.note(Step.ENDED, [job], detail=ending.detail)
-        if isinstance(result, Accepted):
+        if job.bundle is None:
+            well = isinstance(result, Accepted)
+        else:
+            well, word = not ending.reason, ending.reason
+        if well:
             return self.say(job, f"{job.name} is done", done=1)
         return self.say(job, "", f"{job.name}: {visible(word)}", 1)
 
     async def skip(self, job: PlannedJob, why: str) -> Progress:
         await self.release([Release(job.token, job.action, {})])
         await self.note(Step.ABANDONED, [job], detail=why)
-        del self.open[job.token]
+        self.open.pop(job.token, None)
         return self.say(job, f"skipped {job.name}: {why}", done=1)
 
     def stopped(self, why: str) -> Progress:

@@ -21,6 +21,7 @@ TIME_LIMIT = "time limit"
 CANCELLED = "cancelled"
 OUT_OF_MEMORY = "out of memory"
 NODE_FAILED = "the node failed"
+NOT_BEGUN = "not begun"  # a request of a bundle that ended before its turn came
 NOT_REACHED = "not reached: "  # before the reason: of a directory after the one that failed
 
 _STATES = {
@@ -59,7 +60,12 @@ def ending_of(
         # "time limit" and "cancelled" are better words than the signal that was used; but what
         # ended well by itself was not stopped, whatever a scheduler that crashed makes of it.
         well = marker.cause == "exit" and not marker.exit_code
-        reason = word if word in _STATES.values() and not well else marker.reason
+        # The scheduler's word is on the whole bundle, not on a request in it that ended by itself.
+        own = job.bundle is not None and marker.cause in ("exit", TIME_LIMIT)
+        reason = word if word in _STATES.values() and not (well or own) else marker.reason
+    elif job.bundle is not None:
+        exit_code = None
+        reason = word if word in _STATES.values() else WITHOUT_A_WORD
     failures = {}
     failed_at = marker.index if marker is not None else None
     for at, name in enumerate(job.directories):

@@ -12,8 +12,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState
-from rowtui.core.submission.journal import RECORDED, RELEASED, SEEN
+from rowtui.core.clusters.schedulers.base import (
+    Job,
+    JobKey,
+    JobState,
+    is_in_bundle,
+    token_in_queue,
+)
+from rowtui.core.submission.fence import ABANDONED
+from rowtui.core.submission.in_queue import find_requests, tokens_by_key
+from rowtui.core.submission.journal import BEGUN, RECORDED, RELEASED, SEEN
 from rowtui.core.submission.model import JournalEntry, Step
 from rowtui.core.submission.settling import LOST_STEPS, Settling
 
@@ -41,6 +49,10 @@ class Held:
         if known.state is JobState.HELD and it.access.scheduler.holds:
             if self.is_to_go(token, entry, known):
                 self.waiting[token] = known.key
+        elif entry.detail == BEGUN or (entry.detail == SEEN and not is_in_bundle(token)):
+            return
+        elif is_in_bundle(token) and it.traces_of(token).fence not in ("", ABANDONED):
+            it.noted(token, known.key, BEGUN)
         elif entry.detail == SEEN:
             return
         elif it.snapshot.at - entry.at > DURABLE_SECONDS:
@@ -51,7 +63,7 @@ class Held:
     def is_to_go(self, token: str, entry: JournalEntry, known: Job) -> bool:
         """Whether nobody else holds it: once it was seen to have been let go, a person does."""
         if "launch fail" not in known.reason:
-            return entry.detail != SEEN
+            return entry.detail not in (SEEN, BEGUN)
         it = self.settling
         released = [one.at for one in it.entries if (one.token, one.detail) == (token, RELEASED)]
         if not released:
@@ -66,18 +78,19 @@ class Held:
         if theirs and it.reservations is not None:
             kept = await it.still_theirs([await it.job(token) for token in theirs])
             tokens_kept = {job.token for job in kept}
-            if gone := [key for token, key in theirs.items() if token not in tokens_kept]:
-                await it.access.scheduler.cancel(gone)
+            wanted = {key for token, key in theirs.items() if token in tokens_kept}
+            if gone := set(theirs.values()) - wanted:
+                await it.access.scheduler.cancel(sorted(gone))
             theirs = {token: key for token, key in theirs.items() if token in tokens_kept}
         if theirs:
-            tokens = {key: token for token, key in theirs.items()}
+            tokens = tokens_by_key(theirs.items())
             for answer in await it.access.scheduler.release(list(tokens)):
-                if not answer.error:
-                    it.noted(tokens[answer.job], answer.job, RELEASED)
+                for token in tokens[answer.job] if not answer.error else ():
+                    it.noted(token, answer.job, RELEASED)
 
     async def verified(self, keys: Mapping[str, JobKey]) -> dict[str, JobKey]:
         """Those of these jobs that the scheduler certainly has, held, right now."""
-        found = await self.settling.access.scheduler.find(list(keys)) if keys else {}
+        found = await find_requests(self.settling.access.scheduler, list(keys))
         return {
             token: key
             for token, key in keys.items()
@@ -90,12 +103,16 @@ class Held:
         it = self.settling
         at = it.snapshot.at if it.snapshot else 0.0
         strays = {}
-        for job in it.snapshot.jobs if it.snapshot else ():
-            entry = it.latest.get(job.token)
-            if entry is None or job.state is not JobState.HELD or entry.at > at:
-                continue
-            over = entry.step in (Step.ENDED, Step.ABANDONED, Step.REJECTED)
-            if over or (entry.step not in LOST_STEPS and entry.key != job.key):
+        jobs = it.snapshot.jobs if it.snapshot else ()
+        held = {job.token for job in jobs if job.state is JobState.HELD}
+        ours: dict[str, list[JournalEntry]] = {}
+        for token, entry in it.latest.items() if held else ():
+            if token_in_queue(token) in held:
+                ours.setdefault(token_in_queue(token), []).append(entry)
+        for job in jobs:
+            entries = ours.get(job.token, ()) if job.state is JobState.HELD else ()
+            # Of a bundle: if none of its requests is to run in this job.
+            if entries and all(entry.at <= at and _is_stray(entry, job) for entry in entries):
                 strays[job.key] = job.token
         await self.take_away(strays)
 
@@ -110,9 +127,15 @@ class Held:
             await scheduler.cancel(keys)
 
 
+def _is_stray(entry: JournalEntry, job: Job) -> bool:
+    over = entry.step in (Step.ENDED, Step.ABANDONED, Step.REJECTED)
+    return over or (entry.step not in LOST_STEPS and entry.key != job.key)
+
+
 async def take_late_ones_away(settling: Settling, open_tokens: Collection[str]) -> None:
     """Cancel held jobs of plans that were put away: they arrived after all was over."""
     snapshot = settling.snapshot
+    open_tokens = set(map(token_in_queue, open_tokens))
     late = {
         job.token: job.key
         for job in (snapshot.jobs if snapshot else ())
@@ -133,10 +156,10 @@ async def _of_done_plans(settling: Settling, tokens: Collection[str]) -> set[str
     def look() -> set[str]:
         since = settling.clock() - AGAIN_SECONDS
         return {
-            entry.token
+            token_in_queue(entry.token)
             for plan_id in settling.journal.done_plan_ids(since)
             for entry in settling.journal.entries(plan_id)
-            if entry.token in tokens
+            if token_in_queue(entry.token) in tokens
         }
 
     return await asyncio.to_thread(look)

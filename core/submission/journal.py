@@ -34,6 +34,7 @@ LIMIT = 1 << 30
 RECORDED = "recorded"
 RELEASED = "released"
 SEEN = "seen"
+BEGUN = "begun"  # of a request of a bundle that was seen: its turn came
 GONE = "gone"
 ENDING = ".jsonl"
 DONE = "done"
@@ -281,6 +282,7 @@ def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
                 end_reason=reason,
                 task=key.task,
                 attempt=job.attempt,
+                begun=last is not None and last.detail == BEGUN,
             )
         )
     return records
@@ -288,7 +290,7 @@ def job_records(plan: Plan, entries: Iterable[JournalEntry]) -> list[JobRecord]:
 
 def is_later_note(entry: JournalEntry) -> bool:
     """Whether an entry only adds to an acceptance that was written down before."""
-    return entry.step is Step.ACCEPTED and entry.detail in (RECORDED, RELEASED, SEEN, GONE)
+    return entry.step is Step.ACCEPTED and entry.detail in (RECORDED, RELEASED, SEEN, BEGUN, GONE)
 
 
 def log_of(job: PlannedJob, key: JobKey) -> str:

@@ -10,7 +10,7 @@ Source: slurm_rig 6.1 and 6.4 (what a controller that is killed forgets, what ar
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rowtui.core.clusters.schedulers.base import (
@@ -21,10 +21,11 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     SubmitResult,
     array_of,
+    token_in_queue,
 )
 from rowtui.core.submission.ending import LOST, ending_of
 from rowtui.core.submission.fence import ABANDONED, job_key_of
-from rowtui.core.submission.journal import GONE, SEEN
+from rowtui.core.submission.journal import BEGUN, GONE, SEEN
 from rowtui.core.submission.model import JournalEntry, PlannedJob, Step
 from rowtui.core.submission.reservations import Release
 from rowtui.core.submission.sending import (
@@ -32,6 +33,7 @@ from rowtui.core.submission.sending import (
     Unit,
     Waiting,
     chosen,
+    sent_with,
     submit_surely,
     units_of,
 )
@@ -81,7 +83,7 @@ class Lost:
         key = known.key if known else job_key_of(runner)
         await it.cancel([other for other in jobs if other.key != key])
         if known is None or not known.state.active:
-            it.finish(job, key, known)
+            await it.finish(job, key, known)
         else:
             message = f"{job.name} was found again: {visible(job.destination.cluster)}/{key}"
             it.news(job, Step.ACCEPTED, message, key=key, detail="found again")
@@ -107,16 +109,16 @@ class Lost:
             if known is None and self.may_go_on(job.token, entry):
                 return
         if known is None or not (known.state.active or known.state is JobState.UNKNOWN):
-            it.finish(job, entry.key, known)
+            await it.finish(job, entry.key, known)
         elif known.key != entry.key:
             it.news(job, Step.ACCEPTED, "", key=known.key, detail="it has a new id")
 
     def was_forgotten(self, entry: JournalEntry) -> bool:
         """Whether a job that is gone was lost in a crash of the controller, not cancelled."""
         it = self.settling
-        if entry.detail == SEEN or not it.access.scheduler.forgets:
+        if entry.detail in (SEEN, BEGUN) or not it.access.scheduler.forgets:
             return False
-        mine = array_of(entry.token, entry.task)
+        mine = array_of(token_in_queue(entry.token), entry.task)
         same_id = it.with_id(entry.job_id)
         for other in same_id:
             theirs = other.token or other.state.active
@@ -161,6 +163,7 @@ class Lost:
         jobs = await it.still_theirs(jobs)
         if not jobs:
             return
+        order = {token: number for number, token in enumerate(it.jobs)}
         place = it.access.scheduler.place
         at = it.clock()
         await asyncio.to_thread(
@@ -177,18 +180,17 @@ class Lost:
             async with few:
                 return unit, await submit_surely(unit, it.access, known, Waiting(patience=0.0))
 
-        units = units_of(sorted(jobs, key=lambda job: (job.array, job.task or 0)))
+        units = units_of(sorted(jobs, key=lambda job: (sent_with(job), order[job.token])))
         for unit, result in await asyncio.gather(*map(send, units)):
-            self.concluded(unit.jobs, result)
+            self.concluded(unit, result)
 
-    def concluded(self, jobs: Sequence[PlannedJob], result: SubmitResult) -> None:
-        """What became of a job, or of tasks of an array, that was sent again."""
+    def concluded(self, unit: Unit, result: SubmitResult) -> None:
+        """What became of a job, of tasks of an array or of a bundle that was sent again."""
         it = self.settling
-        for job in jobs:
+        for job in unit.jobs:
             why = self.again[job.token]
             if isinstance(result, Accepted):
-                # A job of an array that goes alone is no task.
-                key = JobKey(result.job_id, job.task if len(jobs) > 1 else None)
+                key = JobKey(result.job_id, unit.task(job))
                 message = f"{job.name}: {why}; it was sent again: {visible(it.cluster)}/{key}"
                 it.news(job, Step.ACCEPTED, message, key=key, detail="sent again")
             elif isinstance(result, Rejected):

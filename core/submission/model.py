@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from rowtui.core.clusters.schedulers.base import JobKey
+from rowtui.core.clusters.schedulers.base import JobKey, is_in_bundle
 from rowtui.core.text import Cost
 
 
@@ -167,6 +167,18 @@ class JobRecord:
     end_reason: str = ""  # "" while it runs or when it ended well
     task: int | None = None
     attempt: int = 1
+    begun: bool = False  # known of requests of bundles only: their turn came
+
+    @property
+    def member(self) -> int | None:
+        """The number of a request in its bundle, from 0; None if it is in none."""
+        number = self.token.rpartition("~")[2] if is_in_bundle(self.token) else ""
+        return int(number) if number.isdecimal() else None
+
+    @property
+    def label(self) -> str:
+        """What to call it: `12`, a task `12_3`, a request of a bundle `12.3`; as in its log."""
+        return str(self.key) if self.member is None else f"{self.job_id}.{self.member}"
 
     @property
     def key(self) -> JobKey:

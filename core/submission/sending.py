@@ -23,7 +23,9 @@ from rowtui.core.clusters.schedulers.base import (
     Unreachable,
 )
 from rowtui.core.submission.arrays import array_script
-from rowtui.core.submission.model import PlannedJob
+from rowtui.core.submission.bundles import bundle_spec
+from rowtui.core.submission.in_queue import find_requests
+from rowtui.core.submission.model import InBundle, PlannedJob
 from rowtui.core.submission.site import Access
 from rowtui.core.text import visible
 
@@ -47,9 +49,18 @@ class Waiting:
 
 
 class Unit(NamedTuple):
-    """What one call of a scheduler submits: one job, or the tasks of one array."""
+    """What one call of a scheduler submits: one job, the tasks of one array, or one bundle."""
 
     jobs: tuple[PlannedJob, ...]
+
+    @property
+    def bundle(self) -> InBundle | None:
+        """The bundle that it is, if it is one."""
+        return self.jobs[0].bundle
+
+    def task(self, job: PlannedJob) -> int | None:
+        """The number that the scheduler gives one of its jobs; an array's that goes alone: none."""
+        return job.task if len(self.jobs) > 1 else None
 
     @property
     def cluster(self) -> str:
@@ -64,14 +75,19 @@ class Unit(NamedTuple):
 
 
 def units_of(jobs: Sequence[PlannedJob]) -> list[Unit]:
-    """The jobs in their order, with neighbours of the same array together."""
+    """The jobs in their order, with neighbours of the same array or bundle together."""
     units: list[list[PlannedJob]] = []
     for job in jobs:
-        if job.array and units and units[-1][0].array == job.array:
+        if units and sent_with(job) and sent_with(job) == sent_with(units[-1][0]):
             units[-1].append(job)
         else:
             units.append([job])
     return [Unit(tuple(unit)) for unit in units]
+
+
+def sent_with(job: PlannedJob) -> str:
+    """The token of the array or bundle that a job is sent in; "" for one that goes alone."""
+    return job.bundle.token if job.bundle is not None else job.array
 
 
 def batches_of(
@@ -111,12 +127,16 @@ def chunks_of(
 
 def log_folders(jobs: Sequence[PlannedJob]) -> list[str]:
     """Slurm fails a job without a word if the folder of its log is missing."""
+    # The log of a bundle is where that of its first job is.
     folders = {str(PurePosixPath(job.log_path).parent) for job in jobs if job.log_path}
     return sorted(folder for folder in folders if "%" not in folder and folder != ".")
 
 
 def spec_of(unit: Unit, access: Access, ids: Mapping[str, int]) -> JobSpec:
     """What the scheduler gets. `ids`: of the jobs that these depend on, by token."""
+    after = tuple(dict.fromkeys(ids[token] for job in unit.jobs for token in job.depends_on))
+    if unit.bundle is not None:
+        return bundle_spec(unit.jobs, unit.bundle, access, after)
     first = unit.jobs[0]
     array = len(unit.jobs) > 1
     return JobSpec(
@@ -129,7 +149,7 @@ def spec_of(unit: Unit, access: Access, ids: Mapping[str, int]) -> JobSpec:
         gpus=first.gpus,
         memory_mb=first.memory_mb,
         walltime_seconds=first.walltime_seconds,
-        after=tuple(dict.fromkeys(ids[token] for job in unit.jobs for token in job.depends_on)),
+        after=after,
         held=access.scheduler.holds,
         tasks=tuple(job.task or 0 for job in unit.jobs) if array else (),
     )
@@ -148,7 +168,7 @@ async def submit_surely(
     while isinstance(result, OutcomeUnknown | Unreachable):
         over = asyncio.get_running_loop().time() + pause > deadline or waiting.stop()
         if isinstance(result, OutcomeUnknown):
-            found = await scheduler.find([job.token for job in unit.jobs])
+            found = await find_requests(scheduler, [job.token for job in unit.jobs])
             jobs = () if found is None else found.get(unit.jobs[0].token, ())
             if jobs:
                 return Accepted(chosen(jobs).id)

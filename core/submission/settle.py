@@ -16,12 +16,19 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from rowtui.core.clusters.schedulers.base import Job, JobKey, JobState, QueueSnapshot
+from rowtui.core.clusters.schedulers.base import (
+    Job,
+    JobKey,
+    JobState,
+    QueueSnapshot,
+    is_in_bundle,
+)
 from rowtui.core.clusters.schedulers.local_machine import user_name
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.ending import WITHOUT_A_WORD, ending_of
 from rowtui.core.submission.fence import ABANDONED
 from rowtui.core.submission.held import Held, take_late_ones_away
+from rowtui.core.submission.in_queue import find_requests
 from rowtui.core.submission.journal import Journal
 from rowtui.core.submission.lost import Lost
 from rowtui.core.submission.model import JournalEntry, PlannedJob, Step
@@ -84,6 +91,9 @@ def _open_plans(settling: Settling) -> dict[str, dict[str, JournalEntry]]:
     return found
 
 
+WAITING = frozenset({JobState.PENDING, JobState.HELD})
+
+
 class _PlanSettling:
     """The open jobs of one plan, whose journal is held."""
 
@@ -105,7 +115,7 @@ class _PlanSettling:
         try:
             it.traces = await self.access.site.traces(list(work))
             lost = [token for token, entry in work.items() if self.must_be_found(token, entry)]
-            found = await self.access.scheduler.find(lost) if lost else {}
+            found = await find_requests(self.access.scheduler, lost)
             if found and any(token not in found for token in lost):
                 # What began while we asked has made its fence by now.
                 it.traces = {**it.traces, **await self.access.site.traces(lost)}
@@ -154,8 +164,12 @@ class _PlanSettling:
             return
         known = it.known(entry.key, token) if entry.step is Step.ACCEPTED else None
         waits = known is not None and (known.state.active or known.state is JobState.UNKNOWN)
-        # Ended by itself: it never runs again, even if the scheduler starts it once more.
-        over = traces.ended is not None and traces.ended.cause == "exit"
+        # Ended by itself: it never runs again, even if the scheduler starts it once more. What
+        # ended in a bundle that goes on has ended, however that came.
+        over = traces.ended is not None and (
+            traces.ended.cause == "exit"
+            or (is_in_bundle(token) and known is not None and known.state not in WAITING)
+        )
         if not elsewhere and waits and not over:
             assert known is not None
             self.held.note_active(token, entry, known)
@@ -186,13 +200,13 @@ class _PlanSettling:
         elif job.destination.cluster != it.cluster:
             return  # its own cluster must be asked
         elif elsewhere:
-            it.finish(job, entry.key, None)
+            await it.finish(job, entry.key, None)
         elif waiting is not None:  # though it is over
-            it.finish(job, entry.key, None)
-            if waiting.state in (JobState.PENDING, JobState.HELD):
+            await it.finish(job, entry.key, None)
+            if job.bundle is None and waiting.state in WAITING:
                 await it.cancel([waiting])
         elif it.plan is not None and it.plan.user != user_name():
-            self.look_at_anothers(job, entry)
+            await self.look_at_anothers(job, entry)
         elif self.access.scheduler.immediate:
             await self.settle_immediate(job, entry)
         elif entry.step in LOST_STEPS:
@@ -218,12 +232,12 @@ class _PlanSettling:
             ending = ending_of(job, traces.ended, None, WITHOUT_A_WORD, 0)
             it.end(job, JobKey(0), ending)
 
-    def look_at_anothers(self, job: PlannedJob, entry: JournalEntry) -> None:
+    async def look_at_anothers(self, job: PlannedJob, entry: JournalEntry) -> None:
         """A job of another user: a queue may not show it to us, so its absence means nothing."""
         it = self.it
         known = it.known(entry.key, job.token) if entry.step is Step.ACCEPTED else None
         if known is not None or it.traces_of(job.token).ended is not None:
-            it.finish(job, entry.key, known)
+            await it.finish(job, entry.key, known)
         elif entry.step in LOST_STEPS:
             assert it.plan is not None
             who = visible(it.plan.user)

@@ -11,9 +11,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rowtui.core.clusters.schedulers.base import Job, JobKey, QueueSnapshot
+from rowtui.core.clusters.schedulers.base import (
+    Job,
+    JobKey,
+    QueueSnapshot,
+    token_in_queue,
+)
 from rowtui.core.clusters.schedulers.local_machine import host_name
-from rowtui.core.submission.ending import WITHOUT_A_WORD, Ending, ending_of, scheduler_word
+from rowtui.core.submission.ending import (
+    NOT_BEGUN,
+    WITHOUT_A_WORD,
+    Ending,
+    ending_of,
+    scheduler_word,
+)
+from rowtui.core.submission.fence import ABANDONED
 from rowtui.core.submission.journal import Journal
 from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
 from rowtui.core.submission.plan_json import load_plan
@@ -82,7 +94,8 @@ class Settling:
         Accounts may not have the token of a job that is over; queues have it.
         """
         job = self.by_key.get(key)
-        if job is None or (job.token != token and (job.token or job.state.active)):
+        mine = token_in_queue(token)
+        if job is None or (job.token != mine and (job.token or job.state.active)):
             return None
         return job
 
@@ -177,10 +190,20 @@ class Settling:
         release = Release(job.token, job.action, {})
         self.news(job, Step.ABANDONED, f"{job.name}: {why}", detail=why, release=release)
 
-    def finish(self, job: PlannedJob, key: JobKey, known: Job | None) -> None:
-        """A job that is over, by its own word and the scheduler's."""
-        marker = self.traces_of(job.token).ended
+    async def finish(self, job: PlannedJob, key: JobKey, known: Job | None) -> None:
+        """A job that is over, by its own word and the scheduler's.
+
+        A request of a bundle that ended before its turn came has not failed. Raises: OSError.
+        """
+        traces = self.traces_of(job.token)
+        marker = traces.ended
         code, word = (None, WITHOUT_A_WORD) if known is None else scheduler_word(known)
+        begun = marker is not None or traces.fence not in ("", ABANDONED)
+        if job.bundle is not None and not begun:
+            runner = await self.access.site.abandon(job.token)
+            if not runner:
+                self.give_up(job, f"{NOT_BEGUN}: its bundle ended ({word or 'well'})")
+                return
         self.end(job, key, ending_of(job, marker, code, word, key.id))
 
     def end(self, job: PlannedJob, key: JobKey, ending: Ending) -> None:

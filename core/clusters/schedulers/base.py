@@ -88,6 +88,11 @@ def member_token(bundle: str, number: int) -> str:
     return f"{bundle}~{number}"
 
 
+def is_in_bundle(token: str) -> bool:
+    """Whether this is the token of a request of a bundle."""
+    return "~" in token
+
+
 def token_in_queue(token: str) -> str:
     """The token that a scheduler knows a request by: its own, or that of the bundle it is in."""
     return token.partition("~")[0]
@@ -202,6 +207,11 @@ class Scheduler(Protocol):
     @property
     def cluster(self) -> str:
         """The cluster's name."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """What clusters.toml calls this scheduler: `slurm`, `local`, ..."""
         ...
 
     @property

@@ -52,6 +52,11 @@ class BashScheduler:
         return self._cluster
 
     @property
+    def kind(self) -> str:
+        """See `Scheduler`."""
+        return "bash"
+
+    @property
     def immediate(self) -> bool:
         """Jobs are over when `submit` returns."""
         return True

@@ -84,6 +84,11 @@ class GridEngineScheduler:
         return self._cluster
 
     @property
+    def kind(self) -> str:
+        """See `Scheduler`."""
+        return "grid_engine"
+
+    @property
     def immediate(self) -> bool:
         """Jobs are queued: submit returns before they run."""
         return False

@@ -85,6 +85,11 @@ class LocalScheduler:
         return self._cluster
 
     @property
+    def kind(self) -> str:
+        """See `Scheduler`."""
+        return "local"
+
+    @property
     def immediate(self) -> bool:
         """Jobs run on their own."""
         return False

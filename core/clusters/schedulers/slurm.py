@@ -83,6 +83,11 @@ class SlurmScheduler:
         return self._cluster
 
     @property
+    def kind(self) -> str:
+        """See `Scheduler`."""
+        return "slurm"
+
+    @property
     def immediate(self) -> bool:
         """Jobs are queued: submit returns before they run."""
         return False
