@@ -55,6 +55,12 @@ def launcher_prefix(
     return "".join(_one(launcher, action.resources, processes) for launcher in found)
 
 
+def starts_processes(action: Action, launchers: Launchers, cluster_name: str) -> bool:
+    """Whether one of the action's launchers starts processes: steps of the scheduler's, maybe."""
+    found = (launchers.find(name, cluster_name) for name in action.launchers)
+    return any(launcher is not None and launcher.processes is not None for launcher in found)
+
+
 def _one(launcher: Launcher, resources: Resources, processes: int) -> str:
     parts = []
     if launcher.executable is not None:

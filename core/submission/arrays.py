@@ -67,7 +67,7 @@ def _parts(job: PlannedJob) -> _Parts | None:
     before, fixed, rest = job.script.partition(_FIXED)
     lines = before.split("\n")
     count = next((at for at, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    if not fixed or job.depends_on:
+    if not fixed or job.depends_on or job.bundle is not None:
         return None
     return _Parts(tuple(lines[:count]), "\n".join(lines[count:]), rest)
 

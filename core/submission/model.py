@@ -51,6 +51,7 @@ class PlannedJob:
     Jobs with the same `array`, which is that array's token, are sent together as its tasks; those
     in the same bundle stand together, and are sent as one scheduler job.
     `starts_steps`: its command starts processes through the scheduler itself (a launcher).
+    `node_type`: the only one that it may be packed on, "" for any.
     """
 
     token: str
@@ -76,6 +77,7 @@ class PlannedJob:
     basis: str = ""  # what a later attempt needs to know of this one: `basis.Basis`
     bundle: InBundle | None = None
     starts_steps: bool = False
+    node_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)

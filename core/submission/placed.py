@@ -52,7 +52,7 @@ _SWITCHES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "requeue": ("--requeue", ()),
 }
 _NATIVE = ("nativeSpecification", "native_specification", "submit_native_specification")
-_ELSEWHERE = frozenset({"partition", "account", "weight", *_NATIVE})
+_ELSEWHERE = frozenset({"partition", "account", "weight", "node_type", *_NATIVE})
 _LARGEST = 2.0**31  # cores, GPUs or GB; more than any scheduler counts
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # What scripts go by themselves, and what bash lets nobody set.
@@ -65,7 +65,10 @@ _COMPLETE = re.compile(
 
 
 class Placed(NamedTuple):
-    """A request with its place. `partition` None: the scheduler has none, or chooses itself."""
+    """A request with its place. `partition` None: the scheduler has none, or chooses itself.
+
+    `node_type` is the only one that it may be packed on, "" for any.
+    """
 
     request: JobRequest
     cluster: Cluster
@@ -73,6 +76,7 @@ class Placed(NamedTuple):
     warnings: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     basis: Basis = Basis()
+    node_type: str = ""
 
 
 def placed(request: JobRequest, placement: Placement, cluster: Cluster) -> Placed:
@@ -91,7 +95,14 @@ def placed(request: JobRequest, placement: Placement, cluster: Cluster) -> Place
         gpus=resources.total_gpus(size),
         cost=job_cost(resources, size),
     )
-    return Placed(changed, cluster, _partition(placement, cluster), tuple(warnings))
+    hint = placement.params.get("node_type")
+    return Placed(
+        changed,
+        cluster,
+        _partition(placement, cluster),
+        tuple(warnings),
+        node_type=one_line("node_type", hint) if hint else "",
+    )
 
 
 def _resources(request: JobRequest, placement: Placement, warnings: list[str]) -> Resources:

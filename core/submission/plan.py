@@ -12,9 +12,9 @@ import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from rowtui.core.clusters.launcher_prefix import launcher_prefix
+from rowtui.core.clusters.launcher_prefix import launcher_prefix, starts_processes
 from rowtui.core.clusters.model import Cluster, Launchers, Partition, PartitionChoice
 from rowtui.core.clusters.partition import choose_partition, partition_memory_mb
 from rowtui.core.errors import InvalidFileError, Problem, RowtuiError
@@ -22,7 +22,7 @@ from rowtui.core.grouping.model import JobRequest
 from rowtui.core.state.model import Failure
 from rowtui.core.submission.arrays import with_arrays
 from rowtui.core.submission.header import job_name, log_path, options_for
-from rowtui.core.submission.model import Destination, Plan, PlannedJob
+from rowtui.core.submission.model import Destination, Packed, Plan, PlannedJob
 from rowtui.core.submission.plan_json import plan_id
 from rowtui.core.submission.script import Recipe, job_script, write_recipe
 from rowtui.core.text import Cost, plural, visible
@@ -51,12 +51,21 @@ class Named(Protocol):
         ...
 
 
+class PackedJobs(NamedTuple):
+    """The jobs of a plan in bundles, what that did, and what a person should know of it."""
+
+    jobs: tuple[PlannedJob, ...]
+    packed: tuple[Packed, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """Where, for whom and when jobs are planned. `created`: ISO 8601, UTC; `nonce`: new each time.
 
     `check_shell` takes a script and says what is wrong with it, "" if nothing is (None: no check).
     `array_tasks`: how many jobs of one shape may become one array on a cluster, 0 for none.
+    `pack` puts jobs into bundles (None: each goes alone, or in an array).
     """
 
     cluster: Cluster
@@ -66,6 +75,7 @@ class Setting:
     nonce: str
     check_shell: Callable[[str], str] | None = None
     array_tasks: Callable[[Cluster], int] = lambda _: 0
+    pack: Callable[[tuple[PlannedJob, ...]], PackedJobs] | None = None
 
 
 def make_plan(
@@ -94,6 +104,8 @@ def make_plan(
     if problems:
         raise PlanError(problems)
     planned = tuple(job for job in jobs if job is not None)
+    packing = PackedJobs(planned) if setting.pack is None else setting.pack(planned)
+    planned = packing.jobs
     most = {job.destination.cluster: 0 for job in planned}
     for cluster in (setting.cluster, *(place.cluster for place in places or ())):
         most[cluster.name] = setting.array_tasks(cluster)
@@ -110,8 +122,9 @@ def make_plan(
         scheduler=setting.cluster.scheduler,
         jobs=planned,
         cost=cost,
-        warnings=planner.warnings(),
+        warnings=(*planner.warnings(), *packing.warnings),
         skipped=tuple(skipped),
+        packed=packing.packed,
     )
     return replace(plan, id=plan_id(plan))
 
@@ -211,6 +224,8 @@ class _Planner:
             reasons=reasons,
             depends_on=tuple(f"{self.setting.nonce}-{other}" for other in request.depends_on),
             basis="" if place is None else place.basis.text,
+            starts_steps=starts_processes(action, self.setting.launchers, cluster.name),
+            node_type="" if place is None else place.node_type,
         )
 
     def recipe(
