@@ -1,0 +1,133 @@
+"""Everything that is wrong with a packing, in words. Nothing should be; this is how one knows.
+
+Takes what was packed and the bundles; gives a line for each complaint. It trusts nobody: numbers
+out of range are complaints, not crashes. A node is over-committed at some moment only if the most
+that each lane ever takes is too much together, since lanes are reserved for as long as they run.
+Source: the issue's list of what must always hold; DESIGN's contracts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from rowtui.core.packing.model import (
+    Amounts,
+    Bundle,
+    PackResult,
+    Problem,
+    Unplaced,
+    bundle_amounts,
+    bundle_requests,
+    bundle_seconds,
+    total_cost,
+)
+from rowtui.core.text import visible
+
+# Of one kind of bundle there may be thousands; a person needs a few to see what is wrong.
+MOST_COMPLAINTS = 100
+ROUNDING = 1e-6  # relative: costs are sums of floats
+
+
+def complaints(packing: PackResult | tuple[Problem, tuple[Bundle, ...]]) -> tuple[str, ...]:
+    """What is wrong with it, at most `MOST_COMPLAINTS` lines; () if all is well.
+
+    Of a result, its costs and what is unplaced are looked at too; of bundles alone, every request
+    has to be in one of them.
+    """
+    if isinstance(packing, PackResult):
+        lines = _result_complaints(packing)
+    else:
+        lines = _bundles_complaints(*packing, ())
+    return tuple(line for _, line in zip(range(MOST_COMPLAINTS), lines, strict=False))
+
+
+def _result_complaints(result: PackResult) -> Iterator[str]:
+    yield from _bundles_complaints(result.problem, result.bundles, result.unplaced)
+    if any(_strangers(bundle, result.problem) for bundle in result.bundles):
+        return
+    cost = total_cost(result.bundles, result.problem)
+    if not math.isclose(cost, result.cost, rel_tol=ROUNDING, abs_tol=ROUNDING):
+        yield f"the cost is {cost:g}, not {result.cost:g}"
+    if result.cost < result.bound * (1 - ROUNDING) - ROUNDING:
+        yield f"the cost {result.cost:g} is below the bound {result.bound:g}"
+
+
+def _bundles_complaints(
+    problem: Problem, bundles: tuple[Bundle, ...], unplaced: tuple[Unplaced, ...]
+) -> Iterator[str]:
+    placed = [0] * len(problem.demands)
+    for number, bundle in enumerate(bundles):
+        strangers = _strangers(bundle, problem)
+        if strangers:
+            yield f"bundle {number}: {strangers}"
+            continue
+        for line in _bundle_complaints(problem, bundle):
+            yield f"bundle {number}: {line}"
+        for lane in bundle.lanes:
+            for run in lane.runs:
+                placed[run.demand] += run.times * lane.times * bundle.times
+    yield from _count_complaints(problem, placed, unplaced)
+
+
+def _strangers(bundle: Bundle, problem: Problem) -> str:
+    """What is in a bundle that is in no problem like this."""
+    if not 0 <= bundle.node_type < len(problem.node_types):
+        return f"there is no node type {bundle.node_type}"
+    if bundle.times < 1:
+        return f"it is there {bundle.times} times"
+    if not bundle.lanes or not all(lane.runs for lane in bundle.lanes):
+        return "nothing is in it, or in one of its lanes"
+    for lane in bundle.lanes:
+        if lane.times < 1 or any(run.times < 1 for run in lane.runs):
+            return "a lane or request is in it less than once"
+        for run in lane.runs:
+            if not 0 <= run.demand < len(problem.demands):
+                return f"there is no class {run.demand}"
+    return ""
+
+
+def _bundle_complaints(problem: Problem, bundle: Bundle) -> Iterator[str]:
+    node_type = problem.node_types[bundle.node_type]
+    name = visible(node_type.name)
+    taken = bundle_amounts(bundle, problem.demands)
+    for resource, asked, there in zip(Amounts._fields, taken, node_type.amounts, strict=True):
+        if asked > there:
+            yield f"takes {asked} {resource}, a {name} has {there}"
+    seconds = bundle_seconds(bundle, problem.demands)
+    longest = node_type.longest_seconds
+    if problem.timed and longest is not None and seconds > longest:
+        yield f"takes {seconds} s, on a {name} it may take {longest} s"
+    if not problem.timed and any(_in_lane(lane.runs) > 1 for lane in bundle.lanes):
+        yield "has requests one after another, though it is not known how long they take"
+    requests = bundle_requests(bundle)
+    if problem.largest_bundle is not None and requests > problem.largest_bundle:
+        yield f"has {requests} requests, at most {problem.largest_bundle} are allowed"
+    if node_type.at_most == 0:
+        yield f"is on a {name}, of which there is none"
+    hints = {problem.demands[run.demand].hint for lane in bundle.lanes for run in lane.runs}
+    for hint in sorted(hints - {"", node_type.name}):
+        yield f"has requests for a {visible(hint)} on a {name}"
+
+
+def _in_lane(runs: Iterable[tuple[int, int]]) -> int:
+    return sum(times for _, times in runs)
+
+
+def _count_complaints(
+    problem: Problem, placed: list[int], unplaced: tuple[Unplaced, ...]
+) -> Iterator[str]:
+    left = [0] * len(problem.demands)
+    for one in unplaced:
+        if not 0 <= one.demand < len(left) or one.requests < 1:
+            yield f"{one.requests} requests of class {one.demand} are said to be unplaced"
+            continue
+        if not one.missing:
+            yield f"nothing is said to be missing for the unplaced of class {one.demand}"
+        left[one.demand] += one.requests
+    for demand, there in enumerate(problem.counts):
+        if placed[demand] + left[demand] != there:
+            yield (
+                f"of class {demand} there are {there}, "
+                f"and {placed[demand]} placed and {left[demand]} unplaced"
+            )

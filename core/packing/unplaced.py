@@ -1,0 +1,196 @@
+"""Requests that fit on no node type: which, which type is nearest to them, and what is missing.
+
+Takes a problem; gives an `Unplaced` for each such class, and the problem of what remains. The
+nearest type is the one where fewest things are missing, then where least of them is, then the
+cheapest. A hint is an order: with one, only its type counts.
+Source: the seed text (a hint that does not satisfy is an error); fastr_packing B2.7.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rowtui.core.packing.model import (
+    Amounts,
+    Bundle,
+    Demand,
+    Lane,
+    NodeType,
+    Problem,
+    Run,
+    Unplaced,
+)
+from rowtui.core.text import visible
+from rowtui.core.workflow.duration import format_duration
+
+
+def find_unplaced(problem: Problem) -> tuple[Unplaced, ...]:
+    """The classes that fit nowhere, in their order, with the reason."""
+    usable = [kind for kind in problem.node_types if kind.at_most != 0]
+    best = most_capable(usable)
+    by_name = {kind.name: kind for kind in reversed(problem.node_types)}
+    free = [number for number, demand in enumerate(problem.demands) if not demand.hint]
+    reasons = {
+        number: _refused(problem.demands[number], best)
+        for number in _homeless(problem.demands, free, best)
+    }
+    for number, demand in enumerate(problem.demands):
+        if demand.hint:
+            reason = _hint_refused(demand, by_name, usable)
+            if reason is not None:
+                reasons[number] = reason
+    return tuple(
+        Unplaced(number, problem.counts[number], *reasons[number])
+        for number in sorted(reasons)
+        if problem.counts[number] > 0
+    )
+
+
+def without_unplaced(problem: Problem, unplaced: Sequence[Unplaced]) -> tuple[Problem, list[int]]:
+    """The problem of the other requests, and for each of its classes the number it had before."""
+    nowhere = {one.demand for one in unplaced}
+    kept = [
+        number for number, there in enumerate(problem.counts) if there and number not in nowhere
+    ]
+    rest = replace(
+        problem,
+        demands=tuple(problem.demands[number] for number in kept),
+        counts=tuple(problem.counts[number] for number in kept),
+    )
+    return rest, kept
+
+
+def renumbered(bundles: Sequence[Bundle], numbers: Sequence[int]) -> tuple[Bundle, ...]:
+    """The bundles with the numbers that the classes had before."""
+    return tuple(
+        Bundle(
+            bundle.node_type,
+            tuple(
+                Lane(tuple(Run(numbers[run.demand], run.times) for run in lane.runs), lane.times)
+                for lane in bundle.lanes
+            ),
+            bundle.times,
+        )
+        for bundle in bundles
+    )
+
+
+def fits(demand: Demand, node_type: NodeType) -> bool:
+    """Whether one request of the class can run on a node of the type, hints aside."""
+    longest = node_type.longest_seconds
+    in_time = longest is None or demand.seconds <= longest
+    return in_time and node_type.at_most != 0 and demand.amounts.fits(node_type.amounts)
+
+
+def most_capable(node_types: Sequence[NodeType]) -> list[NodeType]:
+    """Those that no other betters in what they can hold and for how long, largest first.
+
+    What fits anywhere fits on one of them.
+    """
+    import numpy as np
+
+    cheapest: dict[tuple[int, ...], NodeType] = {}
+    for kind in sorted(node_types, key=lambda kind: kind.price):
+        cheapest.setdefault(_capability(kind), kind)
+    # Sorted so, whoever betters a type stands before it.
+    ordered = sorted(cheapest, reverse=True)
+    best = np.zeros((len(ordered), len(Amounts._fields) + 1), np.int64)
+    chosen: list[NodeType] = []
+    for one in ordered:
+        if not (best[: len(chosen)] >= one).all(axis=1).any():
+            best[len(chosen)] = one
+            chosen.append(cheapest[one])
+    return chosen
+
+
+_FOR_EVER = 2**63 - 1
+
+
+def _capability(kind: NodeType) -> tuple[int, ...]:
+    longest = _FOR_EVER if kind.longest_seconds is None else kind.longest_seconds
+    return tuple(min(number, _FOR_EVER) for number in (*kind.amounts, longest))
+
+
+def _homeless(
+    demands: Sequence[Demand], numbers: list[int], node_types: list[NodeType]
+) -> list[int]:
+    """Which of these classes fit on none of the types. One look at all for each type."""
+    import numpy as np
+
+    if not numbers:
+        return []
+    left = np.array(numbers)
+    rows = [(*demands[number].amounts, demands[number].seconds) for number in numbers]
+    asked = np.array([tuple(min(number, _FOR_EVER) for number in row) for row in rows], np.int64)
+    for kind in node_types:
+        refused = (asked > _capability(kind)).any(axis=1)
+        left, asked = left[refused], asked[refused]
+        if not len(left):
+            break
+    found: list[int] = left.tolist()
+    return found
+
+
+# -- reasons -------------------------------------------------------------------------------------
+
+Reason = tuple[str, tuple[str, ...]]  # nearest type, what is missing
+
+
+def _refused(demand: Demand, node_types: list[NodeType]) -> Reason:
+    """Why none of the types will do."""
+    if not node_types:
+        return "", ("there is no node type",)
+    nearest = min(node_types, key=lambda kind: _distance(demand, kind))
+    return visible(nearest.name), _missing(demand, nearest)
+
+
+def _hint_refused(
+    demand: Demand, by_name: dict[str, NodeType], usable: Sequence[NodeType]
+) -> Reason | None:
+    hinted = by_name.get(demand.hint)
+    name = visible(demand.hint)
+    if hinted is None:
+        near = difflib.get_close_matches(demand.hint, by_name, n=1)
+        meant = f"; did you mean {visible(near[0])}?" if near else ""
+        return "", (f"needs a {name}, and there is no such node type{meant}",)
+    if fits(demand, hinted):
+        return None
+    if hinted.at_most == 0:
+        return name, (f"there may be no {name}",)
+    would_do = [kind for kind in usable if fits(demand, kind)]
+    missing = _missing(demand, hinted)
+    if would_do:
+        cheapest = min(would_do, key=lambda kind: kind.price)
+        missing = (*missing, f"{visible(cheapest.name)} would do")
+    return name, missing
+
+
+def _distance(demand: Demand, kind: NodeType) -> tuple[float, ...]:
+    """How far from fitting: kinds of things missing, the share that is missing, the price."""
+    shares = [
+        (asked - there) / asked
+        for asked, there in zip(demand.amounts, kind.amounts, strict=True)
+        if asked > there
+    ]
+    longest = kind.longest_seconds
+    if longest is not None and demand.seconds > longest:
+        shares.append((demand.seconds - longest) / demand.seconds)
+    return len(shares), sum(shares), kind.price
+
+
+_UNITS = ("cpus", "MB of memory", "gpus", "MB of disk")
+
+
+def _missing(demand: Demand, kind: NodeType) -> tuple[str, ...]:
+    name = visible(kind.name)
+    lines = [
+        f"needs {asked:,} {unit}, a {name} has {there:,}"
+        for asked, there, unit in zip(demand.amounts, kind.amounts, _UNITS, strict=True)
+        if asked > there
+    ]
+    longest = kind.longest_seconds
+    if longest is not None and demand.seconds > longest:
+        lines.append(f"needs {format_duration(demand.seconds)}, at most {format_duration(longest)}")
+    return tuple(lines)
