@@ -15,6 +15,7 @@ from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.errors import Problem
 from rowtui.core.grouping.model import Status
 from rowtui.core.project.change import Change
+from rowtui.core.project.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.questions import Question, Withdrawn
 from rowtui.core.project.views import (
     ClusterView,
@@ -44,6 +45,8 @@ __all__ = [
     "JobView",
     "JobsView",
     "LogTail",
+    "PackChoice",
+    "PackedPlan",
     "Question",
     "Snapshot",
     "SubmitProgress",
@@ -187,6 +190,16 @@ class Engine(Protocol):
         self, action_index: int | None, groups: Sequence[int] | None, limit: int | None
     ) -> Plan:
         """What would be submitted: one action or all; these eligible groups (from 0) or all."""
+        ...
+
+    async def pack(
+        self,
+        action_index: int | None,
+        groups: Sequence[int] | None,
+        limit: int | None,
+        choice: PackChoice,
+    ) -> PackedPlan:
+        """As `plan`, in bundles: on how many nodes of which types, what that costs and saves."""
         ...
 
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:

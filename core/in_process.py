@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,8 @@ from rowtui.core.engine import (
     GroupSummary,
     JobsView,
     LogTail,
+    PackChoice,
+    PackedPlan,
     Snapshot,
     SubmitProgress,
     TransferView,
@@ -182,13 +184,30 @@ class InProcessEngine:
         self, action_index: int | None, groups: Sequence[int] | None, limit: int | None
     ) -> Plan:
         """What would be submitted. Raises: RowtuiError with every problem at once."""
-        project = self._project
-        actions = project.workflow.actions
-        if action_index is not None:
-            actions = (self._action(action_index),)
-        only = None if groups is None or action_index is None else {action_index: set(groups)}
+        actions, only = self._chosen(action_index, groups)
         async with self._turn:
-            return await asyncio.to_thread(project.plan, actions, only=only, limit=limit)
+            return await asyncio.to_thread(self._project.plan, actions, only=only, limit=limit)
+
+    async def pack(
+        self,
+        action_index: int | None,
+        groups: Sequence[int] | None,
+        limit: int | None,
+        choice: PackChoice,
+    ) -> PackedPlan:
+        """What would be submitted in bundles. Raises: RowtuiError, as `plan`."""
+        actions, only = self._chosen(action_index, groups)
+        async with self._turn:
+            pack = partial(self._project.pack, actions, choice, only=only, limit=limit)
+            return await asyncio.to_thread(pack)
+
+    def _chosen(
+        self, action_index: int | None, groups: Sequence[int] | None
+    ) -> tuple[Sequence[Action], Mapping[int, Collection[int]] | None]:
+        if action_index is None:
+            return self._project.workflow.actions, None
+        only = None if groups is None else {action_index: set(groups)}
+        return (self._action(action_index),), only
 
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
         """What a plan would copy to clusters that do not see the project's folder."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster
     from rowtui.core.errors import Problem
     from rowtui.core.grouping.model import JobRequest
+    from rowtui.core.project.packing import Packing
     from rowtui.core.project.placing import Mapped
     from rowtui.core.project.project import Project
     from rowtui.core.submission.placed import Placed
@@ -48,10 +49,12 @@ def plan_submission(
     *,
     only: Mapping[int, Collection[int]] | None = None,
     limit: int | None = None,
+    packing: Packing | None = None,
 ) -> Plan:
     """The plan for the eligible directories of these actions. See `Project.requests`.
 
-    Raises: PlanError if none of the actions can be submitted; RowtuiError.
+    `packing` puts its jobs into bundles (None: as the project says). Raises: PlanError if none of
+    the actions can be submitted; RowtuiError.
     """
 
     def form(usable: Sequence[Action]) -> Formed:
@@ -63,11 +66,14 @@ def plan_submission(
             return Formed(found.requests, None, skipped)
         return Formed(mapped.requests, mapped.places, [*skipped, *mapped.left_out])
 
-    return plan_formed(project, actions, form)
+    return plan_formed(project, actions, form, packing)
 
 
 def plan_formed(
-    project: Project, actions: Sequence[Action], form: Callable[[Sequence[Action]], Formed]
+    project: Project,
+    actions: Sequence[Action],
+    form: Callable[[Sequence[Action]], Formed],
+    packing: Packing | None = None,
 ) -> Plan:
     """The plan of what `form` makes of those actions that can be submitted.
 
@@ -94,7 +100,7 @@ def plan_formed(
                 project.workflow,
                 formed.requests,
                 project.state.directories,
-                _setting(project),
+                _setting(project, packing or _packing(project)),
                 failed=None if formed.again else project.state.failed,
                 skipped=[*map(_left_out, left_out), *formed.skipped],
                 places=formed.places,
@@ -130,7 +136,24 @@ def maps(project: Project) -> bool:
     return project.mapping.exists
 
 
-def _setting(project: Project) -> Setting:
+def _packing(project: Project) -> Packing | None:
+    """Who packs a plan: what the project was told to do, else what its clusters' files say."""
+    wanted = project.packing
+    if wanted is False or (wanted is None and not any(map(_packs, project.configured.clusters))):
+        return None
+    from rowtui.core.project.packing import Packing
+
+    return Packing(project, wanted)
+
+
+def _packs(cluster: Cluster) -> bool:
+    packing = cluster.packing
+    return packing is not None and (
+        packing.enabled or any(there.enabled for _, there in packing.partitions)
+    )
+
+
+def _setting(project: Project, packing: Packing | None) -> Setting:
     return Setting(
         cluster=project.cluster,
         launchers=project.launchers,
@@ -139,6 +162,7 @@ def _setting(project: Project) -> Setting:
         nonce=secrets.token_hex(8),
         check_shell=bash_complaint,
         array_tasks=partial(_array_tasks, project),
+        pack=packing,
     )
 
 

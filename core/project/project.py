@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rowtui.core.grouping.model import ActionStatus, Group, Status, StatusTable
 from rowtui.core.grouping.status import action_status, chosen_from, status_table, with_status
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.copies import Copies
     from rowtui.core.project.jobs import Jobs
     from rowtui.core.project.mapping import ProjectMapping
+    from rowtui.core.project.pack_views import PackChoice, PackedPlan
     from rowtui.core.project.reach import Reach
     from rowtui.core.project.requests import Requests
     from rowtui.core.submission.model import Plan
@@ -66,6 +67,8 @@ class Project(Surroundings):
         self._state: State | None = None
         self._workflow_identity: Identity | None = None
         self._notices: list[str] = []
+        # Jobs in bundles, and how; False: never; None: as configured.
+        self.packing: PackChoice | Literal[False] | None = None
         self.arrays: bool | None = None  # jobs of the same shape as one array; None: as configured
         self._rows: dict[int, ActionStatus] = {}
         self._orders: dict[tuple[str, ...], ActionOrder] = {}
@@ -355,6 +358,20 @@ class Project(Surroundings):
         from rowtui.core.project.planning import plan_submission
 
         return plan_submission(self, actions, among, only=only, limit=limit)
+
+    def pack(
+        self,
+        actions: Sequence[Action],
+        choice: PackChoice,
+        among: Sequence[int] | None = None,
+        *,
+        only: Mapping[int, Collection[int]] | None = None,
+        limit: int | None = None,
+    ) -> PackedPlan:
+        """What would be submitted in bundles. Raises: PlanError, RowtuiError."""
+        from rowtui.core.project.packing import pack_submission
+
+        return pack_submission(self, actions, choice, among, only=only, limit=limit)
 
     @cached_property
     def mapping(self) -> ProjectMapping:

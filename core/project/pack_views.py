@@ -1,0 +1,130 @@
+"""What screens and commands show of a packing: small immutable values. Memory in MB, times in s."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rowtui.core.packing.model import Amounts
+from rowtui.core.submission.model import Destination, Packed, Plan
+
+
+class PackChoice(NamedTuple):
+    """How a person wants jobs packed. "", None or (): as clusters.toml says, else without a limit.
+
+    `largest_bundle`: jobs in one bundle; `longest_seconds`: of a bundle; `node_types`: only on
+    these; `time_factor`: jobs are given that many times the walltime they ask for; `budget`:
+    seconds that a better packing may be looked for.
+    """
+
+    packer: str = ""
+    largest_bundle: int | None = None
+    longest_seconds: int | None = None
+    node_types: tuple[str, ...] = ()
+    time_factor: float | None = None
+    budget: float = 2.0
+
+
+class NodeTypeView(NamedTuple):
+    """A node type of a destination. `price`: for an hour; `priced`: somebody said so."""
+
+    name: str
+    amounts: Amounts
+    price: float
+    priced: bool
+    at_most: int | None
+    boot_seconds: int
+    longest_seconds: int | None
+    whole_node: bool
+    source: str
+
+
+class LaneView(NamedTuple):
+    """Jobs one after another: their positions in the plan, and how long each may take."""
+
+    amounts: Amounts
+    jobs: tuple[int, ...]
+    seconds: tuple[int, ...]
+
+
+class BundleView(NamedTuple):
+    """One bundle: what its lanes take together, how long it is and what it costs.
+
+    `node_type` is a position in the destination's list. `token`: see `InBundle`; "" for a job that
+    is alone on its node.
+    """
+
+    token: str
+    node_type: int
+    used: Amounts
+    seconds: int
+    cost: float
+    lanes: tuple[LaneView, ...]
+
+    @property
+    def jobs(self) -> int:
+        """How many jobs are in it."""
+        return sum(len(lane.jobs) for lane in self.lanes)
+
+
+class LeftAlone(NamedTuple):
+    """Jobs of a destination that are not packed, by their positions in the plan, and why."""
+
+    jobs: tuple[int, ...]
+    reason: str
+
+
+class Utilisation(NamedTuple):
+    """Shares, 0 to 1, of what the bundles on one node type pay for; None: it has none of that."""
+
+    cpus: float | None
+    memory: float | None
+    gpus: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PackedDestination:
+    """The packing of the jobs that go to one destination. `packers`: (name, summary) of each."""
+
+    destination: Destination
+    packed: Packed
+    node_types: tuple[NodeTypeView, ...]
+    bundles: tuple[BundleView, ...]
+    left_alone: tuple[LeftAlone, ...] = ()
+    proven: bool = False
+    took: float = 0.0  # seconds
+
+    @property
+    def gap(self) -> float | None:
+        """At most so far above the best possible (0.014: 1.4 %); None: everything is free."""
+        if self.packed.bound > 0:
+            return max(0.0, self.packed.cost / self.packed.bound - 1)
+        return None if self.packed.cost > 0 else 0.0
+
+    def used_of(self, node_type: int | None = None) -> Utilisation:
+        """How full the bundles on one node type are over their time; None: on all of them."""
+        paid = [0.0, 0.0, 0.0]
+        used = [0.0, 0.0, 0.0]
+        for bundle in self.bundles:
+            if node_type not in (None, bundle.node_type):
+                continue
+            there = self.node_types[bundle.node_type].amounts
+            for at in range(3):
+                paid[at] += there[at] * (bundle.seconds or 1)
+            for lane in bundle.lanes:
+                time = sum(lane.seconds) or 1
+                for at in range(3):
+                    used[at] += lane.amounts[at] * time
+        shares = [used[at] / paid[at] if paid[at] else None for at in range(3)]
+        return Utilisation(*shares)
+
+
+class PackedPlan(NamedTuple):
+    """A plan with its packing, one value for each destination that has node types.
+
+    `packers`: (name, one line) of those that a person may choose.
+    """
+
+    plan: Plan
+    destinations: tuple[PackedDestination, ...]
+    packers: tuple[tuple[str, str], ...] = ()

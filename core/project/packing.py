@@ -1,0 +1,427 @@
+"""The jobs of a plan put on as few, as cheap machines as possible: from planned jobs to bundles.
+
+Takes planned jobs, the clusters' node types and what a person chose; gives the jobs in bundles,
+with what that costs and saves. Jobs that go to one destination with the same options are packed
+together. What fits on no node type, or cannot share a job with others, goes alone, with the reason.
+Source: the CAVATICA seed text; Fastr's rule for a list of jobs (a lane).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from rowtui.core.clusters.model import Cluster, NodeKind, PackingDefaults
+from rowtui.core.clusters.node_types import node_types_for, packing_for
+from rowtui.core.errors import RowtuiError
+from rowtui.core.packing.members import assign
+from rowtui.core.packing.model import (
+    HOUR,
+    Amounts,
+    Demand,
+    NodeType,
+    PackResult,
+    Problem,
+    bundle_cost,
+)
+from rowtui.core.packing.pack import pack, packers
+from rowtui.core.packing.plug_ins import installed_packers
+from rowtui.core.project.pack_views import (
+    BundleView,
+    LaneView,
+    LeftAlone,
+    NodeTypeView,
+    PackChoice,
+    PackedDestination,
+    PackedPlan,
+)
+from rowtui.core.submission.bundles import (
+    START_SECONDS,
+    STEP_SECONDS,
+    Layout,
+    with_bundles,
+)
+from rowtui.core.submission.model import Destination, Packed, PlannedJob
+from rowtui.core.submission.plan import PackedJobs
+from rowtui.core.submission.sharing import cannot_share, shared_options
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    from rowtui.core.packing.model import Packer
+    from rowtui.core.project.project import Project
+    from rowtui.core.workflow.model import Action
+
+CORE_HOURS = "core-hours"
+_UNKNOWN_MEMORY = 1 << 50  # MB: nobody knows how much a node has, so that it cannot be counted
+
+
+@dataclass
+class _Found:
+    """What packing the jobs of one destination gave. Positions are in the list that was packed."""
+
+    destination: Destination
+    kinds: tuple[NodeKind, ...]
+    unit: str
+    packer: str = ""
+    jobs: int = 0
+    bundles: int = 0
+    alone: float = 0.0
+    cost: float = 0.0
+    bound: float = 0.0
+    proven: bool = True
+    took: float = 0.0
+    layouts: list[tuple[Layout, int, float]] = field(default_factory=list)  # kind, cost
+    left: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
+
+
+class Packing:
+    """Packs the jobs of one plan: see `Setting.pack`; then `destinations` tells what it did."""
+
+    def __init__(
+        self,
+        project: Project,
+        choice: PackChoice | None,
+        others: Mapping[str, Packer] | None = None,
+    ) -> None:
+        """`choice` None: only where clusters.toml says so, and as it says."""
+        self._project = project
+        self._choice = choice or PackChoice()
+        self._wanted = choice is not None
+        self._others = others
+        self._found: list[_Found] = []
+        self._before: tuple[PlannedJob, ...] = ()
+
+    def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
+        """The jobs in bundles. Raises: RowtuiError for a packer or node type that is unknown."""
+        self._before = jobs
+        self._found = []
+        there: dict[Destination, list[int]] = {}
+        for position, job in enumerate(jobs):
+            there.setdefault(job.destination, []).append(position)
+        deadline = time.monotonic() + self._choice.budget
+        for destination, positions in there.items():
+            defaults = self._defaults(destination)
+            if self._wanted or (defaults is not None and defaults.enabled):
+                found = self._pack_there(destination, positions, defaults, deadline)
+                self._found.append(found)
+        layouts = [layout for found in self._found for layout, _, _ in found.layouts]
+        packed = tuple(_packed(found) for found in self._found if found.jobs)
+        return PackedJobs(with_bundles(jobs, layouts), packed, self._warnings())
+
+    def _cluster(self, name: str) -> Cluster | None:
+        project = self._project
+        if project.cluster.name == name:
+            return project.cluster
+        return project.reach.known(name) or project.configured.named(name)
+
+    def _defaults(self, destination: Destination) -> PackingDefaults | None:
+        cluster = self._cluster(destination.cluster)
+        return None if cluster is None else packing_for(cluster, destination.partition)
+
+    def _pack_there(
+        self,
+        destination: Destination,
+        positions: Sequence[int],
+        defaults: PackingDefaults | None,
+        deadline: float,
+    ) -> _Found:
+        cluster = self._cluster(destination.cluster)
+        kinds = node_types_for(cluster, destination.partition) if cluster is not None else ()
+        found = _Found(destination, kinds, _unit(kinds, cluster.currency if cluster else ""))
+        if not kinds:
+            name = visible(destination.cluster)
+            why = (
+                f"{visible(str(destination))} has no node types in clusters.toml "
+                f"(`rowtui doctor --node-types {name}` finds them)"
+            )
+            found.left.append((tuple(positions), why))
+            return found
+        chosen = self._choice.node_types
+        if chosen:
+            known = {kind.name for kind in kinds}
+            if unknown := [name for name in chosen if name not in known]:
+                raise RowtuiError(
+                    f"{visible(str(destination))} has no node type {visible(unknown[0])}",
+                    f"it has {', '.join(visible(name) for name in sorted(known))}",
+                )
+            found.kinds = kinds = tuple(kind for kind in kinds if kind.name in chosen)
+        together: dict[object, list[int]] = {}
+        refused: dict[str, list[int]] = {}
+        for position in positions:
+            job = self._before[position]
+            if why := cannot_share(job):
+                refused.setdefault(why, []).append(position)
+            else:
+                together.setdefault(shared_options(job), []).append(position)
+        found.left += [(tuple(those), why) for why, those in refused.items()]
+        for those in together.values():
+            self._pack_group(found, those, defaults or PackingDefaults(), deadline)
+        return found
+
+    def _pack_group(
+        self,
+        found: _Found,
+        positions: Sequence[int],
+        defaults: PackingDefaults,
+        deadline: float,
+    ) -> None:
+        """Pack jobs that may share a scheduler job."""
+        choice = self._choice
+        factor = choice.time_factor or defaults.time_factor
+        name = choice.packer or defaults.packer
+        longest = choice.longest_seconds or defaults.longest_seconds
+        demands: dict[Demand, int] = {}
+        classes = []
+        for position in positions:
+            demand = demand_of(self._before[position], found.kinds, factor)
+            classes.append(demands.setdefault(demand, len(demands)))
+        counts = [0] * len(demands)
+        for number in classes:
+            counts[number] += 1
+        partition = self._limit(found.destination)
+        problem = Problem(
+            node_types=tuple(node_type_of(kind, longest, partition) for kind in found.kinds),
+            demands=tuple(demands),
+            counts=tuple(counts),
+            largest_bundle=choice.largest_bundle or defaults.largest_bundle,
+        )
+        began = time.monotonic()
+        result = pack(problem, name, lambda: time.monotonic() < deadline, self._others)
+        found.took += time.monotonic() - began
+        self._take(found, result, positions, classes, factor)
+
+    def _limit(self, destination: Destination) -> int | None:
+        cluster = self._cluster(destination.cluster)
+        partitions = cluster.partitions if cluster is not None else ()
+        limits = (
+            it.maximum_walltime_seconds for it in partitions if it.name == destination.partition
+        )
+        return next(limits, None)
+
+    def _take(
+        self,
+        found: _Found,
+        result: PackResult,
+        positions: Sequence[int],
+        classes: Sequence[int],
+        factor: float,
+    ) -> None:
+        """Enter one result; its numbers are of the classes and positions that were packed."""
+        problem = result.problem
+        placed = assign(result, classes)
+        costs = {id(bundle): bundle_cost(bundle, problem) for bundle in result.bundles}
+        for bundle, lanes in placed.bundles:
+            kind = found.kinds[bundle.node_type]
+            own = tuple(tuple(positions[at] for at in lane) for lane in lanes)
+            amounts = [[problem.demands[classes[at]].amounts for at in lane] for lane in lanes]
+            layout = self._layout(own, kind, amounts, factor)
+            found.layouts.append((layout, bundle.node_type, costs[id(bundle)]))
+        for unplaced in result.unplaced:
+            those = tuple(positions[at] for at in placed.unplaced[unplaced.demand])
+            found.left.append((those, str(unplaced)))
+        left = sum(unplaced.requests for unplaced in result.unplaced)
+        found.packer = result.packer
+        found.jobs += len(positions) - left
+        found.bundles += result.nodes
+        found.cost += result.cost
+        found.bound += result.bound
+        found.proven = found.proven and result.proven
+        out = {unplaced.demand for unplaced in result.unplaced}
+        found.alone += sum(
+            count * _alone(demand, problem)
+            for number, (demand, count) in enumerate(
+                zip(problem.demands, problem.counts, strict=True)
+            )
+            if number not in out
+        )
+
+    def _layout(
+        self,
+        own: tuple[tuple[int, ...], ...],
+        kind: NodeKind,
+        amounts: Sequence[Sequence[Amounts]],
+        factor: float,
+    ) -> Layout:
+        total = Amounts()
+        for lane in amounts:
+            total = total.plus(reduce(Amounts.most, lane))
+        jobs = [self._before[position] for lane in own for position in lane]
+        stated = any(job.memory_mb is not None for job in jobs)
+        return Layout(
+            node_type=kind.name,
+            cpus=total.cpus,
+            memory_mb=total.memory_mb if stated and total.memory_mb else None,
+            gpus=total.gpus,
+            whole_node=kind.whole_node,
+            lanes=own,
+            seconds=tuple(
+                tuple(_seconds(self._before[position], factor) for position in lane) for lane in own
+            ),
+        )
+
+    # What it did
+
+    def _warnings(self) -> tuple[str, ...]:
+        """A sentence for each reason for which jobs are not packed."""
+        sentences = []
+        for found in self._found:
+            for positions, why in found.left:
+                first = visible(self._before[positions[0]].name)
+                jobs = plural(len(positions), "job")
+                start = f"pack: {visible(str(found.destination))}: {jobs} not packed"
+                sentences.append(f"{start}, from {first} on: {why}")
+        return tuple(sentences)
+
+    def destinations(self, jobs: Sequence[PlannedJob]) -> tuple[PackedDestination, ...]:
+        """What was done at each destination, with the positions of jobs in the packed list."""
+        after = _positions(self._before, jobs)
+        return tuple(self._destination(found, jobs, after) for found in self._found)
+
+    def _destination(
+        self, found: _Found, jobs: Sequence[PlannedJob], after: Mapping[int, int]
+    ) -> PackedDestination:
+        bundles = []
+        for layout, kind, cost in found.layouts:
+            lanes = tuple(
+                LaneView(
+                    self._lane_amounts(lane, found),
+                    tuple(after[position] for position in lane),
+                    times,
+                )
+                for lane, times in zip(layout.lanes, layout.seconds, strict=True)
+            )
+            first = jobs[lanes[0].jobs[0]]
+            bundles.append(
+                BundleView(
+                    token=first.bundle.token if first.bundle else "",
+                    node_type=kind,
+                    used=Amounts(layout.cpus, layout.memory_mb or 0, layout.gpus),
+                    seconds=max(sum(times) for times in layout.seconds),
+                    cost=cost,
+                    lanes=lanes,
+                )
+            )
+        limit = self._limit(found.destination)
+        return PackedDestination(
+            destination=found.destination,
+            packed=_packed(found),
+            node_types=tuple(_type_view(kind, limit) for kind in found.kinds),
+            bundles=tuple(bundles),
+            left_alone=tuple(
+                LeftAlone(tuple(after[position] for position in those), why)
+                for those, why in found.left
+            ),
+            proven=found.proven and found.jobs > 0,
+            took=found.took,
+        )
+
+    def _lane_amounts(self, lane: Sequence[int], found: _Found) -> Amounts:
+        demands = (demand_of(self._before[position], found.kinds, 1.0) for position in lane)
+        return reduce(Amounts.most, (demand.amounts for demand in demands))
+
+
+def pack_submission(
+    project: Project,
+    actions: Sequence[Action],
+    choice: PackChoice,
+    among: Sequence[int] | None = None,
+    *,
+    only: Mapping[int, Collection[int]] | None = None,
+    limit: int | None = None,
+) -> PackedPlan:
+    """See `Project.pack`."""
+    from rowtui.core.project.planning import plan_submission
+
+    installed = installed_packers()
+    for left_out in installed.left_out:
+        project.notice(f"{left_out.name}: {left_out.why} ({left_out.hint})")
+    packing = Packing(project, choice, installed.packers)
+    plan = plan_submission(project, actions, among, only=only, limit=limit, packing=packing)
+    return PackedPlan(plan, packing.destinations(plan.jobs), packers(installed.packers))
+
+
+def demand_of(job: PlannedJob, kinds: Sequence[NodeKind], factor: float) -> Demand:
+    """What a job asks of a node. Memory that nobody states is its cores' share of the node's."""
+    memory = job.memory_mb
+    if memory is None:
+        shares = [kind.memory_mb / kind.cpus for kind in kinds if kind.memory_mb is not None]
+        memory = math.floor(min(shares, default=0.0) * job.cpus)
+    seconds = _seconds(job, factor) + STEP_SECONDS
+    return Demand(Amounts(job.cpus, memory, job.gpus), seconds, job.node_type)
+
+
+def node_type_of(kind: NodeKind, longest: int | None, partition: int | None) -> NodeType:
+    """A node type as packers see it; limits leave time for a bundle's own start and end."""
+    limits = [it for it in (kind.longest_seconds or partition, longest) if it is not None]
+    memory = _UNKNOWN_MEMORY if kind.memory_mb is None else kind.memory_mb
+    return NodeType(
+        name=kind.name,
+        amounts=Amounts(kind.cpus, memory, kind.gpus, kind.disk_mb or 0),
+        price=_price(kind),
+        at_most=kind.at_most,
+        boot_seconds=kind.boot_seconds,
+        longest_seconds=max(0, min(limits) - START_SECONDS) if limits else None,
+    )
+
+
+def _price(kind: NodeKind) -> float:
+    return float(kind.cpus) if kind.price is None else kind.price
+
+
+def _unit(kinds: Sequence[NodeKind], currency: str) -> str:
+    if any(kind.price is None for kind in kinds):
+        return CORE_HOURS
+    return currency
+
+
+def _seconds(job: PlannedJob, factor: float) -> int:
+    return max(1, math.ceil(job.walltime_seconds * factor))
+
+
+def _alone(demand: Demand, problem: Problem) -> float:
+    """What one such request costs with the cheapest node to itself."""
+    prices = [
+        node_type.price * (node_type.boot_seconds + demand.seconds) / HOUR
+        for node_type in problem.node_types
+        if demand.amounts.fits(node_type.amounts)
+        and demand.hint in ("", node_type.name)
+        and demand.seconds <= (node_type.longest_seconds or demand.seconds)
+    ]
+    return min(prices, default=0.0)
+
+
+def _packed(found: _Found) -> Packed:
+    return Packed(
+        destination=found.destination,
+        packer=found.packer,
+        jobs=found.jobs,
+        bundles=found.bundles,
+        alone=found.alone,
+        cost=found.cost,
+        bound=found.bound,
+        unit=found.unit,
+    )
+
+
+def _type_view(kind: NodeKind, partition: int | None) -> NodeTypeView:
+    return NodeTypeView(
+        name=kind.name,
+        amounts=Amounts(kind.cpus, kind.memory_mb or 0, kind.gpus, kind.disk_mb or 0),
+        price=_price(kind),
+        priced=kind.price is not None,
+        at_most=kind.at_most,
+        boot_seconds=kind.boot_seconds,
+        longest_seconds=kind.longest_seconds or partition,
+        whole_node=kind.whole_node,
+        source=kind.source,
+    )
+
+
+def _positions(before: Sequence[PlannedJob], after: Sequence[PlannedJob]) -> dict[int, int]:
+    """Where each job of the first list is in the second; their actions and directories tell."""
+    there = {(job.action_index, job.directories): at for at, job in enumerate(after)}
+    return {at: there[(job.action_index, job.directories)] for at, job in enumerate(before)}
