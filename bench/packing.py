@@ -1,0 +1,375 @@
+"""Measure the packers: `python -m bench.packing [--sizes 1000,10000] [--save NAME]`.
+
+Each packing is made, checked and measured in a process of its own (`packing_here`), one after
+another: the cases of `packing_cases` from 1,000 to 1,000,000 requests, with times, with many node
+types; small ones beside a proven optimum; instances of `packing_recipes` beside bound or optimum;
+and the online engine. A packing that breaks a rule is an error in its row. At the end the goals are
+listed, and what was reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.__main__ import machine
+from bench.packing_cases import DISTRIBUTIONS
+from bench.packing_goals import goals
+from bench.packing_here import measure
+
+Json = dict[str, Any]
+
+PACKERS = ("seed", "fill", "best", "columns")
+MOST_CLASSES = 300  # for more, column generation is not meant
+TOO_LONG = 600  # seconds, in which anything is done or has failed
+SEEDS = 20  # small cases of each kind
+SMALL = (6, 8, 10, 12, 14)
+
+
+class Chosen(NamedTuple):
+    """What is measured. `sections`: which tables."""
+
+    sizes: tuple[int, ...]
+    distributions: tuple[str, ...]
+    packers: tuple[str, ...]
+    sections: tuple[str, ...]
+    quick: bool
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Read the arguments, measure, print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.packing", description=__doc__)
+    parser.add_argument("--sizes", default="1000,10000,100000,1000000", help="requests")
+    parser.add_argument("--distributions", default=",".join(DISTRIBUTIONS))
+    parser.add_argument("--packers", default=",".join(PACKERS))
+    parser.add_argument("--sections", default=",".join(SECTIONS), help="which tables")
+    parser.add_argument("--quick", action="store_true", help="little of everything")
+    parser.add_argument("--json", action="store_true", help="the figures alone, as JSON")
+    parser.add_argument("--note", default="", help="a sentence about the circumstances, to be kept")
+    parser.add_argument("--save", metavar="NAME", help="also write bench/results/NAME.md")
+    given = parser.parse_args(words)
+    chosen = Chosen(
+        (200,) if given.quick else tuple(int(size) for size in given.sizes.split(",")),
+        tuple(given.distributions.split(",")),
+        tuple(given.packers.split(",")),
+        tuple(given.sections.split(",")),
+        given.quick,
+    )
+    lines = [f"# {machine()}", "", *([given.note, ""] if given.note else []), *_HEAD]
+    rows: list[Json] = []
+    for name in chosen.sections:
+        found = SECTIONS[name](chosen)
+        rows += found
+        table = _TABLES[name](found)
+        lines += table
+        if not given.json:
+            print("\n".join(table), flush=True)
+    lines += goals(rows)
+    if given.json:
+        json.dump(rows, sys.stdout, indent=1)
+        print()
+    else:
+        print("\n".join(goals(rows)))
+    if given.save:
+        results = Path(__file__).parent / "results" / f"{given.save}.md"
+        results.write_text("\n".join(lines))
+    if any(row.get("error") or row.get("wrong") for row in rows):
+        sys.exit("some packings failed: see the tables")
+
+
+_HEAD = [
+    "User CPU seconds of packing alone, bounds and everything included; making the cases is not.",
+    "Bound: the highest that any packer proved for the case. Every packing was checked: each",
+    "request once, no node over-committed. Distributions: `actions` is a workflow of 35 classes,",
+    "`hpcmix` a busy cluster, `uniform` hostile (see `packing_cases`).",
+    "",
+]
+
+
+# -- measuring -----------------------------------------------------------------------------------
+
+
+def ask(chosen: Chosen, asked: Json, said: str) -> Json:
+    """What is told by a process that measures this, with the question; a failure is a value."""
+    print(f"{said} ...", end=" ", file=sys.stderr, flush=True)
+    told = measure(asked) if chosen.quick else tell(asked)
+    user = told.get("user")
+    found = f"{user:.2f} s" if isinstance(user, float) else "done"
+    print(told.get("error") or "; ".join(told["wrong"]) or found, file=sys.stderr, flush=True)
+    return {**asked, **told}
+
+
+def tell(asked: Json) -> Json:
+    """What a process of its own tells."""
+    command = [sys.executable, "-m", "bench.packing_here"]
+    try:
+        done = subprocess.run(
+            command, input=json.dumps(asked), capture_output=True, text=True, timeout=TOO_LONG
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": f"more than {TOO_LONG} s"}
+    if done.returncode:
+        said = done.stderr.strip().rpartition("\n")[2]
+        return {"error": said or f"ended with {done.returncode}"}
+    told: Json = json.loads(done.stdout)
+    return told
+
+
+def plain(chosen: Chosen) -> list[Json]:
+    """Each distribution, size and packer, without time."""
+    return [
+        row
+        for distribution in chosen.distributions
+        for size in chosen.sizes
+        for row in one_case(chosen, "plain", distribution, size)
+    ]
+
+
+def timed(chosen: Chosen) -> list[Json]:
+    """With run times: nodes are paid until their last request ends."""
+    sizes = (100,) if chosen.quick else (1_000, 100_000)
+    return [
+        row
+        for distribution in ("actions", "hpcmix")
+        for size in sizes
+        for row in one_case(chosen, "timed", distribution, size, timed=True)
+    ]
+
+
+def types(chosen: Chosen) -> list[Json]:
+    """Catalogues of many node types."""
+    many, size = ((100,), 200) if chosen.quick else ((400, 10_000), 20_000)
+    return [
+        row for number in many for row in one_case(chosen, "types", "hpcmix", size, types=number)
+    ]
+
+
+def one_case(
+    chosen: Chosen,
+    section: str,
+    distribution: str,
+    size: int,
+    *,
+    timed: bool = False,
+    types: int = 32,
+) -> list[Json]:
+    """A row for each packer, with `best_bound`: the highest bound that one of them found."""
+    rows: list[Json] = []
+    for packer in chosen.packers:
+        many = any(row.get("classes", 0) > MOST_CLASSES for row in rows)
+        if packer == "columns" and (timed or many):
+            continue
+        asked: Json = {
+            "kind": "packed",
+            "section": section,
+            "distribution": distribution,
+            "size": size,
+            "seed": 1,
+            "timed": timed,
+            "types": types,
+            "packer": packer,
+            "seconds": patience(section, distribution, size),
+        }
+        rows.append(
+            ask(chosen, asked, f"{section}: {size:,} {distribution}, {types} types, {packer}")
+        )
+    bound = max((row["bound"] for row in rows if "bound" in row), default=0.0)
+    seed = next((row["cost"] for row in rows if row["packer"] == "seed" and "cost" in row), None)
+    return [{**row, "best_bound": bound, "seed_cost": seed} for row in rows]
+
+
+def patience(section: str, distribution: str, size: int) -> float:
+    """CPU seconds after which a packer is told to come to an end: a little less than the goals."""
+    if size < 1_000:
+        return 0.05
+    if section == "types":
+        return 2.0
+    if size <= 1_000:
+        return 1.0
+    return 20.0 if distribution == "uniform" and size > 100_000 else 8.0
+
+
+def small(chosen: Chosen) -> list[Json]:
+    """Few requests, beside the proven optimum."""
+    packers = [name for name in chosen.packers if name != "columns"]
+    return [
+        ask(
+            chosen,
+            {
+                "kind": "small",
+                "section": "small",
+                "distribution": distribution,
+                "size": size,
+                "packers": packers,
+                "seeds": 3 if chosen.quick else SEEDS,
+                "seconds": 0.05 if chosen.quick else 2.0,
+            },
+            f"small: {size} {distribution}",
+        )
+        for distribution in (name for name in chosen.distributions if name != "actions")
+        for size in ((6,) if chosen.quick else SMALL)
+    ]
+
+
+def published(chosen: Chosen) -> list[Json]:
+    """Instances of published recipes."""
+    sizes: Iterable[tuple[str | int, int]]
+    if chosen.quick:
+        sizes = [(1, 10), ("triplets", 4)]
+    else:
+        sizes = [(kind, size) for kind in range(1, 9) for size in (50, 200)]
+        sizes = [*sizes, ("triplets", 20), ("triplets", 67), ("cut bins", 20), ("cut bins", 100)]
+    return [
+        ask(
+            chosen,
+            {
+                "kind": "published",
+                "section": "published",
+                "recipe": recipe,
+                "size": size,
+                "packers": list(chosen.packers),
+                "seeds": 1 if chosen.quick else 5,
+                "seconds": 0.05 if chosen.quick else 1.0,
+            },
+            f"published: {recipe}, {size}",
+        )
+        for recipe, size in sizes
+    ]
+
+
+SECTIONS = {
+    "plain": plain,
+    "timed": timed,
+    "types": types,
+    "small": small,
+    "published": published,
+}
+
+
+# -- tables --------------------------------------------------------------------------------------
+
+
+def cases_table(rows: Sequence[Json]) -> list[str]:
+    """A line for each packing."""
+    if not rows:
+        return []
+    title = {
+        "plain": "Without time, 32 node types",
+        "timed": "With run times (log-normal, median an hour), paid until the last request ends",
+        "types": "Many node types",
+    }[rows[0]["section"]]
+    lines = [
+        f"## {title}",
+        "",
+        "| distribution | requests | types | classes | packer | user s | MB | cost / bound "
+        "| says at most | cost / seed's | nodes |",
+        "|---|--:|--:|--:|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for row in rows:
+        case = f"| {row['distribution']} | {row['size']:,} | {row['types']:,} "
+        trouble = row.get("error") or "; ".join(row["wrong"])
+        if trouble:
+            shown = trouble.replace("|", "/")[:100]
+            lines.append(
+                f"{case}| {row.get('classes', '')} | {row['packer']} | {shown} | | | | | |"
+            )
+            continue
+        cells = (
+            f"{row['classes']:,}",
+            row["packer"],
+            f"{row['user']:.2f}",
+            f"{row['peak_mb']:,.0f}",
+            over(row["cost"], row["best_bound"]),
+            over(row["cost"], row["bound"]),
+            over(row["cost"], row["seed_cost"]),
+            f"{row['nodes']:,}",
+        )
+        lines.append(f"{case}| {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def small_table(rows: Sequence[Json]) -> list[str]:
+    """A line for each kind of small case: median and worst of the seeds."""
+    if not rows:
+        return []
+    packers = rows[0]["packers"]
+    lines = [
+        f"## Small cases: cost / proven optimum, median and worst of {rows[0]['seeds']} seeds",
+        "",
+        f"| distribution | requests | proven | user s for the proof | {' | '.join(packers)} "
+        "| bound of the last |",
+        f"|---|--:|--:|--:|{'--:|' * len(packers)}--:|",
+    ]
+    for row in rows:
+        case = f"| {row['distribution']} | {row['size']} "
+        trouble = row.get("error") or "; ".join(row["wrong"])
+        if trouble:
+            lines.append(f"{case}| {trouble.replace('|', '/')[:100]} | | {'| ' * len(packers)}|")
+            continue
+        ratios = row["ratios"]
+        cells = [
+            f"{len(ratios['bound'])} of {len(row['times'])}",
+            both(row["times"], "{:.3f}"),
+            *(both(ratios[name], "{:.3f}") for name in packers),
+            f"{statistics.median(ratios['bound']):.3f}" if ratios["bound"] else "",
+        ]
+        lines.append(f"{case}| {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def published_table(rows: Sequence[Json]) -> list[str]:
+    """A line for each recipe and size."""
+    if not rows:
+        return []
+    packers = rows[0]["packers"]
+    lines = [
+        f"## Instances by published recipes (see `packing_recipes`), {rows[0]['seeds']} of each",
+        "",
+        "Cost / optimum where it is known, else cost / bound; user seconds for one instance.",
+        "",
+        f"| recipe | known | {' | '.join(f'{name} | s' for name in packers)} |",
+        f"|---|---|{'--:|--:|' * len(packers)}",
+    ]
+    for row in rows:
+        name = row.get("name") or f"{row['recipe']}, {row['size']}"
+        trouble = row.get("error") or "; ".join(row["wrong"])
+        if trouble:
+            lines.append(f"| {name} | {trouble.replace('|', '/')[:100]} {'| | ' * len(packers)}|")
+            continue
+        known = row["optimum"] or row["bound"]
+        cells = [
+            f"{over(row['cost'][packer], known)} | {row['user'][packer]:.2f}" for packer in packers
+        ]
+        what = "optimum" if row["optimum"] else "bound"
+        lines.append(f"| {name} | {what} {known:,.6g} | {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def over(cost: float, floor: float | None) -> str:
+    """How many times as much, for a table."""
+    return f"{cost / floor:.4f}" if floor else ""
+
+
+def both(values: Sequence[float], form: str) -> str:
+    """Median and worst."""
+    if not values:
+        return ""
+    return f"{form.format(statistics.median(values))} / {form.format(max(values))}"
+
+
+_TABLES = {
+    "plain": cases_table,
+    "timed": cases_table,
+    "types": cases_table,
+    "small": small_table,
+    "published": published_table,
+}
+
+if __name__ == "__main__":
+    main()
