@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core.clusters.model import Cluster
+    from rowtui.core.clusters.model import Cluster, PackingDefaults
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -53,9 +53,21 @@ def _values(cluster: Cluster) -> dict[str, Any]:
     """A cluster as JSON has it."""
     remote = cluster.remote
     paths = () if remote is None else remote.paths
+    packing = cluster.packing
     return {
         **cluster._asdict(),
         "remote": remote and {**remote._asdict(), "paths": [pair._asdict() for pair in paths]},
         "identify": cluster.identify._asdict(),
         "partitions": [partition._asdict() for partition in cluster.partitions],
+        "node_types": [kind._asdict() for kind in cluster.node_types],
+        "packing": packing
+        and {
+            **packing._asdict(),
+            "partitions": {name: _without_own(special) for name, special in packing.partitions},
+        },
     }
+
+
+def _without_own(packing: PackingDefaults) -> dict[str, Any]:
+    """What holds in one partition, which has none of its own."""
+    return {key: it for key, it in packing._asdict().items() if key != "partitions"}

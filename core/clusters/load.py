@@ -34,13 +34,8 @@ _HERE_ONLY = ("bash", "local")  # their jobs are processes of this machine
 
 _CLUSTER = ("name", "identify", "scheduler", "partition", "slurm_gpus_per_task", "submit_options")
 _RESOURCES = ("memory_resource", "gpu_resource")  # of Grid Engine
-_OURS = (
-    "ssh",
-    "poll",
-    "arrays",
-    *_RESOURCES,
-    "node_type",
-)  # only in our own file; the last is not read yet
+_OF_PACKING = ("node_type", "currency", "packing")
+_OURS = ("ssh", "poll", "arrays", *_RESOURCES, *_OF_PACKING)  # only in our own file
 _OURS_OF_PARTITION = ("parallel_environment",)
 _OWN_DESCRIPTION = ("scheduler", "identify", "partition")
 _COUNTS = (
@@ -169,18 +164,20 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
     options = _submit_options(table)
     gpus = _line(table, "slurm_gpus_per_task")
     remote, poll = _reach(table, scheduler) if own else (None, None)
-    if name is None or identify is None or scheduler is None or _errors(table.file) > before:
-        return []
     cluster = Cluster(
-        name=name,
-        identify=identify,
-        scheduler=scheduler,
+        name=name or "",
+        identify=identify or Identify(),
+        scheduler=scheduler or "",
         partitions=tuple(partition for partition in partitions if partition is not None),
         submit_options=options,
         source=table.file.file,
         remote=remote,
     )
-    return [_with_the_rest(_with_resources(cluster, table) if own else cluster, gpus, poll)]
+    if own:
+        cluster = _with_packing(_with_resources(cluster, table), table)
+    if name is None or identify is None or scheduler is None or _errors(table.file) > before:
+        return []
+    return [_with_the_rest(cluster, gpus, poll)]
 
 
 def _with_additions(entries: Sequence[Cluster | TomlTable]) -> list[Cluster]:
@@ -226,7 +223,7 @@ def _added(table: TomlTable, cluster: Cluster) -> Cluster:
         table.problem("ssh", f"'{name}' has a second `ssh`", "one way to reach it is enough")
     remote, poll = _reach(table, cluster.scheduler)
     cluster = _with_resources(cluster._replace(remote=remote or cluster.remote), table)
-    return _with_the_rest(cluster, gpus, poll)
+    return _with_the_rest(_with_packing(cluster, table), gpus, poll)
 
 
 def _with_the_rest(cluster: Cluster, gpus: str | None, poll: float | None) -> Cluster:
@@ -243,6 +240,15 @@ def _with_resources(cluster: Cluster, table: TomlTable) -> Cluster:
         gpu_resource=gpu or cluster.gpu_resource,
         arrays=cluster.arrays if arrays is None else arrays,
     )
+
+
+def _with_packing(cluster: Cluster, table: TomlTable) -> Cluster:
+    """With what it says of its nodes, if it says anything."""
+    if not any(key in table for key in _OF_PACKING):
+        return cluster
+    from rowtui.core.clusters.load_node_types import with_packing
+
+    return with_packing(cluster, table)
 
 
 def _may_be_left_out(key: str, table: TomlTable) -> bool:

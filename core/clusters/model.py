@@ -64,6 +64,47 @@ class Remote(NamedTuple):
     config: tuple[str, ...] = ()
 
 
+class NodeKind(NamedTuple):
+    """Machines of one kind: what jobs may use of a whole one, and what it costs.
+
+    `partition`: the one that has them, "" for any of the cluster. `memory_mb` and `disk_mb`: None
+    where nobody knows, so that they cannot be counted. `price`: for an hour, in the cluster's
+    currency; None where none of its kinds has one. `at_most`: how many there are, None for as many
+    as wanted. `boot_seconds`: until one that sleeps takes a job. `longest_seconds`: of a job there;
+    None: the partition's limit. `whole_node`: a job takes all of it, whatever it needs. `source`:
+    who says all this: a file, `sinfo`, `partition`, `this machine`.
+    """
+
+    name: str
+    partition: str
+    cpus: int
+    memory_mb: int | None = None
+    gpus: int = 0
+    disk_mb: int | None = None
+    price: float | None = None
+    at_most: int | None = None
+    boot_seconds: int = 0
+    longest_seconds: int | None = None
+    whole_node: bool = False
+    source: str = ""
+
+
+class PackingDefaults(NamedTuple):
+    """Whether and how jobs are packed on a cluster unless somebody says otherwise.
+
+    `largest_bundle`: requests in one job at most; `longest_seconds`: how long such a job may be
+    at most, besides the partition's limit; `time_factor`: requests are given that many times the
+    time they ask for. `partitions`: what holds in some of them, whole, in place of this.
+    """
+
+    enabled: bool = True
+    packer: str = "best"
+    largest_bundle: int | None = None
+    longest_seconds: int | None = None
+    time_factor: float = 1.0
+    partitions: tuple[tuple[str, PackingDefaults], ...] = ()
+
+
 class Cluster(NamedTuple):
     """One cluster. `source` says where it was described: built-in, a file, sinfo.
 
@@ -72,6 +113,8 @@ class Cluster(NamedTuple):
     there as one array (None: nobody said). `maximum_array_size`: tasks in one array job; 0 where
     it takes none, None where that is unknown. `memory_resource` and `gpu_resource`: what the
     administrators of a Grid Engine cluster call the memory of a slot and the GPUs of a job.
+    `node_types` are those that a file describes: `node_types_for` knows more. `currency`: what
+    their prices are in, "" where nobody said. `packing`: None where nobody said anything of it.
     """
 
     name: str
@@ -87,6 +130,9 @@ class Cluster(NamedTuple):
     maximum_array_size: int | None = None
     memory_resource: str = "h_vmem"
     gpu_resource: str = "gpu"
+    node_types: tuple[NodeKind, ...] = ()
+    currency: str = ""
+    packing: PackingDefaults | None = None
 
     @property
     def has_partitions(self) -> bool:

@@ -6,10 +6,10 @@ a cluster (how it is reached over SSH) comes where it would stand in our own clu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from rowtui.core.clusters.model import Cluster, Launcher, Launchers, Partition, Remote
+from rowtui.core.clusters.toml_text import toml_key, toml_string
 
 _PARTITION_KEYS = (
     "name",
@@ -51,11 +51,12 @@ def launchers_toml(launchers: Launchers, cluster: str | None = None) -> str:
         if cluster is not None:
             launcher = launchers.find(name, cluster)
             if launcher is not None:
-                tables.append(f"[{_key(name)}]\n" + _launcher(launcher))
+                tables.append(f"[{toml_key(name)}]\n" + _launcher(launcher))
             continue
         places = sorted(by_cluster, key=lambda key: (key != "default", key))
         tables += [
-            f"[{_key(name)}.{_key(where)}]\n" + _launcher(by_cluster[where]) for where in places
+            f"[{toml_key(name)}.{toml_key(where)}]\n" + _launcher(by_cluster[where])
+            for where in places
         ]
     return "\n".join(tables)
 
@@ -75,30 +76,47 @@ def _cluster(cluster: Cluster, prefix: str) -> str:
         poll += f"arrays = {_value(cluster.arrays)}\n"
     resources = ""
     if cluster.scheduler == "grid_engine":
-        resources = f"memory_resource = {_string(cluster.memory_resource)}\n"
-        resources += f"gpu_resource = {_string(cluster.gpu_resource)}\n"
+        resources = f"memory_resource = {toml_string(cluster.memory_resource)}\n"
+        resources += f"gpu_resource = {toml_string(cluster.gpu_resource)}\n"
+    if cluster.currency:
+        resources += f"currency = {toml_string(cluster.currency)}\n"
     return (
-        f"name = {_string(cluster.name)}\n"
-        f"scheduler = {_string(cluster.scheduler)}\n{empty}"
-        f"slurm_gpus_per_task = {_string(cluster.slurm_gpus_per_task)}\n"
+        f"name = {toml_string(cluster.name)}\n"
+        f"scheduler = {toml_string(cluster.scheduler)}\n{empty}"
+        f"slurm_gpus_per_task = {toml_string(cluster.slurm_gpus_per_task)}\n"
         f"submit_options = {_array(cluster.submit_options)}\n{resources}{poll}"
         f"\n[{prefix}identify]\n{identified}\n{'' if remote is None else _remote(remote, prefix)}"
-    ) + "".join(_partition(partition, prefix) for partition in cluster.partitions)
+        + "".join(_partition(partition, prefix) for partition in cluster.partitions)
+        + _for_packing(cluster, prefix)
+    )
+
+
+def _for_packing(cluster: Cluster, prefix: str) -> str:
+    """Its node types, and how jobs are packed on them."""
+    if not cluster.node_types and cluster.packing is None:
+        return ""
+    from rowtui.core.clusters.show_node_types import node_types_toml, packing_toml
+
+    packing = "" if cluster.packing is None else packing_toml(cluster.packing, prefix)
+    return node_types_toml(cluster.node_types, prefix) + packing
 
 
 def _remote(remote: Remote, prefix: str) -> str:
-    lines = [f"host = {_string(remote.host)}"]
+    lines = [f"host = {toml_string(remote.host)}"]
     if remote.user:
-        lines.append(f"user = {_string(remote.user)}")
+        lines.append(f"user = {toml_string(remote.user)}")
     if remote.port:
         lines.append(f"port = {remote.port}")
-    lines += [f"transport = {_string(remote.transport)}", f"mirror = {_string(remote.mirror)}"]
+    lines += [
+        f"transport = {toml_string(remote.transport)}",
+        f"mirror = {toml_string(remote.mirror)}",
+    ]
     if remote.config:
         lines.append(f"config = {_array(remote.config)}")
     text = f"\n[{prefix}ssh]\n" + "\n".join(lines) + "\n"
     for pair in remote.paths:
-        text += f"\n[[{prefix}ssh.paths]]\nlocal = {_string(pair.local)}\n"
-        text += f"remote = {_string(pair.remote)}\n"
+        text += f"\n[[{prefix}ssh.paths]]\nlocal = {toml_string(pair.local)}\n"
+        text += f"remote = {toml_string(pair.remote)}\n"
     return text
 
 
@@ -113,51 +131,16 @@ def _partition(partition: Partition, prefix: str) -> str:
 
 def _launcher(launcher: Launcher) -> str:
     values = ((key, getattr(launcher, key)) for key in _LAUNCHER_KEYS)
-    return "".join(f"{key} = {_string(value)}\n" for key, value in values if value is not None)
+    return "".join(f"{key} = {toml_string(value)}\n" for key, value in values if value is not None)
 
 
 def _value(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value) if isinstance(value, int) else _string(str(value))
+    return str(value) if isinstance(value, int) else toml_string(str(value))
 
 
 def _array(values: tuple[str, ...]) -> str:
     if len(values) < 2:
-        return "[" + "".join(_string(value) for value in values) + "]"
-    return "[\n" + "".join(f"    {_string(value)},\n" for value in values) + "]"
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _string(name)
-
-
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
-
-
-def _string(text: str) -> str:
-    """A TOML string in the plainest form that can hold it, as the Rust library chooses it."""
-    newline = "\n" in text
-    control = _CONTROL.search(text) is not None
-    start = "\n" if newline else ""
-    if not (control or newline):
-        if '"' not in text and "\\" not in text:
-            return f'"{text}"'
-        if "'" not in text:
-            return f"'{text}'"
-    if not control:
-        if "\\" not in text and '"""' not in text:
-            return f'"""{start}{text}"""'
-        if "'''" not in text:
-            return f"'''{start}{text}'''"
-    escaped = "".join(_ESCAPES.get(char) or _escaped(char) for char in text)
-    if newline:
-        return f'"""\n{escaped}"""'
-    return '"' + escaped.replace("\n", "\\n") + '"'
-
-
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
-
-
-def _escaped(char: str) -> str:
-    return f"\\u{ord(char):04X}" if _CONTROL.fullmatch(char) else char
+        return "[" + "".join(toml_string(value) for value in values) + "]"
+    return "[\n" + "".join(f"    {toml_string(value)},\n" for value in values) + "]"
