@@ -7,54 +7,63 @@ Source: DESIGN's contracts; fastr_packing G7 (never worse than the seed, always 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from rowtui.core.errors import RowtuiError
+from rowtui.core.packing.bound import lower_bound
 from rowtui.core.packing.check import complaints
 from rowtui.core.packing.model import GoOn, Packer, PackResult, Problem, total_cost
-from rowtui.core.packing.packers import OURS, Found, portfolio
+from rowtui.core.packing.packers import BEST, OURS, SEED, Found
 from rowtui.core.packing.unplaced import find_unplaced, renumbered, without_unplaced
+from rowtui.core.text import visible
 
-BEST = "best"
 
-
-def packers(others: Sequence[Packer] = ()) -> tuple[tuple[str, str], ...]:
+def packers(others: Mapping[str, Packer] | None = None) -> tuple[tuple[str, str], ...]:
     """Name and summary of every packer there is, ours first."""
-    named = [(BEST, "the cheapest that any of them finds, improved as long as time is given")]
-    named += [(one.name, one.summary) for one in OURS]
-    named += [(one.name, one.summary) for one in others]
-    return tuple(named)
+    ours = tuple((one.name, one.summary) for one in OURS.values())
+    taken = set(OURS)
+    return ours + tuple(
+        (name, one.summary) for name, one in (others or {}).items() if name not in taken
+    )
 
 
 def pack(
     problem: Problem,
     packer: str = BEST,
     go_on: GoOn = lambda: False,
-    others: Sequence[Packer] = (),
+    packers: Mapping[str, Packer] | None = None,
 ) -> PackResult:
-    """The packing by that packer, with what it costs and at least has to cost.
+    """The packing by that packer, with what it costs, and what any packing has to cost.
 
-    `others`: packers that are not ours, from `plug_ins.installed_packers`.
+    `packers`: those that are not ours, by name (`plug_ins.installed_packers`).
     Raises: RowtuiError for a packer that does not exist.
     """
     unplaced = find_unplaced(problem)
     rest, numbers = without_unplaced(problem, unplaced)
-    found = _found(rest, packer, go_on, others) if rest.demands else Found((), packer)
+    others = packers or {}
+    if packer not in OURS and packer not in others:
+        known = ", ".join(visible(name) for name in (*OURS, *others))
+        raise RowtuiError(f"there is no packer '{visible(packer)}'", f"choose one of {known}")
+    if not rest.demands:
+        return PackResult(problem, packer, (), 0.0, 0.0, unplaced, proven=True)
+    found = _checked(rest, _found(rest, packer, go_on, others), go_on)
     bundles = renumbered(found.bundles, numbers)
     cost = total_cost(bundles, problem)
-    return PackResult(
-        problem, found.packer, bundles, cost, min(found.bound, cost), unplaced, found.proven
-    )
+    bound = cost if found.proven else min(cost, max(found.bound, lower_bound(rest)))
+    return PackResult(problem, found.packer, bundles, cost, bound, unplaced, bound >= cost)
 
 
-def _found(problem: Problem, packer: str, go_on: GoOn, others: Sequence[Packer]) -> Found:
-    if packer == BEST:
-        return portfolio(problem, go_on)
-    by_name: dict[str, Packer] = {one.name: one for one in (*others, *OURS)}
-    if packer not in by_name:
-        known = ", ".join(name for name, _ in packers(others))
-        raise RowtuiError(f"there is no packer '{packer}'", f"choose one of {known}")
-    bundles = by_name[packer].pack(problem, go_on)
-    if complaints((problem, bundles)):
-        return Found(OURS[0].pack(problem, go_on), "seed")
-    return Found(bundles, packer)
+def _found(problem: Problem, packer: str, go_on: GoOn, others: Mapping[str, Packer]) -> Found:
+    if packer in OURS:
+        return OURS[packer].find(problem, go_on)
+    try:
+        return Found(tuple(others[packer].pack(problem, go_on)), packer)
+    except Exception:  # whatever a packer of somebody else does, the jobs are packed
+        return OURS[SEED].find(problem, go_on)
+
+
+def _checked(problem: Problem, found: Found, go_on: GoOn) -> Found:
+    """What was found if nothing is wrong with it, else the seed's packing."""
+    if found.packer != SEED and complaints((problem, found.bundles)):
+        return OURS[SEED].find(problem, go_on)
+    return found

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rowtui.core.packing.model import Bundle, GoOn, Problem, total_cost
+from rowtui.core.packing.seed import seed_packing
 from rowtui.core.packing.shrink import shrink
 from rowtui.core.packing.static import bundles_of, form_of
-from rowtui.core.packing.timed import pack_timed
-from rowtui.core.packing.vectors import Patterns, VectorPacker, Vectors
+from rowtui.core.packing.timed import pack_seed, pack_timed
+from rowtui.core.packing.vectors import VectorPacker
 
 
 class Found(NamedTuple):
@@ -26,49 +27,27 @@ class Found(NamedTuple):
     proven: bool = False
 
 
-def _first_fit(vectors: Vectors, _go_on: GoOn) -> Patterns:
-    from rowtui.core.packing.vectors import Pattern
+SEED = "seed"
+BEST = "best"
 
-    def cheapest(item: int) -> int:
-        size, _, bin_ = vectors.items[item]
-        if bin_ is not None:
-            return bin_
-        return min(
-            (
-                number
-                for number, kind in enumerate(vectors.bins)
-                if all(map(int.__le__, size, kind.size))
-            ),
-            key=lambda number: (vectors.bins[number].price, number),
-        )
 
-    home = [cheapest(item) for item in range(len(vectors.items))]
-    order = sorted(range(len(home)), key=lambda item: (-vectors.bins[home[item]].price, item))
-    left = [item.number for item in vectors.items]
-    made: list[Pattern] = []
-    for first in order:
-        while left[first]:
-            kind = home[first]
-            room = list(vectors.bins[kind].size)
-            content: list[tuple[int, int]] = []
-            for item in order:
-                size, _, bin_ = vectors.items[item]
-                if not left[item] or (bin_ is not None and bin_ != kind):
-                    continue
-                fit = min(
-                    [
-                        left[item],
-                        *(there // asked for there, asked in zip(room, size, strict=True) if asked),
-                    ]
-                )
-                if fit:
-                    content.append((item, fit))
-                    room = [there - fit * asked for there, asked in zip(room, size, strict=True)]
-            times = min(left[item] // fit for item, fit in content)
-            for item, fit in content:
-                left[item] -= fit * times
-            made.append(Pattern(kind, tuple(content), times))
-    return tuple(made)
+@dataclass(slots=True)
+class Seed:
+    """The seed text's algorithm, as it is."""
+
+    name: str = SEED
+    summary: str = "the cheapest node for the job that needs the dearest, filled with what fits"
+
+    def find(self, problem: Problem, go_on: GoOn) -> Found:
+        """All requests, each once, and who packed them."""
+        if problem.timed:
+            return Found(pack_seed(problem, seed_packing, go_on), self.name)
+        form = form_of(problem, whole=True)
+        return Found(bundles_of(seed_packing(form.vectors, go_on), form), self.name)
+
+    def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
+        """All requests, each once."""
+        return self.find(problem, go_on).bundles
 
 
 @dataclass(slots=True)
@@ -79,18 +58,41 @@ class Ours:
     summary: str
     vector_packer: VectorPacker
 
+    def find(self, problem: Problem, go_on: GoOn) -> Found:
+        """All requests, each once, and who packed them."""
+        if problem.timed:
+            return Found(pack_timed(problem, self.vector_packer, go_on), self.name)
+        form = form_of(problem)
+        patterns = self.vector_packer(form.vectors, go_on)
+        return Found(shrink(bundles_of(patterns, form), problem), self.name)
+
     def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
         """All requests, each once."""
-        if problem.timed:
-            return pack_timed(problem, self.vector_packer, go_on)
-        form = form_of(problem)
-        return shrink(bundles_of(self.vector_packer(form.vectors, go_on), form), problem)
+        return self.find(problem, go_on).bundles
 
 
-OURS = (Ours("seed", "the cheapest instance for the job that needs most, filled up", _first_fit),)
-
-
-def portfolio(problem: Problem, go_on: GoOn) -> Found:
+@dataclass(slots=True)
+class Best:
     """The best that any of our packers makes of it."""
-    tried = [Found(one.pack(problem, go_on), one.name) for one in OURS]
-    return min(tried, key=lambda found: total_cost(found.bundles, problem))
+
+    name: str = BEST
+    summary: str = "the cheapest that any of these finds, improved as long as time is given"
+
+    def find(self, problem: Problem, go_on: GoOn) -> Found:
+        """All requests, each once, and who packed them best."""
+        tried = [one.find(problem, go_on) for one in OURS.values() if one is not self]
+        return min(tried, key=lambda found: total_cost(found.bundles, problem))
+
+    def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
+        """All requests, each once."""
+        return self.find(problem, go_on).bundles
+
+
+OURS: dict[str, Ours | Seed | Best] = {
+    one.name: one
+    for one in (
+        Best(),
+        Ours("fill", "nodes filled evenly, by what each resource is worth", seed_packing),
+        Seed(),
+    )
+}

@@ -43,8 +43,8 @@ class Form:
     node_types: tuple[int, ...]
 
 
-def form_of(problem: Problem) -> Form:
-    """The problem as vectors. Every request has to fit somewhere."""
+def form_of(problem: Problem, whole: bool = False) -> Form:
+    """The problem as vectors. Every request has to fit somewhere. `whole`: see `form`."""
     by_name = numbers_by_name(problem)
     rows = [
         Row(demand.amounts, there, by_name[demand.hint] if demand.hint else None)
@@ -55,11 +55,13 @@ def form_of(problem: Problem) -> Form:
         for number, kind in enumerate(problem.node_types)
         if kind.at_most != 0
     ]
-    return form(kinds, rows, problem.largest_bundle)
+    return form(kinds, rows, problem.largest_bundle, whole)
 
 
-def form(kinds: Sequence[Kind], rows: Sequence[Row], largest: int | None) -> Form:
-    """The rows as items, and as bins those of the node types that they need."""
+def form(
+    kinds: Sequence[Kind], rows: Sequence[Row], largest: int | None, whole: bool = False
+) -> Form:
+    """The rows as items, and as bins the node types; `whole`: also those that others better."""
     width = len(kinds[0].size)
     used = [axis for axis in range(width) if any(row.size[axis] for row in rows)] or [0]
     bins = tuple(Bin(_cut(kind.size, used, largest), kind.price) for kind in kinds)
@@ -72,7 +74,8 @@ def form(kinds: Sequence[Kind], rows: Sequence[Row], largest: int | None) -> For
         )
         for row in rows
     )
-    return _without_bettered(Form(Vectors(bins, items), tuple(kind.node_type for kind in kinds)))
+    made = Form(Vectors(bins, items), tuple(kind.node_type for kind in kinds))
+    return made if whole else _without_bettered(made)
 
 
 def _without_bettered(form: Form) -> Form:

@@ -18,12 +18,13 @@ from rowtui.core.packing.model import (
     Bundle,
     GoOn,
     Lane,
+    NodeType,
     Problem,
     total_cost,
 )
 from rowtui.core.packing.shrink import shrink
-from rowtui.core.packing.static import Kind, Row, form
-from rowtui.core.packing.vectors import Size, VectorPacker
+from rowtui.core.packing.static import Form, Kind, Row, form
+from rowtui.core.packing.vectors import Patterns, Size, VectorPacker
 
 # For this share of the cost fewer nodes are worth it: less to boot, to watch and to go wrong.
 FEWER_NODES = 0.005
@@ -96,10 +97,7 @@ def cheapest_with_few_nodes(
 def pack_way(problem: Problem, way: Way, packer: VectorPacker, go_on: GoOn) -> tuple[Bundle, ...]:
     """All requests in lanes made in one way, bundled and each bundle on its cheapest type."""
     lanes = chain(problem, way.length, way.alike) if way.length else single(problem)
-    limits = [
-        FOR_EVER if kind.longest_seconds is None else kind.longest_seconds
-        for kind in problem.node_types
-    ]
+    limits = [_limit(kind) for kind in problem.node_types]
     bundles: list[Bundle] = []
     for part in storeys(lanes, limits, way.factor):
         seconds = part[0].seconds
@@ -121,7 +119,7 @@ def _pack_part(
 ) -> Iterator[Bundle]:
     """Lanes of about one length, packed as vectors. Those that take the same are one item."""
     alike: dict[tuple[Size, int | None, int], list[LaneKind]] = {}
-    for lane in part:
+    for lane in sorted(part, key=lambda lane: (-lane.seconds, lane.runs)):
         slots = lane.requests if problem.largest_bundle is not None else 1
         alike.setdefault((lane.amounts, lane.node_type, slots), []).append(lane)
     rows = [
@@ -129,29 +127,77 @@ def _pack_part(
         for (size, node_type, slots), lanes in alike.items()
     ]
     made = form(kinds, rows, problem.largest_bundle)
-    queues = [LaneQueue(lanes) for lanes in alike.values()]
-    for pattern in packer(made.vectors, go_on):
-        node_type = made.node_types[pattern.bin]
+    return hand_out(packer(made.vectors, go_on), made, list(alike.values()))
+
+
+def hand_out(
+    patterns: Patterns, made: Form, lanes: Sequence[Sequence[LaneKind]]
+) -> Iterator[Bundle]:
+    """The packed bins as bundles; `lanes[n]`: those that item n stands for, in the order to take.
+
+    Bins with the same content become as many bundles as their lanes differ.
+    """
+    queues = [LaneQueue(those) for those in lanes]
+    for pattern in patterns:
         left = pattern.times
         while left:
             # As many bundles at once as the lanes at the heads of the queues allow.
-            times = min(
-                [left, *(queues[item].equal_takes(there) for item, there in pattern.content)]
-            )
-            lanes = tuple(
-                Lane(lane.runs, there_of)
+            times = min(left, *(queues[item].equal_takes(there) for item, there in pattern.content))
+            taken = tuple(
+                Lane(lane.runs, number)
                 for item, there in pattern.content
-                for lane, there_of in queues[item].take(there, times)
+                for lane, number in queues[item].take(there, times)
             )
-            yield Bundle(node_type, lanes, times)
+            yield Bundle(made.node_types[pattern.bin], taken, times)
             left -= times
 
 
+def pack_seed(problem: Problem, packer: VectorPacker, go_on: GoOn) -> tuple[Bundle, ...]:
+    """The seed's packing of a problem with times: it does not look at them.
+
+    Every request is a lane, each instance is paid until its last request ends. Requests that take
+    the same come to the instances in the order of their classes. Only where a request may not
+    run that long, it does not go.
+    """
+    lanes = single(problem)
+    axes = _limits_that_matter(problem)
+    everything = sum(problem.counts)
+    alike: dict[tuple[Size, int | None], list[LaneKind]] = {}
+    for lane in lanes:
+        size = (*lane.amounts, *(int(lane.seconds > limit) for limit in axes))
+        alike.setdefault((size, lane.node_type), []).append(lane)
+    rows = [
+        Row(size, sum(lane.number for lane in those), node_type)
+        for (size, node_type), those in alike.items()
+    ]
+    kinds = [
+        Kind(
+            number,
+            (*kind.amounts, *(0 if _limit(kind) <= limit else everything for limit in axes)),
+            kind.price,
+        )
+        for number, kind in enumerate(problem.node_types)
+        if kind.at_most != 0
+    ]
+    made = form(kinds, rows, problem.largest_bundle, whole=True)
+    return tuple(hand_out(packer(made.vectors, go_on), made, list(alike.values())))
+
+
+def _limits_that_matter(problem: Problem) -> list[int]:
+    """The limits of node types that some requests keep and others don't."""
+    longest = max(demand.seconds for demand in problem.demands)
+    return sorted({_limit(kind) for kind in problem.node_types if _limit(kind) < longest})
+
+
+def _limit(kind: NodeType) -> int:
+    return FOR_EVER if kind.longest_seconds is None else kind.longest_seconds
+
+
 class LaneQueue:
-    """Lanes that take the same, handed out longest first."""
+    """Lanes that take the same, handed out one after another."""
 
     def __init__(self, lanes: Sequence[LaneKind]) -> None:
-        self._lanes = sorted(lanes, key=lambda lane: (-lane.seconds, lane.runs))
+        self._lanes = lanes
         self._at = 0
         self._left = self._lanes[0].number if self._lanes else 0
 

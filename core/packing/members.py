@@ -1,0 +1,90 @@
+"""Which request is in which bundle, in which lane, at which place there.
+
+Takes a packing of classes and the class of each request; gives one bundle after another with the
+requests of each lane. Requests of one class are all the same, so they are handed out in their
+order: the first bundle has the first ones. The work grows with the number of requests only.
+Source: DESIGN's contracts (a packing has no object for each request).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rowtui.core.packing.model import Bundle, PackResult
+
+
+class Members(NamedTuple):
+    """One bundle (whatever its `times`), and for each of its lanes the requests in their order."""
+
+    bundle: Bundle
+    lanes: list[list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where each request is. `by_class`: the requests of each class, those in bundles first.
+
+    `unplaced`: the requests of each class (by its number) that are in no bundle.
+    """
+
+    result: PackResult
+    by_class: tuple[list[int], ...]
+    unplaced: dict[int, list[int]]
+
+    @property
+    def bundles(self) -> Iterator[Members]:
+        """Every single bundle, from the first; each request that is placed is in one of them."""
+        nexts = [0] * len(self.by_class)
+        for bundle in self.result.bundles:
+            for _ in range(bundle.times):
+                yield Members(bundle, self._hand_out(bundle, nexts))
+
+    def _hand_out(self, bundle: Bundle, nexts: list[int]) -> list[list[int]]:
+        """The lanes of one bundle, with the requests that come next of each class."""
+        lanes: list[list[int]] = []
+        for runs, times in bundle.lanes:
+            if len(runs) == 1 and runs[0].times == 1:  # as it is wherever time does not count
+                number = runs[0].demand
+                at = nexts[number]
+                nexts[number] = at + times
+                lanes += [[one] for one in self.by_class[number][at : at + times]]
+                continue
+            for _ in range(times):
+                lane: list[int] = []
+                for number, there in runs:
+                    at = nexts[number]
+                    nexts[number] = at + there
+                    lane += self.by_class[number][at : at + there]
+                lanes.append(lane)
+        return lanes
+
+
+def assign(result: PackResult, classes: Sequence[int]) -> Placed:
+    """Where each request is. `classes[i]`: the class of request i, by its number in the problem.
+
+    Raises: ValueError if there are other requests than the problem says.
+    """
+    counts = result.problem.counts
+    by_class = _by_class(classes, len(counts))
+    if tuple(len(those) for those in by_class) != counts:
+        raise ValueError("these are not the requests that were packed")
+    unplaced = {}
+    for one in result.unplaced:
+        those = by_class[one.demand]
+        unplaced[one.demand] = those[len(those) - one.requests :]
+    return Placed(result, by_class, unplaced)
+
+
+def _by_class(classes: Sequence[int], number: int) -> tuple[list[int], ...]:
+    """The requests of each class, in their order."""
+    import numpy as np
+
+    column = np.asarray(classes, dtype=np.int64)
+    if len(column) and not (column.min() >= 0 and column.max() < number):
+        raise ValueError("a request is of a class that is not in the problem")
+    order = np.argsort(column, kind="stable")
+    ends = np.cumsum(np.bincount(column, minlength=number)).tolist()
+    requests: list[int] = order.tolist()
+    return tuple(requests[begin:end] for begin, end in zip([0, *ends], ends, strict=False))

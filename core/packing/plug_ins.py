@@ -1,0 +1,63 @@
+"""Packers of other people, from the entry points of installed packages.
+
+Asked for by the project when it packs: engines read nothing by themselves. One that cannot be
+loaded or is no packer is left out with the reason, and none can take the name of one of ours.
+Source: DESIGN 4 (third parties add theirs through entry points).
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import NamedTuple
+
+from rowtui.core.packing.model import Packer
+from rowtui.core.packing.packers import OURS
+
+PLUG_INS = "rowtui.packers"
+
+
+class LeftOut(NamedTuple):
+    """A plug-in that is of no use, and why."""
+
+    name: str
+    why: str
+    hint: str
+
+
+class Installed(NamedTuple):
+    """The packers that are not ours, by name, and the plug-ins that were left out."""
+
+    packers: dict[str, Packer]
+    left_out: tuple[LeftOut, ...]
+
+
+def installed_packers() -> Installed:
+    """What the installed packages offer, in the order of the names."""
+    packers: dict[str, Packer] = {}
+    left_out: list[LeftOut] = []
+    for point in sorted(entry_points(group=PLUG_INS), key=lambda point: point.name):
+        made = _plug_in(point)
+        if isinstance(made, LeftOut):
+            left_out.append(made)
+        else:
+            packers.setdefault(made.name, made)
+    return Installed(packers, tuple(left_out))
+
+
+def _plug_in(point: EntryPoint) -> Packer | LeftOut:
+    """What the entry point makes, or why it is of no use. Its own words are not repeated."""
+    hint = f"it comes from {point.value}; mend it or uninstall it"
+    try:
+        made = point.load()()
+    except (Exception, SystemExit) as error:  # whatever it does, we go on
+        return LeftOut(point.name, f"its plug-in failed with {type(error).__name__}", hint)
+    if not (
+        isinstance(getattr(made, "name", None), str)
+        and isinstance(getattr(made, "summary", None), str)
+        and callable(getattr(made, "pack", None))
+    ):
+        return LeftOut(point.name, "its plug-in makes no packer", hint)
+    if made.name in OURS:
+        return LeftOut(point.name, f"the plug-in calls itself '{made.name}', which is ours", hint)
+    packer: Packer = made
+    return packer
