@@ -1,0 +1,314 @@
+"""What each amount of a resource is worth on each kind of bin, and the bound that follows.
+
+Cut every item into crumbs, let each crumb go where it costs least, and rent fractions of bins:
+that is the assignment LP, and no packing costs less. Its duals are prices of resources, one for
+each kind of bin and resource, under which no bin holds more than it costs; an item is then worth
+what it costs on the cheapest bin it fits in, and the sum of that is a bound **whatever** the duals
+are. So they are searched on a few thousand cells of alike items (exactly by HiGHS where it is
+installed, by exponentiated sub-gradient otherwise), and the bound is then taken on the real items.
+Source: fastr_packing B2.1, B2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rowtui.core.packing.bins import BinFinder
+from rowtui.core.packing.vectors import Bin, Size
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+    Whole = NDArray[np.int64]
+
+# Numbers in the table cells x bins x resources: what a round of the search may cost (4 ms).
+MOST_NUMBERS = 600_000
+MOST_CELLS = 2500
+
+# All rounds together may cost so many numbers (about half a second).
+MOST_WORK = 120_000_000
+
+# HiGHS needs about a second for as many columns.
+MOST_COLUMNS = 120_000
+
+# Sums of a million floats are off by less than that.
+HAIR = 1 - 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """`duals[bin][resource]`: what one of it is worth there. `values[item]`: what one is worth.
+
+    A bin's size costs no more than the bin; an item has the least that it costs on a bin it fits
+    in. `bound`: the sum of values by weights; no packing costs less.
+    """
+
+    duals: tuple[tuple[float, ...], ...]
+    values: tuple[float, ...]
+    bound: float
+
+
+def assignment_prices(
+    bins: Sequence[Bin],
+    sizes: Sequence[Size],
+    weights: Sequence[float],
+    allowed: Sequence[int | None],
+    rounds: int | None = None,
+) -> Prices:
+    """Good duals for these items, and the assignment bound, by sub-gradient.
+
+    `sizes` say where items fit and what they take; `weights` how many there are (or, where time
+    counts, for how many hours altogether); `allowed` the only bin of each, or None for any.
+    `rounds`: how long to search, None for as long as is reasonable.
+    """
+    case = _Case(bins, sizes, weights, allowed)
+    return case.prices(_by_rounds(case.cells(), rounds))
+
+
+def exact_prices(
+    bins: Sequence[Bin],
+    sizes: Sequence[Size],
+    weights: Sequence[float],
+    allowed: Sequence[int | None],
+) -> Prices | None:
+    """The same with the best duals there are; None without HiGHS, or if there is too much."""
+    if find_spec("highspy") is None:
+        return None
+    case = _Case(bins, sizes, weights, allowed)
+    shares = _by_highs(case.cells())
+    return None if shares is None else case.prices(shares)
+
+
+def best_prices(
+    bins: Sequence[Bin],
+    sizes: Sequence[Size],
+    weights: Sequence[float],
+    allowed: Sequence[int | None],
+) -> Prices:
+    """Exact prices where they are to be had, good ones otherwise."""
+    exact = exact_prices(bins, sizes, weights, allowed)
+    return exact or assignment_prices(bins, sizes, weights, allowed)
+
+
+def dearest_item(
+    bins: Sequence[Bin],
+    sizes: Sequence[Size],
+    weights: Sequence[float],
+    allowed: Sequence[int | None],
+) -> float:
+    """The price of the cheapest bin for the item that needs the dearest: a bound for few items."""
+    finder = BinFinder(tuple(bins))
+    most = 0.0
+    for size, weight, own in zip(sizes, weights, allowed, strict=True):
+        home = finder.cheapest(size, own) if weight > 0 else None
+        if home is not None:
+            most = max(most, bins[home].price)
+    return most
+
+
+# -- the case in arrays --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Alike items together. `costs[cell][bin][share]`: of one, were only that resource to pay.
+
+    `closed`: inf where it does not fit, else 0. `prices` of the bins.
+    """
+
+    costs: Floats
+    closed: Floats
+    weights: Floats
+    prices: Floats
+
+
+class _Case:
+    """Bins and items as floats. Bins that another betters take part through that one."""
+
+    def __init__(
+        self,
+        bins: Sequence[Bin],
+        sizes: Sequence[Size],
+        weights: Sequence[float],
+        allowed: Sequence[int | None],
+    ) -> None:
+        self.bins = bins
+        resources = len(bins[0].size) if bins else 0
+        bound = {own for own in allowed if own is not None}
+        finder = BinFinder(tuple(bins))
+        better = [finder.cheapest(kind.size) for kind in bins]
+        self.kept = [at for at, by in enumerate(better) if by == at or at in bound]
+        place = {at: row for row, at in enumerate(self.kept)}
+        self.stands_for = [
+            place[at] if at in place else place[by] if by is not None else 0
+            for at, by in enumerate(better)
+        ]
+        self.room = np.array([bins[at].size for at in self.kept], float).reshape(-1, resources)
+        self.price = np.array([bins[at].price for at in self.kept], float)
+        self.sizes = np.array(sizes, float).reshape(-1, resources)
+        self.weights = np.array(weights, float)
+        self.own = np.array([-1 if own is None else place[own] for own in allowed], np.int64)
+
+    def cells(self) -> _Cells:
+        """Alike items together: a few for each resource between the sizes of bins."""
+        kinds, resources = self.room.shape
+        most = max(40, min(MOST_CELLS, MOST_NUMBERS // max(1, kinds * resources)))
+        for levels, with_rooms in ((8, 1), (5, 1), (3, 1), (6, 0), (3, 0), (1, 0)):
+            cell = self._cell_of_each(levels, bool(with_rooms))
+            number = int(cell.max(initial=-1)) + 1
+            if number <= most:
+                break
+        weights: Floats = np.bincount(cell, self.weights, number).astype(float)
+        count = np.bincount(cell, minlength=number).clip(1)
+        some = np.where(weights > 0, weights, 1)
+        shape = (number, resources)
+        mean, largest = np.zeros(shape), np.zeros(shape)
+        for axis in range(resources):
+            mean[:, axis] = np.bincount(cell, self.weights * self.sizes[:, axis], number) / some
+        np.maximum.at(largest, cell, self.sizes)
+        own = (np.bincount(cell, self.own, number) / count).astype(np.int64)  # the same for all
+        fits = self._fits(largest, own)
+        fits |= ~fits.any(axis=1, keepdims=True) & self._fits(mean, own)
+        # Crumbs that fit in a bin for nothing, or nowhere, say nothing about prices.
+        free = (fits & (self.price <= 0)).any(axis=1) | ~fits.any(axis=1) | (weights <= 0)
+        mean, fits, weights = mean[~free], fits[~free], weights[~free]
+        room = np.where(self.room > 0, self.room, 1)
+        costs = mean[:, None, :] / room * self.price[:, None]
+        return _Cells(costs, np.where(fits, 0.0, np.inf), weights, self.price)
+
+    def _cell_of_each(self, levels: int, with_rooms: bool) -> Whole:
+        cell = self.own + 1
+        for axis in range(self.sizes.shape[1]):
+            column = self.sizes[:, axis]
+            some = column[column > 0]
+            if not some.size:
+                continue
+            edges = np.quantile(some, np.linspace(0, 1, levels + 1))
+            rooms = self.room[:, axis] if with_rooms else edges
+            edges = np.unique(np.concatenate((edges, rooms, [0.0])))
+            cell = cell * (len(edges) + 1) + np.searchsorted(edges, column)
+            cell = np.unique(cell, return_inverse=True)[1].reshape(-1)
+        return np.unique(cell, return_inverse=True)[1].reshape(-1)
+
+    def _fits(self, sizes: Floats, own: Whole) -> Flags:
+        fits = np.ones((len(sizes), len(self.room)), bool)
+        for axis in range(sizes.shape[1]):
+            fits &= sizes[:, axis, None] <= self.room[None, :, axis]
+        bound = own >= 0
+        if bound.any():
+            fits[bound] &= own[bound, None] == np.arange(len(self.room))
+        return fits
+
+    def prices(self, shares: Floats) -> Prices:
+        """What follows from how each bin's price is shared among its resources."""
+        duals = shares * self.price[:, None] / np.where(self.room > 0, self.room, 1)
+        duals = np.where(self.room > 0, duals, 0) * HAIR
+        values = np.zeros(len(self.sizes))
+        step = max(1, 4_000_000 // max(1, len(self.room)))
+        for start in range(0, len(values), step):
+            part = slice(start, start + step)
+            costs = self.sizes[part] @ duals.T
+            costs[~self._fits(self.sizes[part], self.own[part])] = np.inf
+            least = costs.min(axis=1, initial=np.inf)
+            values[part] = np.where(np.isfinite(least), least, 0)
+        rows: list[list[float]] = duals.tolist()
+        return Prices(
+            tuple(tuple(rows[row]) for row in self.stands_for),
+            tuple(values.tolist()),
+            float((values * self.weights).sum()) * HAIR,
+        )
+
+
+# -- how each bin's price is best shared among its resources ---------------------------------------
+
+
+def _by_rounds(cells: _Cells, most_rounds: int | None) -> Floats:
+    """Exponentiated sub-gradient with momentum; crumbs choose bins the more sharply the longer."""
+    number, kinds, resources = cells.costs.shape
+    shares = np.full((kinds, resources), 1 / max(1, resources))
+    if not number:
+        return shares
+    work = max(1, cells.costs.size)
+    rounds = min(3000, max(100, MOST_WORK // work))
+    if most_rounds is not None:
+        rounds = min(rounds, most_rounds)
+    stride = 0.1 * max(1, rounds / 250)
+    best, best_bound = shares, -1.0
+    momentum = np.zeros_like(shares)
+    for turn in range(rounds):
+        costs = np.einsum("ctr,tr->ct", cells.costs, shares) + cells.closed
+        least = costs.min(axis=1).clip(1e-300)
+        bound = float(cells.weights @ least)
+        if bound > best_bound:
+            best, best_bound = shares, bound
+        heat = 0.1 * 0.02 ** (turn / rounds)
+        chosen = np.exp((1 - costs / least[:, None]) / heat)
+        chosen *= (cells.weights / chosen.sum(axis=1))[:, None]
+        use = np.einsum("ct,ctr->tr", chosen, cells.costs)
+        paid = (use * shares).sum(axis=1, keepdims=True)
+        slope = use / np.maximum(paid, 1e-12 * bound + 1e-300) - 1
+        momentum = 0.8 * momentum + 0.2 * slope.clip(-1e3, 1e3)
+        logs = np.log(shares) + stride * (1 - turn / rounds) * momentum
+        shares = np.exp(logs - logs.max(axis=1, keepdims=True)).clip(1e-9)
+        shares /= shares.sum(axis=1, keepdims=True)
+    return best
+
+
+def _by_highs(cells: _Cells) -> Floats | None:
+    """The assignment LP of the cells by HiGHS: its duals. None if it is too large."""
+    import highspy
+
+    number, kinds, resources = cells.costs.shape
+    cell, kind = np.nonzero(np.isfinite(cells.closed))
+    if len(cell) > MOST_COLUMNS:
+        return None
+    even = np.full((kinds, resources), 1 / max(1, resources))
+    if not number or not resources:
+        return even
+    unit = float(cells.prices.max())
+    price = cells.prices / unit
+    used = np.where(price[kind, None] > 0, cells.costs[cell, kind], 0.0)
+    used /= np.where(price > 0, cells.prices, 1)[kind, None]
+    infinity = highspy.kHighsInf
+    lp = highspy.HighsLp()
+    columns, rows = len(cell) + kinds, number + kinds * resources
+    lp.num_col_, lp.num_row_ = columns, rows
+    lp.col_cost_ = np.concatenate((np.zeros(len(cell)), price))
+    lp.col_lower_, lp.col_upper_ = np.zeros(columns), np.full(columns, infinity)
+    everything = cells.weights / cells.weights.sum()
+    none = np.zeros(kinds * resources)
+    lp.row_lower_ = np.concatenate((everything, none - infinity))
+    lp.row_upper_ = np.concatenate((everything, none))
+    limits = (number + kind[:, None] * resources + np.arange(resources)).astype(np.int32)
+    rented = number + np.arange(kinds * resources, dtype=np.int32)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_ = np.concatenate(
+        (
+            np.arange(len(cell)) * (resources + 1),
+            len(cell) * (resources + 1) + np.arange(kinds + 1) * resources,
+        )
+    ).astype(np.int32)
+    lp.a_matrix_.index_ = np.concatenate((np.column_stack((cell, limits)).ravel(), rented)).astype(
+        np.int32
+    )
+    ones = np.ones((len(cell), 1))
+    lp.a_matrix_.value_ = np.concatenate(
+        (np.column_stack((ones, used)).ravel(), np.full(len(rented), -1.0))
+    )
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.silent()
+    solver.passModel(lp)
+    solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    duals = -np.array(solver.getSolution().row_dual[number:]).reshape(kinds, resources)
+    shares: Floats = np.maximum(duals, 0)
+    total = shares.sum(axis=1, keepdims=True)
+    return np.where(total > 1e-12, shares / np.where(total > 1e-12, total, 1), even)
