@@ -8,40 +8,66 @@ Source: fastr_packing B2.1 (assignment bound), B2.5 (its price times the own run
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rowtui.core.packing.bins import BinFinder
 from rowtui.core.packing.model import HOUR, NodeType, Problem
-from rowtui.core.packing.static import Kind, Row, form, numbers_by_name
-from rowtui.core.packing.vectors import Vectors
+from rowtui.core.packing.static import numbers_by_name
+from rowtui.core.packing.vectors import Bin, Size
+
+
+class Worth(NamedTuple):
+    """What follows from prices of resources: the bound, and each node type's duals for an hour.
+
+    `kinds`: the numbers of the node types; `duals`: of cpus, memory, gpus, disk (and requests).
+    """
+
+    bound: float
+    kinds: tuple[int, ...]
+    duals: tuple[tuple[float, ...], ...]
 
 
 def lower_bound(problem: Problem) -> float:
     """No packing of these requests costs less. Every request has to fit somewhere."""
-    vectors = _as_vectors(problem)
-    return _volume(vectors)
+    return worth(problem).bound
 
 
-def _as_vectors(problem: Problem) -> Vectors:
-    """The problem without time, its cost no higher: a piece for each second of each request."""
+def worth(problem: Problem) -> Worth:
+    """The bound by the assignment of crumbs of requests to fractions of nodes, with its prices."""
+    from rowtui.core.packing.prices import best_prices
+
     by_name = numbers_by_name(problem)
-    weights: dict[tuple[tuple[int, ...], int | None], int] = {}
+    weights: dict[tuple[Size, int | None], float] = {}
+    slots = (1,) if problem.largest_bundle is not None else ()
     for demand, there in zip(problem.demands, problem.counts, strict=True):
-        key = (tuple(demand.amounts), by_name[demand.hint] if demand.hint else None)
-        weights[key] = weights.get(key, 0) + there * (demand.seconds if problem.timed else 1)
-    rows = [Row(size, weight, node_type) for (size, node_type), weight in weights.items() if weight]
-    if not rows:
-        return Vectors((), ())
+        key = ((*demand.amounts, *slots), by_name[demand.hint] if demand.hint else None)
+        hours = demand.seconds / HOUR if problem.timed else 1.0
+        weights[key] = weights.get(key, 0.0) + there * hours
     longest = _longest_bundle(problem)
-    kinds = [
-        Kind(number, kind.amounts, _price(kind, longest) if problem.timed else kind.price)
-        for number, kind in enumerate(problem.node_types)
-        if kind.at_most != 0
+    kinds = [number for number, kind in enumerate(problem.node_types) if kind.at_most != 0]
+    room = () if problem.largest_bundle is None else (problem.largest_bundle,)
+    bins = [
+        Bin((*kind.amounts, *room), kind.price * _with_boot(kind, longest, problem.timed))
+        for kind in (problem.node_types[number] for number in kinds)
     ]
-    return form(kinds, rows, problem.largest_bundle).vectors
+    place = {number: at for at, number in enumerate(kinds)}
+    prices = best_prices(
+        bins,
+        [size for size, _ in weights],
+        list(weights.values()),
+        [None if own is None else place[own] for _, own in weights],
+    )
+    dearest = _dearest(problem, [problem.node_types[number] for number in kinds], place)
+    return Worth(max(prices.bound, dearest), tuple(kinds), prices.duals)
 
 
-def _price(kind: NodeType, longest: int) -> float:
-    """What a second costs on a bundle that is as long as it can be, with its part of the boot."""
+def _with_boot(kind: NodeType, longest: int, timed: bool) -> float:
+    """How much dearer the boot makes an hour, on a bundle that is as long as it can be."""
+    if not timed:
+        return 1.0
     limit = longest if kind.longest_seconds is None else min(longest, kind.longest_seconds)
-    return kind.price / HOUR * (1 + kind.boot_seconds / max(1, limit))
+    return 1 + kind.boot_seconds / max(1, limit)
 
 
 def _longest_bundle(problem: Problem) -> int:
@@ -58,12 +84,19 @@ def _longest_bundle(problem: Problem) -> int:
     return total
 
 
-def _volume(vectors: Vectors) -> float:
-    """The weakest bound: of each resource so much is needed, and it costs so much at least."""
-    best = 0.0
-    for axis in range(len(vectors.bins[0].size) if vectors.bins else 0):
-        needed = sum(item.number * item.size[axis] for item in vectors.items)
-        rates = [kind.price / kind.size[axis] for kind in vectors.bins if kind.size[axis]]
-        if needed and rates:
-            best = max(best, needed * min(rates))
-    return best
+def _dearest(problem: Problem, kinds: Sequence[NodeType], place: dict[int, int]) -> float:
+    """What the request that needs the dearest bundle costs alone, or a little less."""
+    by_name = numbers_by_name(problem)
+    longest: dict[tuple[Size, int | None], int] = {}
+    for demand in problem.demands:
+        key = (tuple(demand.amounts), place[by_name[demand.hint]] if demand.hint else None)
+        longest[key] = max(longest.get(key, 0), demand.seconds)
+    finder = BinFinder(tuple(Bin(tuple(kind.amounts), kind.price) for kind in kinds))
+    boot = min(kind.boot_seconds for kind in kinds)
+    most = 0.0
+    for (size, own), seconds in longest.items():
+        home = finder.cheapest(size, own)
+        if home is not None:
+            hours = (boot + seconds) / HOUR if problem.timed else 1.0
+            most = max(most, kinds[home].price * hours)
+    return most
