@@ -21,6 +21,7 @@ from rowtui.core.packing.vectors import patterns_cost
 
 from bench.packing_cases import cloud, many_node_types, problem
 from bench.packing_recipes import Instance, cut_bins, triplets, two_constraint
+from bench.packing_yardstick import assignment_bound
 
 Json = dict[str, Any]
 
@@ -50,15 +51,25 @@ def patience(seconds: float) -> GoOn:
 
 def packed(asked: Json) -> Json:
     """One case by one packer."""
-    kinds = many_node_types(asked["types"]) if asked["types"] > 32 else cloud()
-    case = problem(
+    case = _case(asked)
+    return {"classes": len(case.demands), **by(case, asked["packer"], asked["seconds"])}
+
+
+def yardstick(asked: Json) -> Json:
+    """The exact assignment bound of a case, 0 without the solver."""
+    began = user_seconds()
+    bound = assignment_bound(_case(asked)) or 0.0
+    return {"bound": bound, "user": user_seconds() - began, "wrong": []}
+
+
+def _case(asked: Json) -> Problem:
+    return problem(
         asked["distribution"],
         asked["size"],
         seed=asked["seed"],
         timed=asked["timed"],
-        node_types=kinds,
+        node_types=many_node_types(asked["types"]) if asked["types"] > 32 else cloud(),
     )
-    return {"classes": len(case.demands), **by(case, asked["packer"], asked["seconds"])}
 
 
 def by(case: Problem, packer: str, seconds: float) -> Json:
@@ -148,6 +159,7 @@ def _recipe(asked: Json, seed: int) -> Instance:
 
 _KINDS: dict[str, Callable[[Json], Json]] = {
     "packed": packed,
+    "yardstick": yardstick,
     "small": small,
     "published": published,
 }

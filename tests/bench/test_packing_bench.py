@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 from rowtui.core.packing.check import complaints
-from rowtui.core.packing.model import Bundle, Lane, PackResult, Problem, Run
+from rowtui.core.packing.model import (
+    Amounts,
+    Bundle,
+    Demand,
+    Lane,
+    NodeType,
+    PackResult,
+    Problem,
+    Run,
+)
 from rowtui.core.packing.unplaced import find_unplaced
 
 from bench import packing, packing_here
@@ -21,6 +30,7 @@ from bench.packing_cases import (
 )
 from bench.packing_goals import goals
 from bench.packing_recipes import CLASSES, cut_bins, read_vbp, triplets, two_constraint
+from bench.packing_yardstick import assignment_bound
 
 # Classes at 1,000, 10,000 and 100,000 requests: about as many as in other people's measurements.
 NUMBERS = {
@@ -165,10 +175,22 @@ def test_a_packing_that_breaks_a_rule_is_an_error_in_its_row_and_ends_the_bench_
 
 def test_a_goal_that_is_missed_is_said_with_the_case() -> None:
     row = {"section": "plain", "packer": "best", "distribution": "hpcmix", "size": 10_000}
-    costs = {"cost": 1.1, "best_bound": 1.0, "seed_cost": 1.0, "user": 1.0, "wrong": []}
+    costs = {"cost": 1.1, "best_bound": 1.0, "seed_cost": 1.0, "user": 1.0}
 
-    lines = goals([{**row, **costs}])
+    lines = goals([{**row, **costs, "assignment": 1.0, "wrong": []}])
 
     missed = [line for line in lines if "missed" in line]
     assert len(missed) == 2  # farther from the bound than it may be, and dearer than the seed's
     assert all("10,000 hpcmix best" in line for line in missed)
+
+
+def test_the_yardstick_is_what_fractions_of_requests_on_fractions_of_nodes_cost() -> None:
+    case = Problem(
+        (NodeType("a", Amounts(4, 4), 1.0), NodeType("b", Amounts(4, 2), 0.4)),
+        (Demand(Amounts(2, 1)), Demand(Amounts(1, 3))),
+        (3, 4),
+    )
+
+    # (1, 3) fits on `a` alone and takes the memory of 3. Each (2, 1) costs another 0.25 there, for
+    # its memory, and 0.2 on `b`.
+    assert assignment_bound(case) == pytest.approx(3 * 1.0 + 3 * 0.2)
