@@ -39,16 +39,16 @@ def worth(problem: Problem) -> Worth:
 
     by_name = numbers_by_name(problem)
     weights: dict[tuple[Size, int | None], float] = {}
+    longest, timed = _longest_bundle(problem), problem.timed
     slots = (1,) if problem.largest_bundle is not None else ()
     for demand, there in zip(problem.demands, problem.counts, strict=True):
         key = ((*demand.amounts, *slots), by_name[demand.hint] if demand.hint else None)
-        hours = demand.seconds / HOUR if problem.timed else 1.0
+        hours = demand.seconds / HOUR if timed else 1.0
         weights[key] = weights.get(key, 0.0) + there * hours
-    longest = _longest_bundle(problem)
     kinds = [number for number, kind in enumerate(problem.node_types) if kind.at_most != 0]
     room = () if problem.largest_bundle is None else (problem.largest_bundle,)
     bins = [
-        Bin((*kind.amounts, *room), kind.price * _with_boot(kind, longest, problem.timed))
+        Bin((*kind.amounts, *room), kind.price * _with_boot(kind, longest, timed))
         for kind in (problem.node_types[number] for number in kinds)
     ]
     place = {number: at for at, number in enumerate(kinds)}
@@ -93,10 +93,11 @@ def _dearest(problem: Problem, kinds: Sequence[NodeType], place: dict[int, int])
         longest[key] = max(longest.get(key, 0), demand.seconds)
     finder = BinFinder(tuple(Bin(tuple(kind.amounts), kind.price) for kind in kinds))
     boot = min(kind.boot_seconds for kind in kinds)
+    timed = problem.timed
     most = 0.0
     for (size, own), seconds in longest.items():
         home = finder.cheapest(size, own)
         if home is not None:
-            hours = (boot + seconds) / HOUR if problem.timed else 1.0
+            hours = (boot + seconds) / HOUR if timed else 1.0
             most = max(most, kinds[home].price * hours)
     return most

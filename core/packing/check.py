@@ -20,8 +20,8 @@ from rowtui.core.packing.model import (
     bundle_amounts,
     bundle_requests,
     bundle_seconds,
-    total_cost,
 )
+from rowtui.core.packing.shrink import cost_of
 from rowtui.core.text import visible
 
 # Of one kind of bundle there may be thousands; a person needs a few to see what is wrong.
@@ -46,7 +46,7 @@ def _result_complaints(result: PackResult) -> Iterator[str]:
     yield from _bundles_complaints(result.problem, result.bundles, result.unplaced)
     if any(_strangers(bundle, result.problem) for bundle in result.bundles):
         return
-    cost = total_cost(result.bundles, result.problem)
+    cost = cost_of(result.bundles, result.problem)
     if not math.isclose(cost, result.cost, rel_tol=ROUNDING, abs_tol=ROUNDING):
         yield f"the cost is {cost:g}, not {result.cost:g}"
     if result.cost < result.bound * (1 - ROUNDING) - ROUNDING:
@@ -57,12 +57,13 @@ def _bundles_complaints(
     problem: Problem, bundles: tuple[Bundle, ...], unplaced: tuple[Unplaced, ...]
 ) -> Iterator[str]:
     placed = [0] * len(problem.demands)
+    timed = problem.timed
     for number, bundle in enumerate(bundles):
         strangers = _strangers(bundle, problem)
         if strangers:
             yield f"bundle {number}: {strangers}"
             continue
-        for line in _bundle_complaints(problem, bundle):
+        for line in _bundle_complaints(problem, bundle, timed):
             yield f"bundle {number}: {line}"
         for lane in bundle.lanes:
             for run in lane.runs:
@@ -87,7 +88,7 @@ def _strangers(bundle: Bundle, problem: Problem) -> str:
     return ""
 
 
-def _bundle_complaints(problem: Problem, bundle: Bundle) -> Iterator[str]:
+def _bundle_complaints(problem: Problem, bundle: Bundle, timed: bool) -> Iterator[str]:
     node_type = problem.node_types[bundle.node_type]
     name = visible(node_type.name)
     taken = bundle_amounts(bundle, problem.demands)
@@ -96,9 +97,9 @@ def _bundle_complaints(problem: Problem, bundle: Bundle) -> Iterator[str]:
             yield f"takes {asked} {resource}, a {name} has {there}"
     seconds = bundle_seconds(bundle, problem.demands)
     longest = node_type.longest_seconds
-    if problem.timed and longest is not None and seconds > longest:
+    if timed and longest is not None and seconds > longest:
         yield f"takes {seconds} s, on a {name} it may take {longest} s"
-    if not problem.timed and any(_in_lane(lane.runs) > 1 for lane in bundle.lanes):
+    if not timed and any(_in_lane(lane.runs) > 1 for lane in bundle.lanes):
         yield "has requests one after another, though it is not known how long they take"
     requests = bundle_requests(bundle)
     if problem.largest_bundle is not None and requests > problem.largest_bundle:

@@ -16,9 +16,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from rowtui.core.packing.model import Amounts, Demand, NodeType, Problem, Run
+from rowtui.core.packing.shrink import FOR_EVER
 from rowtui.core.packing.static import numbers_by_name
-
-FOR_EVER = 2**62  # seconds: where there is no limit
 
 
 class LaneKind(NamedTuple):

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from rowtui.core.errors import RowtuiError
 from rowtui.core.packing.bound import lower_bound
 from rowtui.core.packing.check import complaints
-from rowtui.core.packing.model import GoOn, Packer, PackResult, Problem, total_cost
+from rowtui.core.packing.model import GoOn, Packer, PackResult, Problem
 from rowtui.core.packing.packers import BEST, OURS, SEED, Found
+from rowtui.core.packing.shrink import cost_of
 from rowtui.core.packing.unplaced import find_unplaced, renumbered, without_unplaced
 from rowtui.core.text import visible
 
@@ -48,7 +49,7 @@ def pack(
         return PackResult(problem, packer, (), 0.0, 0.0, unplaced, proven=True)
     found = _checked(rest, _found(rest, packer, go_on, others), go_on)
     bundles = renumbered(found.bundles, numbers)
-    cost = total_cost(bundles, problem)
+    cost = cost_of(bundles, problem)
     bound = cost if found.proven else min(cost, max(found.bound, lower_bound(rest)))
     return PackResult(problem, found.packer, bundles, cost, bound, unplaced, bound >= cost)
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rowtui.core.packing.model import Bundle, GoOn, Problem, total_cost
+from rowtui.core.packing.model import Bundle, GoOn, Problem
 from rowtui.core.packing.seed import seed_packing
-from rowtui.core.packing.shrink import shrink
+from rowtui.core.packing.shrink import cost_of, shrink
 from rowtui.core.packing.static import bundles_of, form_of
 from rowtui.core.packing.timed import pack_seed, pack_timed
 from rowtui.core.packing.vectors import VectorPacker
@@ -81,7 +81,7 @@ class Best:
     def find(self, problem: Problem, go_on: GoOn) -> Found:
         """All requests, each once, and who packed them best."""
         tried = [one.find(problem, go_on) for one in OURS.values() if one is not self]
-        return min(tried, key=lambda found: total_cost(found.bundles, problem))
+        return min(tried, key=lambda found: cost_of(found.bundles, problem))
 
     def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
         """All requests, each once."""

@@ -2,48 +2,77 @@
 
 from __future__ import annotations
 
+from rowtui.core.packing.bins import BinFinder
 from rowtui.core.packing.model import (
     HOUR,
     Bundle,
-    NodeType,
+    Lane,
     Problem,
     bundle_amounts,
     bundle_seconds,
 )
+from rowtui.core.packing.vectors import Bin
+
+FOR_EVER = 2**62  # seconds: where there is no limit
 
 
 def shrink(bundles: tuple[Bundle, ...], problem: Problem) -> tuple[Bundle, ...]:
     """The same bundles, none dearer than it was; those that have become equal are one."""
-    kinds = sorted(
-        (number for number, kind in enumerate(problem.node_types) if kind.at_most != 0),
-        key=lambda number: problem.node_types[number].price,
-    )
-    times: dict[Bundle, int] = {}
+    timed = problem.timed
+    finder = CheapestType(problem, timed)
+    times: dict[tuple[int, tuple[Lane, ...]], int] = {}
     for bundle in bundles:
-        smaller = _cheapest(bundle, kinds, problem)
-        times[smaller] = times.get(smaller, 0) + bundle.times
-    return tuple(Bundle(bundle.node_type, bundle.lanes, number) for bundle, number in times.items())
+        node_type, lanes = bundle.node_type, bundle.lanes
+        if not any(problem.demands[run.demand].hint for lane in lanes for run in lane.runs):
+            seconds = bundle_seconds(bundle, problem.demands) if timed else 0
+            load = (*bundle_amounts(bundle, problem.demands), seconds)
+            node_type = finder.for_load(load, node_type)
+        key = (node_type, lanes)
+        times[key] = times.get(key, 0) + bundle.times
+    return tuple(Bundle(*key, number) for key, number in times.items())
 
 
-def _cheapest(bundle: Bundle, kinds: list[int], problem: Problem) -> Bundle:
-    """One such bundle where it costs least. `kinds` come with the lowest price first."""
-    amounts = bundle_amounts(bundle, problem.demands)
-    seconds = bundle_seconds(bundle, problem.demands)
-    best = bundle.node_type
-    least = _cost(problem.node_types[best], seconds, problem.timed)
-    hinted = any(problem.demands[run.demand].hint for lane in bundle.lanes for run in lane.runs)
-    hours = seconds / HOUR if problem.timed else 1.0
-    for number in () if hinted else kinds:
-        kind = problem.node_types[number]
-        if kind.price * hours >= least:
-            break  # those that follow cost more for an hour
-        cost = _cost(kind, seconds, problem.timed)
-        longest = kind.longest_seconds
-        in_time = not problem.timed or longest is None or seconds <= longest
-        if cost < least and in_time and amounts.fits(kind.amounts):
-            best, least = number, cost
-    return Bundle(best, bundle.lanes)
+class CheapestType:
+    """Finds the node type where a load costs least. A load: amounts and seconds."""
+
+    def __init__(self, problem: Problem, timed: bool) -> None:
+        self._kinds = problem.node_types
+        self._timed = timed
+        bins = tuple(
+            Bin(
+                (*kind.amounts, FOR_EVER if kind.longest_seconds is None else kind.longest_seconds),
+                kind.price,
+            )
+            for kind in problem.node_types
+        )
+        # With the same boot, what costs least for an hour costs least for any time.
+        by_boot: dict[int, list[int]] = {}
+        for number, kind in enumerate(problem.node_types):
+            if kind.at_most != 0:
+                by_boot.setdefault(kind.boot_seconds if timed else 0, []).append(number)
+        self._finders = [BinFinder(bins, among) for among in by_boot.values()]
+
+    def for_load(self, load: tuple[int, ...], before: int) -> int:
+        """The number of that type, `before` if none is cheaper."""
+        best, least = before, self.cost(before, load[-1])
+        for finder in self._finders:
+            number = finder.cheapest(load)
+            if number is not None and self.cost(number, load[-1]) < least:
+                best, least = number, self.cost(number, load[-1])
+        return best
+
+    def cost(self, number: int, seconds: int) -> float:
+        """What so many seconds on a node of the type cost."""
+        kind = self._kinds[number]
+        return kind.price * (kind.boot_seconds + seconds) / HOUR if self._timed else kind.price
 
 
-def _cost(kind: NodeType, seconds: int, timed: bool) -> float:
-    return kind.price * (kind.boot_seconds + seconds) / HOUR if timed else kind.price
+def cost_of(bundles: tuple[Bundle, ...], problem: Problem) -> float:
+    """As `total_cost`, for a great many bundles and classes."""
+    if not problem.timed:
+        return sum(one.times * problem.node_types[one.node_type].price for one in bundles)
+    finder = CheapestType(problem, timed=True)
+    return sum(
+        one.times * finder.cost(one.node_type, bundle_seconds(one, problem.demands))
+        for one in bundles
+    )

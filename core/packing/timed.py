@@ -20,9 +20,8 @@ from rowtui.core.packing.model import (
     Lane,
     NodeType,
     Problem,
-    total_cost,
 )
-from rowtui.core.packing.shrink import shrink
+from rowtui.core.packing.shrink import cost_of, shrink
 from rowtui.core.packing.static import Form, Kind, Row, form
 from rowtui.core.packing.vectors import Patterns, Size, VectorPacker
 
@@ -79,7 +78,7 @@ def pack_timed(problem: Problem, packer: VectorPacker, go_on: GoOn) -> tuple[Bun
     found: list[tuple[float, int, tuple[Bundle, ...]]] = []
     for way in ways(problem):
         bundles = pack_way(problem, way, packer, go_on)
-        found.append((total_cost(bundles, problem), sum(one.times for one in bundles), bundles))
+        found.append((cost_of(bundles, problem), sum(one.times for one in bundles), bundles))
         if not go_on() and len(found) >= len(FACTORS):
             break
     return cheapest_with_few_nodes(found)
