@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rowtui.core.packing.lanes import FOR_EVER, LaneKind, chain, single, storeys
+from rowtui.core.packing.lanes import LaneKind, chain, single, storeys
 from rowtui.core.packing.model import (
     HOUR,
     Bundle,
@@ -21,7 +21,7 @@ from rowtui.core.packing.model import (
     NodeType,
     Problem,
 )
-from rowtui.core.packing.shrink import cost_of, shrink
+from rowtui.core.packing.shrink import FOR_EVER, cost_of, shrink
 from rowtui.core.packing.static import Form, Kind, Row, form
 from rowtui.core.packing.vectors import Patterns, Size, VectorPacker
 
