@@ -10,25 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import task_token
 from rowtui.core.submission.model import PlannedJob
 from rowtui.core.submission.quote import header_value
-from rowtui.core.submission.shell import PRELUDE
+from rowtui.core.submission.script_parts import FIXED, ScriptParts, split_script
 from rowtui.core.text import visible
 
 MOST_TASKS = 1000  # what Slurm's default MaxArraySize of 1001 allows
 LARGEST_SCRIPT = 3 << 20  # bytes; Slurm's default limit is 4 MB
-_FIXED = PRELUDE.strip("\n")
-
-
-class _Parts(NamedTuple):
-    """A script: the header, what is this job's own, and the rest from the fixed part on."""
-
-    header: tuple[str, ...]
-    own: str
-    rest: str
 
 
 def with_arrays(
@@ -39,7 +29,7 @@ def with_arrays(
     `most_tasks`: in one array, by cluster.
     """
     changed: list[PlannedJob] = []
-    run: list[tuple[PlannedJob, _Parts]] = []
+    run: list[tuple[PlannedJob, ScriptParts]] = []
     size = 0
     for job in jobs:
         most = most_tasks.get(job.destination.cluster, 0)
@@ -63,16 +53,11 @@ def with_arrays(
     return (*changed, *_as_array([it for it, _ in run], least))
 
 
-def _parts(job: PlannedJob) -> _Parts | None:
-    before, fixed, rest = job.script.partition(_FIXED)
-    lines = before.split("\n")
-    count = next((at for at, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    if not fixed or job.depends_on or job.bundle is not None:
-        return None
-    return _Parts(tuple(lines[:count]), "\n".join(lines[count:]), rest)
+def _parts(job: PlannedJob) -> ScriptParts | None:
+    return None if job.depends_on or job.bundle is not None else split_script(job.script)
 
 
-def _shape(job: PlannedJob, parts: _Parts) -> tuple[object, ...]:
+def _shape(job: PlannedJob, parts: ScriptParts) -> tuple[object, ...]:
     header = tuple(line for line in parts.header if not _names_job(line))
     return (job.action_index, job.destination, header, parts.rest)
 
@@ -120,4 +105,4 @@ def array_script(jobs: Sequence[PlannedJob]) -> str:
         "esac",
         "",
     ]
-    return "\n".join(lines) + _FIXED + first.rest
+    return "\n".join(lines) + FIXED + first.rest
