@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from rowtui.cli.job_text import names, read_key
+from rowtui.cli.job_text import read_job_name
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
@@ -81,8 +81,8 @@ def choose_jobs(
 
 def _called(text: str, jobs: Sequence[JobView], verb: Verb, out: Output) -> list[JobView]:
     """The jobs of one id that the verb is for; if there is none, that is said."""
-    key = read_key(text)
-    named = [it for it in jobs if key is not None and names(it.record.key, key)]
+    name = read_job_name(text)
+    named = [it for it in jobs if name is not None and name.means(it.record)]
     found = [it for it in named if it.state in verb.by_id]
     if not found and any(it.state.active for it in named):
         states = sorted({it.state.value for it in named if it.state.active})

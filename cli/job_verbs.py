@@ -97,7 +97,7 @@ def _confirmed(jobs: Sequence[JobView], verb: Verb, out: Output) -> bool:
     for job in jobs[:SHOWN_JOBS]:
         record = job.record
         state = f"{job.state.value} on {visible(record.cluster)}" if several else job.state.value
-        what = f"{record.key} {visible(record.action)} ({state})"
+        what = f"{record.label} {visible(record.action)} ({state})"
         out.print(f"  {what} on {plural(len(record.directories), 'directory', 'directories')}")
     if len(jobs) > SHOWN_JOBS:
         out.print(f"  and {len(jobs) - SHOWN_JOBS:,} more")

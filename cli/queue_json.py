@@ -38,17 +38,21 @@ def _cluster(cluster: ClusterView, rows: Sequence[QueueRow], now: float) -> dict
 
 
 def _job(row: QueueRow, now: float) -> dict[str, Any]:
-    job, record = row
+    job, record, requests = row
     told = explain(job, now)
     return {
         "id": job.id or None,
         "task": job.task,
         "name": job.name,
         "state": job.state.value,
-        "ours": record is not None,
+        "ours": record is not None or bool(requests),
         "token": job.token or None,
         "action": record.action if record is not None else None,
         "directories": list(record.directories) if record is not None else None,
+        "requests": [
+            {"token": it.token, "action": it.action, "directories": list(it.directories)}
+            for it in requests
+        ],
         "partition": job.partition,
         "elapsed": job.elapsed,
         "limit": job.limit,

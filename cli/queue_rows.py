@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.schedulers.base import Job, JobState, is_in_bundle, token_in_queue
 from rowtui.core.engine import JobView
 from rowtui.core.project.views import ClusterView
 from rowtui.core.submission.model import JobRecord
+from rowtui.core.text import plural
 
 # Ended states follow all of these.
 _ORDER = (
@@ -26,14 +27,18 @@ _ORDER = (
 
 
 class QueueRow(NamedTuple):
-    """A job as the scheduler has it; `record` if it is one of this project."""
+    """A job as the scheduler has it; `record` if it is this project's, `requests` of a bundle."""
 
     job: Job
     record: JobRecord | None = None
+    requests: tuple[JobRecord, ...] = ()
 
     @property
     def name(self) -> str:
         """What to call it: its action, or the name that it was submitted with."""
+        if self.requests:
+            actions = ", ".join(dict.fromkeys(it.action for it in self.requests))
+            return f"{plural(len(self.requests), 'request')}: {actions}"
         return self.record.action if self.record is not None else self.job.name
 
 
@@ -44,12 +49,20 @@ def rows_of(cluster: ClusterView, jobs: Iterable[JobView], *, ended: bool) -> li
     # An id counts only where the scheduler does not say whose it is: ids are given again.
     by_key = {view.record.key: view.record for view in ours if view.state.active}
     rows = []
-    seen = set()
+    seen: set[str] = set()
+    bundles: dict[str, list[JobRecord]] = {}
+    for token, record in by_token.items():
+        if is_in_bundle(token):
+            bundles.setdefault(token_in_queue(token), []).append(record)
     for job in cluster.jobs:
-        record = by_token.get(job.token) if job.token else by_key.get(job.key)
-        if record is not None:
-            seen.add(record.token)
-        rows.append(QueueRow(job, record))
+        if requests := bundles.get(job.token):
+            seen.update(it.token for it in requests)
+            rows.append(QueueRow(job, None, tuple(sorted(requests, key=_number))))
+            continue
+        known = by_token.get(job.token) if job.token else by_key.get(job.key)
+        if known is not None:
+            seen.add(known.token)
+        rows.append(QueueRow(job, known))
     rows += [
         QueueRow(_as_job(view), view.record)
         for view in ours
@@ -58,6 +71,10 @@ def rows_of(cluster: ClusterView, jobs: Iterable[JobView], *, ended: bool) -> li
     shown = [row for row in rows if ended or _is_there(row.job.state)]
     shown.sort(key=_place)
     return shown
+
+
+def _number(record: JobRecord) -> int:
+    return record.member or 0
 
 
 def _is_there(state: JobState) -> bool:

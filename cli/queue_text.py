@@ -109,7 +109,9 @@ def _table(
         one: list[str | Cell] = [_id(group), state_cell(job.state)]
         one.append(_cut(visible(group[0].name), LONGEST_NAME))
         if in_project:
-            directories = sum(len(row.record.directories) for row in group if row.record)
+            directories = sum(
+                len(it.directories) for row in group for it in (row.record, *row.requests) if it
+            )
             one.append(count(directories) if group[0].record is not None else "")
         if partitions:
             one.append(_cut(visible(job.partition), LONGEST_PARTITION))

@@ -443,7 +443,7 @@ class InProcessEngine:
             for position in group.indices:
                 if position in failures:
                     found.setdefault(failures[position].token, []).append(position)
-        names = {it.token: str(it.key) for it in self._project.jobs.records() if it.job_id}
+        names = {it.token: it.label for it in self._project.jobs.records() if it.job_id}
         return tuple(
             FailedJob(
                 token,

@@ -193,5 +193,5 @@ def _ended(old: JobsView | None, new: JobsView) -> list[tuple[str, str]]:
         if was is not None and was.active and not job.state.active:
             word = job.record.end_reason or job.state.value
             style = "failed" if job.state.bad else "completed"
-            told.append((f"job {job.record.key} ({job.record.action}) ended: {word}", style))
+            told.append((f"job {job.record.label} ({job.record.action}) ended: {word}", style))
     return told

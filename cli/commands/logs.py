@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from rowtui.cli.job_choice import given_clusters, refuse_several_clusters
-from rowtui.cli.job_text import names, read_key
+from rowtui.cli.job_text import read_job_name
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import open_project
 from rowtui.core.clusters.schedulers.base import JobState
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     record = _find(project, args)
     if not record.log_path:
         raise RowtuiError(
-            f"job {record.key} has no log", "it wrote to the terminal that it was run in"
+            f"job {record.label} has no log", "it wrote to the terminal that it was run in"
         )
     log = run_async(project.jobs.log(record))
     if args.path:
@@ -55,14 +55,14 @@ def _find(project: Project, args: argparse.Namespace) -> JobRecord:
         for record in project.jobs.records()
         if args.action is None or record.action == args.action
     ]
-    key = read_key(args.job)
-    found = [it for it in records if key is not None and it.job_id and names(it.key, key)]
+    named = read_job_name(args.job)
+    found = [it for it in records if named is not None and it.job_id and named.means(it)]
     if clusters and any(it.cluster in clusters for it in found):
         found = [it for it in found if it.cluster in clusters]
     if found:
         refuse_several_clusters(args.job, found)
-        if key is not None and key.task is None:
-            _refuse_an_array(args.job, found)
+        if named is not None and not named.of_one:
+            _refuse_several(args.job, found)
     else:
         name = args.job.rstrip("/")
         found = [it for it in records if name in it.directories]
@@ -76,13 +76,16 @@ def _find(project: Project, args: argparse.Namespace) -> JobRecord:
     return max(found, key=lambda record: record.submitted_at)
 
 
-def _refuse_an_array(text: str, records: Sequence[JobRecord]) -> None:
-    """Each task has a log of its own. Raises: RowtuiError."""
+def _refuse_several(text: str, records: Sequence[JobRecord]) -> None:
+    """Each task of an array, each request of a bundle has its own log. Raises: RowtuiError."""
     newest = max(records, key=lambda record: record.submitted_at)
-    keys = {it.key for it in records if it.plan_id == newest.plan_id}
-    tasks = sorted(keys, key=lambda key: key.task or 0)
-    if len(tasks) > 1:
-        shown = ", ".join(map(str, tasks[:NAMED_TASKS])) + ", ..." * (len(tasks) > NAMED_TASKS)
+    those = [it for it in records if it.plan_id == newest.plan_id]
+    those.sort(key=lambda it: (it.task or 0, it.member or 0))
+    labels = list(dict.fromkeys(it.label for it in those))
+    if len(labels) > 1:
+        shown = ", ".join(labels[:NAMED_TASKS]) + ", ..." * (len(labels) > NAMED_TASKS)
+        if newest.member is not None:
+            raise RowtuiError(f"job {text} is a bundle", f"name one of its requests: {shown}")
         raise RowtuiError(f"job {text} is an array", f"name one of its tasks: {shown}")
 
 
@@ -103,7 +106,7 @@ async def _print(log: Log, args: argparse.Namespace, project: Project, record: J
                 break
         if last is None and not args.follow:
             raise RowtuiError(
-                f"job {record.key} has written no log yet: {visible(log.name)}",
+                f"job {record.label} has written no log yet: {visible(log.name)}",
                 "a job that waits in the queue has none",
             )
         if ended:

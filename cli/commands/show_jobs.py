@@ -92,7 +92,7 @@ def _print_long(
     elif not jobs:
         out.print("No matches.")
     elif args.short:
-        out.lines(str(job.record.key) for job in jobs if job.record.job_id)
+        out.lines(job.record.label for job in jobs if job.record.job_id)
     else:
         out.lines(_table(jobs, out, header=not args.no_header))
     return 0
@@ -114,7 +114,7 @@ def _table(jobs: list[JobView], out: Output, *, header: bool) -> list[str]:
         record = job.record
         rows.append(
             [
-                str(record.key) if record.job_id else "-",
+                record.label if record.job_id else "-",
                 f"{record.cluster}/{record.partition}" if record.partition else record.cluster,
                 state_cell(job.state),
                 record.action,
@@ -133,6 +133,7 @@ def job_json(job: JobView) -> dict[str, Any]:
     return {
         "id": record.job_id or None,
         "task": record.task,
+        "member": record.member,
         "token": record.token,
         "cluster": record.cluster,
         "partition": record.partition,

@@ -22,6 +22,8 @@ from rowtui.core.clusters.schedulers.base import (
     JobState,
     QueueSnapshot,
     Scheduler,
+    is_in_bundle,
+    token_in_queue,
 )
 from rowtui.core.errors import RowtuiError
 from rowtui.core.project.logs import LocalLog, Log, RemoteLog, read_log_end
@@ -31,15 +33,18 @@ from rowtui.core.state.store import NotSavedError
 from rowtui.core.state.stored import Stored
 from rowtui.core.submission.carry_out import Progress, Tools, carry_out
 from rowtui.core.submission.ending import LOST
+from rowtui.core.submission.in_queue import find_requests
 from rowtui.core.submission.journal import SEEN, Journal, job_records
 from rowtui.core.submission.model import JobRecord, Plan, PlannedJob, Step
 from rowtui.core.submission.plan_json import load_plan
 from rowtui.core.submission.reservations import StoredReservations, without_gone
-from rowtui.core.submission.settled import apply_settled
+from rowtui.core.submission.settled import OPEN, apply_settled
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
+
+IN_LANE = "its bundle runs: it waits for its turn"
 
 _REASONS = {
     "time limit": JobState.TIMEOUT,
@@ -149,10 +154,40 @@ class Jobs:
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Cancel these jobs, if the ids still are theirs: Slurm gives ids again after a crash."""
-        return await self._tell(tokens, lambda scheduler, keys: scheduler.cancel(keys))
+        rest, answers = await self._taken_out(tokens)
+        told = await self._tell(rest, lambda scheduler, keys: scheduler.cancel(keys))
+        return (*answers, *told)
+
+    async def _taken_out(self, tokens: Sequence[str]) -> tuple[list[str], list[JobAnswer]]:
+        """Take requests out of bundles that go on: those whose turn has not come.
+
+        Also gives the tokens of all others; a bundle all of whose jobs are meant is one of them.
+        """
+        if not any(map(is_in_bundle, tokens)):
+            return list(tokens), []
+        records = await asyncio.to_thread(self.records)
+        others = {
+            token_in_queue(record.token)
+            for record in records
+            if record.step in OPEN and is_in_bundle(record.token) and record.token not in tokens
+        }
+        rest = [token for token in tokens if token_in_queue(token) not in others]
+        wanted = set(tokens) - set(rest)
+        answers = []
+        for record in records:
+            if record.token not in wanted:
+                continue
+            access = await self.project.reach.access(record.cluster)
+            try:
+                runner = await access.site.abandon(record.token) if access else "?"
+            except OSError as error:
+                runner = error.strerror or str(error)
+            why = "it runs in a bundle with others: cancel them all, or let it end"
+            answers.append(JobAnswer(record.key, why if runner else ""))
+        return rest, answers
 
     async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
-        """Keep these jobs from starting."""
+        """Keep these jobs from starting; of a bundle, all of it."""
         answers = await self._tell(tokens, lambda scheduler, keys: scheduler.hold(keys))
         done = {answer.job for answer in answers if not answer.error}
         await asyncio.to_thread(self._note_held, frozenset(tokens), done)
@@ -193,7 +228,7 @@ class Jobs:
                 why = f"{name} cannot be asked from here"
                 answers += [JobAnswer(key, why) for key in keys.values()]
                 continue
-            found = await scheduler.find(list(keys))
+            found = await find_requests(scheduler, list(keys))
             if found is None:
                 why = f"whether the id still is this job's cannot be asked: {name} does not answer"
                 answers += [JobAnswer(key, why) for key in keys.values()]
@@ -207,8 +242,8 @@ class Jobs:
                 for token, key in keys.items()
                 if not theirs[token]
             ]
-            done = await what(scheduler, [key for token, key in keys.items() if theirs[token]])
-            answers += done
+            wanted = [key for token, key in keys.items() if theirs[token]]
+            answers += await what(scheduler, list(dict.fromkeys(wanted)))
             self.queues.submitted(name)
         return tuple(answers)
 
@@ -317,7 +352,9 @@ def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job])
     if record.step is Step.ABANDONED:
         return JobView(record, JobState.CANCELLED, record.end_reason)
     job = known.get(record.key)
-    if job is not None and job.token in ("", record.token):
+    if job is not None and job.token in ("", token_in_queue(record.token)):
+        if record.member is not None and not record.begun and job.state is JobState.RUNNING:
+            return JobView(record, JobState.PENDING, IN_LANE, nodes=job.nodes)
         return JobView(
             record, job.state, job.reason, job.elapsed, job.limit, job.nodes, job.start_estimate
         )

@@ -74,14 +74,15 @@ class Lost:
             await self.send_later(job, entry, "it never reached the scheduler")
             return
         if runner == ABANDONED:
-            await it.cancel(jobs)
+            await it.cancel(jobs if job.bundle is None else ())
             it.give_up(job, "given up before it began")
             return
         known = chosen(jobs, job_key_of(runner).id) if jobs else None
         if known is not None and known.state is JobState.UNKNOWN:
             return  # it is there, and how it is doing cannot be told now
         key = known.key if known else job_key_of(runner)
-        await it.cancel([other for other in jobs if other.key != key])
+        if job.bundle is None:  # else other requests may run in the other
+            await it.cancel([other for other in jobs if other.key != key])
         if known is None or not known.state.active:
             await it.finish(job, key, known)
         else:

@@ -170,6 +170,7 @@ class _PlanSettling:
             traces.ended.cause == "exit"
             or (is_in_bundle(token) and known is not None and known.state not in WAITING)
         )
+        over = over or (is_in_bundle(token) and traces.fence == ABANDONED)  # it was taken out
         if not elsewhere and waits and not over:
             assert known is not None
             self.held.note_active(token, entry, known)

@@ -200,8 +200,10 @@ class Settling:
         code, word = (None, WITHOUT_A_WORD) if known is None else scheduler_word(known)
         begun = marker is not None or traces.fence not in ("", ABANDONED)
         if job.bundle is not None and not begun:
-            runner = await self.access.site.abandon(job.token)
-            if not runner:
+            if traces.fence == ABANDONED:
+                self.give_up(job, "taken out of its bundle before it began")
+                return
+            if not await self.access.site.abandon(job.token):
                 self.give_up(job, f"{NOT_BEGUN}: its bundle ended ({word or 'well'})")
                 return
         self.end(job, key, ending_of(job, marker, code, word, key.id))

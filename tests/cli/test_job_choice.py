@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from rowtui.cli.job_choice import CANCEL, HOLD, RELEASE, Verb, choose_jobs
-from rowtui.cli.job_text import read_key
+from rowtui.cli.job_text import JobName, read_job_name
 from rowtui.cli.output import Output
-from rowtui.core.clusters.schedulers.base import JobKey, JobState
+from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine import JobView
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.model import JobRecord, Step
@@ -68,16 +68,20 @@ def test_ids_name_jobs_tasks_and_whole_arrays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "key"),
+    ("typed", "name"),
     [
-        ("12", JobKey(12)),
-        ("12_3", JobKey(12, 3)),
-        ("012_03", JobKey(12, 3)),
-        *((text, None) for text in ("", "12_", "_3", "12_3_4", "12.3", "-1", "٣", "1\n", "9" * 19)),
+        ("12", JobName(12)),
+        ("12_3", JobName(12, 3)),
+        ("012_03", JobName(12, 3)),
+        ("12.3", JobName(12, None, 3)),
+        *(
+            (text, None)
+            for text in ("", "12_", "_3", "12_3_4", "12.", "1.2.3", "-1", "٣", "1\n", "9" * 19)
+        ),
     ],
 )
-def test_only_numbers_are_ids(typed: str, key: JobKey | None) -> None:
-    assert read_key(typed) == key
+def test_only_numbers_are_ids(typed: str, name: JobName | None) -> None:
+    assert read_job_name(typed) == name
 
 
 def test_actions_and_all_take_the_states_that_a_verb_is_for() -> None:

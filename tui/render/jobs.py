@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.schedulers.base import Job, JobState, token_in_queue
 from rowtui.core.engine import JobsView, JobView
 from rowtui.core.submission.model import JobRecord
 from rowtui.core.text import plural
@@ -43,7 +43,7 @@ class Other(NamedTuple):
 def other_jobs(view: JobsView) -> list[Other]:
     """The jobs on the clusters of which this project has no record, newest first."""
     ours = {(job.record.cluster, *job.record.key) for job in view.jobs}
-    tokens = {job.record.token for job in view.jobs}
+    tokens = {token_in_queue(job.record.token) for job in view.jobs}
     found = [
         Other(cluster.name, job)
         for cluster in view.clusters
@@ -183,7 +183,7 @@ def other_cells(other: Other) -> dict[str, Cell]:
 
 def job_id(record: JobRecord) -> str:
     """`4711`, `4711_3` for a task of an array, `–` as long as it has none."""
-    return str(record.key) if record.job_id else "–"
+    return record.label if record.job_id else "–"
 
 
 def _times(state: JobState, elapsed: int | None, most: int | None) -> tuple[Line, ...]:

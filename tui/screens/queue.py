@@ -174,7 +174,7 @@ class QueueView(View):
         row = self._rows.get(self.table.cursor_key)
         if isinstance(row, Other):
             return str(row.job.key)
-        return str(row.record.key) if row and row.record.job_id else ""
+        return row.record.label if row and row.record.job_id else ""
 
     def back(self) -> bool:
         """Drop the marks."""
