@@ -257,12 +257,33 @@ def published(chosen: Chosen) -> list[Json]:
     ]
 
 
+def online(chosen: Chosen) -> list[Json]:
+    """Jobs that arrive one by one."""
+    running = (50,) if chosen.quick else (1_000, 5_000, 20_000)
+    return [
+        ask(
+            chosen,
+            {
+                "kind": "online",
+                "section": "online",
+                "distribution": distribution,
+                "running": number,
+                "jobs": 6 * number if number > 1_000 else 20 * number,
+            },
+            f"online: {number:,} {distribution} running",
+        )
+        for distribution in chosen.distributions
+        for number in running
+    ]
+
+
 SECTIONS = {
     "plain": plain,
     "timed": timed,
     "types": types,
     "small": small,
     "published": published,
+    "online": online,
 }
 
 
@@ -366,6 +387,31 @@ def published_table(rows: Sequence[Json]) -> list[str]:
     return [*lines, ""]
 
 
+def online_table(rows: Sequence[Json]) -> list[str]:
+    """A line for each stream."""
+    lines = [
+        "## The online engine: jobs come one by one, run and end; the second half of each stream",
+        "",
+        "An event is a job that comes or ends, or an instance that is ready.",
+        "",
+        "| distribution | running at most | events | us for an event | us for a job "
+        "| instances in all | MB |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for row in rows:
+        trouble = row.get("error") or "; ".join(row["wrong"])
+        if trouble:
+            shown = trouble.replace("|", "/")[:100]
+            lines.append(f"| {row['distribution']} | {row['running']:,} | {shown} | | | | |")
+            continue
+        lines.append(
+            f"| {row['distribution']} | {row['most_running']:,} | {row['events']:,} "
+            f"| {row['microseconds']:.1f} | {row['for_a_job']:.1f} | {row['instances']:,} "
+            f"| {row['peak_mb']:,.0f} |"
+        )
+    return [*lines, ""]
+
+
 def over(cost: float, floor: float | None) -> str:
     """How many times as much, for a table."""
     return f"{cost / floor:.4f}" if floor else ""
@@ -384,6 +430,7 @@ _TABLES = {
     "types": cases_table,
     "small": small_table,
     "published": published_table,
+    "online": online_table,
 }
 
 if __name__ == "__main__":

@@ -151,7 +151,14 @@ def test_a_quick_bench_fills_every_table(capsys: pytest.CaptureFixture[str]) -> 
     packing.main(measured)
 
     out = capsys.readouterr().out
-    for title in ("Without time", "With run times", "Many node types", "Small cases", "Goals"):
+    for title in (
+        "Without time",
+        "With run times",
+        "Many node types",
+        "Small cases",
+        "online engine",
+        "Goals",
+    ):
         assert title in out
     assert "| uniform | 200 | 32 |" in out
 
