@@ -1,0 +1,77 @@
+"""The `#SBATCH` header of a bundle: one task on one node that has room for all lanes.
+
+Takes the bundle's jobs; gives lines. What all of them share (partition, account, what a site or a
+user added) stays as it is, their sizes give way to the bundle's.
+Source: sbatch's manual; measured on 22.05: Slurm warns up to 30 s earlier than asked, and never
+later; a job that has a node for itself still only gets the memory that it asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from rowtui.core.submission.bundles import LOG_NAME, bundle_name
+from rowtui.core.submission.model import InBundle, PlannedJob
+from rowtui.core.submission.quote import header_value
+from rowtui.core.submission.sharing import header_lines, shared_options
+from rowtui.core.text import visible
+
+# Before the limit: at most 45 s then, which is less than what a bundle's time has to spare
+# (`bundles.START_SECONDS`). Enough to report what is finished.
+WARN_SECONDS = 15
+_OWN = (
+    "--job-name=", "--output=", "--partition=", "--ntasks=", "--cpus-per-task=", "--nodes=",
+    "--mem-per-", "--time=", "--signal=",
+)  # fmt: skip
+
+
+def bundle_header(jobs: Sequence[PlannedJob], bundle: InBundle) -> list[str]:
+    """The lines of the header, each with its `#SBATCH `.
+
+    The memory is the sum of the lanes' even where the node is the bundle's alone: it selects nodes
+    that have so much. Where nobody states it, the site's rule per CPU, else all of a whole node.
+    """
+    shared = shared_options(jobs[0])
+    log = PurePosixPath(jobs[0].log_path).parent / LOG_NAME
+    lines = [
+        f"--job-name={header_value(visible(bundle_name(jobs)))}",
+        f"--output={header_value(str(log))}",
+        *(line for line in shared if line.startswith("--partition=")),
+        "--nodes=1",
+        "--ntasks=1",
+        f"--cpus-per-task={bundle.cpus}",
+        *_gpus(jobs, bundle.gpus),
+        *_memory(jobs, bundle),
+    ]
+    if bundle.whole_node:
+        lines.append("--exclusive")
+    lines.append(f"--time={-(-bundle.seconds // 60)}")
+    lines.append(f"--signal=B:USR1@{WARN_SECONDS}")
+    lines += (line for line in shared if not line.startswith("--partition="))
+    return [f"#SBATCH {line}" for line in lines]
+
+
+def _gpus(jobs: Sequence[PlannedJob], gpus: int) -> list[str]:
+    """All GPUs for the one task, in the words that the cluster wants (`slurm_gpus_per_task`)."""
+    if not gpus:
+        return []
+    shared = shared_options(jobs[0])
+    for job in jobs:
+        if not job.gpus:
+            continue
+        for line in header_lines(job):
+            words = re.fullmatch(r"(.*?)[0-9]+", line)
+            if words and not line.startswith(_OWN) and line not in shared:
+                return [f"{words[1]}{gpus}"]
+    return [f"--gpus-per-task={gpus}"]
+
+
+def _memory(jobs: Sequence[PlannedJob], bundle: InBundle) -> list[str]:
+    if bundle.memory_mb is not None:
+        return [f"--mem={bundle.memory_mb}M"]
+    stated = [[line for line in header_lines(job) if line.startswith("--mem-per-")] for job in jobs]
+    if stated[0] and all(lines == stated[0] for lines in stated):
+        return stated[0]
+    return ["--mem=0"] if bundle.whole_node else []

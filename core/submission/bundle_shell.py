@@ -1,0 +1,410 @@
+"""The fixed part of a bundle's script: lanes side by side, in each one job after another.
+
+Plain bash (4.2 or later) and coreutils, as `shell.py`. Before it, a script defines the tables that
+`bundle_script.py` writes. `STEPS` and `PROCESSES` are two ways to start a job: as a step of Slurm,
+or as a process with limits.
+
+- Each lane is a subshell that sleeps in `read` on a pipe of its own: what it starts says there that
+  it ended, and the driver says there that there is news. What the news is stands in files
+  (`closed`: nothing more begins; `warned`; `stop`: the signal), so that none is lost.
+- A job's own script is put together by `sed` when its turn comes, and begins with a few lines that
+  write to its log, tell its process id and stop it if the bundle is `closed`.
+- Signals go to that process itself: to srun, SIGUSR1 would reach every process of the command, and
+  SIGTERM means SIGKILL for all of them. A job past its own time is warned (SIGUSR1) before, told to
+  stop (SIGTERM) then, and killed with its step if it does not.
+- On SIGUSR1, the warning before the bundle's limit, all that run are warned and nothing more
+  begins. On SIGTERM (SIGINT, SIGHUP) it goes on to all that run, whose reports are waited for.
+- What a job that was killed could not write itself, the driver writes: `.row/rowtui/ended/<token>`.
+  One that never began leaves nothing.
+
+Exit code: 0 if all ended well, else 1. Source: measured behaviour of srun 22.05 and of bash.
+"""
+
+from __future__ import annotations
+
+# Between SIGTERM and SIGKILL for jobs of a bundle. They need `shell.STOP_SECONDS` and the time to
+# report; Slurm kills the bundle itself after 30 s (KillWait).
+KILL_SECONDS = 15
+# How often a step that Slurm did not start is tried, and seconds before the second and third try.
+PAUSES = (2, 10)
+
+# The step gets its share of the job and no more (--exact), and must ask for its memory: without,
+# it takes all of the job's, and the steps run one by one. 0: all of it, but shared.
+STEPS = r"""
+rowtui_launch() {
+    local name
+    for name in "${!SLURM_MEM_@}" "${!SLURM_CPUS_PER_@}" "${!SLURM_NTASKS@}" "${!SLURM_GPUS_PER_@}" \
+        "${!SLURM_TRES_PER_@}" "${!SRUN_@}" SLURM_GPUS SLURM_GRES SLURM_NPROCS SLURM_EXACT \
+        SLURM_EXCLUSIVE SLURM_OVERLAP SLURM_WHOLE SLURM_OVERCOMMIT SLURM_TIMELIMIT SLURM_EXPORT_ENV
+    do
+        unset "$name"
+    done
+    if [ "$rowtui_steps" = 1 ]; then
+        # Its launcher makes the steps. They take what a job of this size would give them.
+        export SLURM_EXACT=1 SLURM_NTASKS=$rowtui_processes SLURM_NPROCS=$rowtui_processes
+        export SLURM_TASKS_PER_NODE=$rowtui_processes SLURM_MEM_PER_NODE=${rowtui_memory/#-/0}
+        export SLURM_CPUS_PER_TASK=$((rowtui_share / rowtui_processes))
+        export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
+        export SLURM_CPUS_ON_NODE=$rowtui_share SLURM_JOB_CPUS_PER_NODE=$rowtui_share
+        if [ "$rowtui_gpus" -gt 0 ] && [ "$rowtui_devices" -eq 0 ]; then
+            export SLURM_GPUS=0 CUDA_VISIBLE_DEVICES=
+        elif [ "$rowtui_gpus" -gt 0 ]; then
+            export SLURM_GPUS_PER_TASK=$((rowtui_devices / rowtui_processes))
+        fi
+        exec "$BASH" "$1"
+    fi
+    set -- "$BASH" "$1"
+    if [ "$rowtui_gpus" -gt 0 ]; then set -- "--gpus=$rowtui_devices" "$@"; fi
+    exec srun --exact --nodes=1 --ntasks=1 --cpus-per-task="$rowtui_share" \
+        --mem="${rowtui_memory/#-/0}" --mpi=none --export=ALL --input=none \
+        --job-name="${rowtui_names[rowtui_number]}" "$@"
+}
+rowtui_choose() { :; }
+"""
+
+# A lane keeps to CPUs of its own only where all that this job may use are the bundle's: elsewhere
+# other jobs use them too, and others may be free.
+PROCESSES = r"""
+rowtui_launch() {
+    if [ -n "${ROWTUI_LOCAL_CPUS-}" ]; then export ROWTUI_LOCAL_CPUS=$rowtui_share; fi
+    if [ "$rowtui_memory" != - ]; then ulimit -d "$((rowtui_memory * 1024))"; fi
+    if [ "$rowtui_gpus" -gt 0 ]; then
+        export CUDA_VISIBLE_DEVICES=$(rowtui_slice "$rowtui_first_device" "$rowtui_devices" \
+            "${rowtui_all_devices[@]}")
+    fi
+    if [ -n "$rowtui_pin" ]; then exec taskset -c "$rowtui_pin" "$BASH" "$1"; fi
+    exec "$BASH" "$1"
+}
+
+# Some of the words after the first two, joined by commas: so many, from the first number on.
+rowtui_slice() {
+    local from=$1 count=$2 IFS=,
+    shift 2
+    set -- "${@:from+1:count}"
+    printf '%s' "$*"
+}
+
+# What this lane keeps to: the CPUs and GPUs behind those of the lanes before it.
+rowtui_choose() {
+    local lane number cpus gpus most_cpus most_gpus first_cpu=0 word
+    local -a allowed=() size
+    rowtui_first_device=0 rowtui_pin=''
+    IFS=, read -ra rowtui_all_devices <<<"${CUDA_VISIBLE_DEVICES-}"
+    if [ -z "${CUDA_VISIBLE_DEVICES-}" ]; then
+        for ((number = 0; number < rowtui_gpus; number++)); do rowtui_all_devices[number]=$number; done
+    fi
+    for ((lane = 0; lane <= $1; lane++)); do
+        first_cpu=$((first_cpu + ${most_cpus:-0}))
+        rowtui_first_device=$((rowtui_first_device + ${most_gpus:-0}))
+        most_cpus=0 most_gpus=0
+        for number in ${rowtui_lanes[lane]}; do
+            read -ra size <<<"${rowtui_sizes[number]}"
+            cpus=${size[0]} gpus=${size[2]}
+            most_cpus=$((cpus > most_cpus ? cpus : most_cpus))
+            most_gpus=$((gpus > most_gpus ? gpus : most_gpus))
+        done
+    done
+    for word in $(LC_ALL=C taskset -cp "$BASHPID" 2>/dev/null | sed 's/.*: //;s/,/ /g'); do
+        for ((number = ${word%-*}; number <= ${word#*-}; number++)); do allowed+=("$number"); done
+    done
+    if [ "${#allowed[@]}" -eq "$rowtui_cpus" ]; then
+        rowtui_pin=$(rowtui_slice "$first_cpu" "$most_cpus" "${allowed[@]}")
+    fi
+}
+"""
+
+DRIVER = r"""
+# -- a lane ------------------------------------------------------------------------------------
+
+# One job after another. Everything here goes on when signals come, as they come to all processes
+# of a job that must end; what it starts has its own ways with them.
+rowtui_lane() {
+    local rowtui_number rowtui_share rowtui_memory rowtui_devices rowtui_seconds rowtui_processes
+    local rowtui_steps rowtui_file rowtui_log try pause
+    trap : TERM INT HUP USR1 USR2
+    exec 9<>"$rowtui_dir/lane.$1"
+    rowtui_choose "$1"
+    for rowtui_number in ${rowtui_lanes[$1]}; do
+        [ ! -e "$rowtui_dir/closed" ] || break
+        rowtui_file=$rowtui_dir/$rowtui_number
+        ! rowtui_ended_before || continue
+        read -r rowtui_share rowtui_memory rowtui_devices rowtui_seconds rowtui_processes \
+            rowtui_steps <<<"${rowtui_sizes[rowtui_number]}"
+        rowtui_log=${rowtui_logs[rowtui_number]//%j/$rowtui_id}
+        if ! rowtui_prepare; then
+            printf 'not begun: cannot write its log\n' >"$rowtui_file.result"
+            continue
+        fi
+        try=0
+        for pause in 0 ROWTUI_PAUSES; do
+            if [ "$pause" -gt 0 ]; then
+                read -r -t "$pause" <&9
+                [ ! -e "$rowtui_dir/closed" ] || break
+            fi
+            rowtui_see_through
+            # Only what never came as far as the first line of its script is tried again.
+            [ ! -e "$rowtui_file.pid" ] && [ ! -e "$rowtui_dir/closed" ] || break
+        done
+        rowtui_judge
+        rm -f "$rowtui_file.sh" "$rowtui_file.pid" "$rowtui_file.child" "$rowtui_file.began"
+    done
+}
+
+# Write the script of a job, which is complete without ours.
+rowtui_prepare() {
+    if [ -n "$rowtui_log" ]; then
+        case $rowtui_log in */*) mkdir -p -- "${rowtui_log%/*}" ;; esac
+        : >"$rowtui_log" || return
+    fi
+    {
+        [ -z "$rowtui_log" ] || printf 'exec </dev/null >>%q 2>&1\n' "$rowtui_log"
+        printf 'trap : USR1\necho "$$" >%q\n[ ! -e %q ] || exit 0\nrowtui_began=%q\n' \
+            "$rowtui_file.pid" "$rowtui_dir/closed" "$rowtui_file.began"
+        LC_ALL=C sed -n "${rowtui_places[rowtui_number]}" "$rowtui_script"
+    } >"$rowtui_file.sh"
+}
+
+# Run a program in a process group of its own, and tell the lane when it has ended, and how.
+rowtui_run() {
+    local child code=0 again=0
+    trap : TERM INT HUP USR1 USR2
+    set -m
+    (
+        exec 9>&-
+        if [ -n "$rowtui_log" ]; then exec >>"$rowtui_log" 2>&1; fi
+        rowtui_launch "$1"
+    ) </dev/null &
+    child=$!
+    set +m
+    echo "$child" >"$rowtui_file.child"
+    wait "$child" || code=$?
+    while kill -0 "$child" 2>/dev/null; do
+        code=0
+        wait "$child" || code=$?
+    done
+    # Over 128 maybe only the `wait` was ended by a signal: asked again, it knows.
+    wait "$child" 2>/dev/null || again=$?
+    [ "$again" -eq 127 ] || code=$again
+    printf 'ended %s\n' "$code" >&9
+}
+
+# Start a job and see it to its end: its code in rowtui_code, why it was stopped in rowtui_stopped.
+rowtui_see_through() {
+    local pid='' stage=starting now next word='' event='' warn_at=0 stop_at=0 kill_at=0 signal=TERM
+    local before=$((rowtui_seconds / 4))
+    rowtui_code='' rowtui_stopped=''
+    before=$((before < 10 ? before : rowtui_seconds / 10 < 10 ? 10 : rowtui_seconds / 10))
+    before=$((before < 60 ? before : 60))
+    rowtui_run "$rowtui_file.sh" &
+    while [ -z "$rowtui_code" ]; do
+        now=$SECONDS
+        if [ -z "$pid" ] && [ -e "$rowtui_file.pid" ]; then
+            read -r pid <"$rowtui_file.pid"
+            if [ -n "$pid" ] && [ "$stage" = starting ]; then
+                stage=running warn_at=$((now + rowtui_seconds - before))
+                stop_at=$((now + rowtui_seconds))
+            fi
+        fi
+        if [ -e "$rowtui_dir/stop" ] && [ -z "$rowtui_stopped" ]; then
+            read -r signal <"$rowtui_dir/stop"
+            rowtui_stopped="signal ${signal:=TERM}"
+            [ ! -e "$rowtui_dir/warned" ] || rowtui_stopped='time limit'
+        elif [ "$stage" = warned ] && [ "$now" -ge "$stop_at" ]; then
+            rowtui_stopped='time limit'
+        fi
+        if [ "$stage" = running ] && { [ "$now" -ge "$warn_at" ] || [ -e "$rowtui_dir/warned" ]; }
+        then
+            stage=warned
+            kill -USR1 "$pid" 2>/dev/null
+        fi
+        next=$((now + 20))
+        case $stage in
+        starting | running | warned)
+            if [ -n "$rowtui_stopped" ]; then
+                stage=stopped kill_at=$((now + ROWTUI_KILL_SECONDS))
+                rowtui_signal "$signal" "$pid"
+                next=$kill_at
+            elif [ "$stage" = starting ]; then
+                next=$((now + 1))
+            elif [ "$stage" = running ]; then
+                next=$warn_at
+            else
+                next=$stop_at
+            fi
+            ;;
+        stopped)
+            next=$kill_at
+            if [ "$now" -ge "$kill_at" ]; then
+                rowtui_kill "$pid"
+                next=$((now + 1))
+            fi
+            ;;
+        esac
+        if [ "$next" -le "$now" ]; then continue; fi
+        if read -r -t "$((next - now))" word event <&9 && [ "$word" = ended ]; then
+            rowtui_code=$event
+        fi
+    done
+    # What started it may have ended before it: let it write its report.
+    while [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null; do
+        if [ "$kill_at" -eq 0 ]; then kill_at=$((SECONDS + ROWTUI_KILL_SECONDS)); fi
+        if [ "$SECONDS" -ge "$kill_at" ]; then rowtui_kill "$pid"; fi
+        read -r -t 0.2 <&9
+    done
+}
+
+# To the job's bash and what it runs in the foreground (a setup); the command has its own group,
+# which that bash stops. As long as it is not there: to what starts it.
+rowtui_signal() {
+    local child=''
+    if [ -n "$2" ]; then
+        kill "-$1" -- "-$2" 2>/dev/null || kill "-$1" "$2" 2>/dev/null
+    else
+        read -r child 2>/dev/null <"$rowtui_file.child"
+        [ -z "$child" ] || kill "-$1" -- "-$child" 2>/dev/null
+    fi
+}
+
+# A step dies with its srun, at once; else it is all processes that come from these.
+rowtui_kill() {
+    local child='' line pid found word
+    local -a kin=() field
+    read -r child 2>/dev/null <"$rowtui_file.child"
+    for word in "$1" "$child"; do [ -z "$word" ] || kin+=("$word"); done
+    found=-1
+    while [ "$found" -ne "${#kin[@]}" ]; do
+        found=${#kin[@]}
+        for line in /proc/[0-9]*/stat; do
+            read -r line 2>/dev/null <"$line" || continue
+            pid=${line%% *}
+            read -ra field <<<"${line##*) }"
+            case " ${kin[*]} " in
+            *" $pid "*) ;;
+            *" ${field[1]} "* | *" ${field[2]} "*) kin+=("$pid") ;;
+            esac
+        done
+    done
+    kill -KILL "${kin[@]}" 2>/dev/null
+}
+
+# What became of a job, by its own word, in one line.
+rowtui_judge() {
+    local token=${rowtui_tokens[rowtui_number]} ended code='' cause='' job=''
+    ended=.row/rowtui/ended/$token
+    if [ -e "$rowtui_file.began" ] && [ ! -e "$ended" ]; then
+        read -r job <"$rowtui_file.began"
+        [ "$rowtui_code" -gt 0 ] || rowtui_code=137
+        # It was killed, and could not say so.
+        printf '%s\n%s\n%s\n%(%s)T\n\n\n' "$rowtui_code" "${rowtui_stopped:-signal KILL}" "$job" \
+            -1 >"$ended.tmp" && sync "$ended.tmp" && mv -f "$ended.tmp" "$ended"
+    fi
+    if [ -e "$rowtui_file.began" ]; then
+        { read -r code && read -r cause; } 2>/dev/null <"$ended"
+    fi
+    case $code:$cause in
+    0:exit) echo 'ended well' ;;
+    *:exit) echo "failed (exit code $code)" ;;
+    *:'time limit') echo 'ran out of time' ;;
+    *:?*) echo "stopped ($cause)" ;;
+    *)
+        if [ -L ".row/rowtui/fence/$token" ]; then
+            echo 'not begun: it was taken out, or runs elsewhere'
+        elif [ -n "$rowtui_code" ] && [ "$rowtui_code" -gt 0 ] && [ -z "$rowtui_stopped" ]; then
+            echo "not begun (exit code $rowtui_code)"
+        else
+            echo 'not begun'
+        fi
+        ;;
+    esac >"$rowtui_file.result"
+}
+
+# Whether a job has ended by itself before, in this bundle, which was started again: its result.
+rowtui_ended_before() {
+    local ended=.row/rowtui/ended/${rowtui_tokens[rowtui_number]} code='' cause=''
+    [ -e "$ended" ] && { read -r code && read -r cause; } <"$ended" && [ "$cause" = exit ] || return
+    if [ "$code" -eq 0 ]; then
+        echo 'ended well (before)'
+    else
+        echo "failed (before, exit code $code)"
+    fi >"$rowtui_file.result"
+}
+
+# -- all of them -------------------------------------------------------------------------------
+
+rowtui_news() {
+    local pipe
+    : >"$rowtui_dir/closed"
+    for pipe in "$rowtui_dir"/lane.*; do printf 'news\n' 1<>"$pipe"; done
+}
+
+rowtui_warn() {
+    : >"$rowtui_dir/warned"
+    rowtui_news
+}
+
+rowtui_forward() {
+    [ -e "$rowtui_dir/stop" ] || echo "$1" >"$rowtui_dir/stop"
+    rowtui_news
+}
+
+rowtui_open() {
+    local folder lane
+    local -a pipes
+    rowtui_script=$0
+    [ -r "$rowtui_script" ] || rowtui_script=/proc/$$/fd/255
+    if [ ! -r "$rowtui_script" ]; then
+        echo >&2 "rowtui: this script must be run from a file: nothing was run."
+        exit 3
+    fi
+    for folder in "${TMPDIR-}" /tmp /dev/shm "$PWD/.row/rowtui"; do
+        case $folder in /*) ;; *) continue ;; esac
+        rowtui_dir=$(mktemp -d "$folder/rowtui.XXXXXXXX" 2>/dev/null) || continue
+        trap 'rm -rf "$rowtui_dir"' EXIT
+        pipes=()
+        for lane in "${!rowtui_lanes[@]}"; do pipes+=("$rowtui_dir/lane.$lane"); done
+        mkfifo "${pipes[@]}" && return
+    done
+    echo >&2 "rowtui: no folder for temporary files: nothing was run."
+    exit 3
+}
+
+rowtui_report() {
+    local number result well=0
+    for number in "${!rowtui_names[@]}"; do
+        result=''
+        [ ! -e "$rowtui_dir/$number.result" ] || read -r result <"$rowtui_dir/$number.result"
+        case $result in 'ended well'*) well=$((well + 1)) ;; esac
+        printf 'rowtui: %s: %s\n' "${rowtui_names[number]}" "${result:-not begun}"
+    done
+    echo "rowtui: $well of ${#rowtui_names[@]} ended well."
+    [ "$well" -eq "${#rowtui_names[@]}" ] || return 1
+}
+
+rowtui_main() {
+    local lane pid
+    local -a lanes=()
+    if ! [ -e workflow.toml ]; then
+        printf >&2 'rowtui: %q is not the folder of the project: nothing was run.\n' "$PWD"
+        exit 3
+    fi
+    rowtui_open
+    trap rowtui_warn USR1
+    trap 'rowtui_forward TERM' TERM
+    trap 'rowtui_forward INT' INT
+    trap 'rowtui_forward HUP' HUP
+    for lane in "${!rowtui_lanes[@]}"; do
+        rowtui_lane "$lane" &
+        lanes+=("$!")
+    done
+    for pid in "${lanes[@]}"; do
+        while kill -0 "$pid" 2>/dev/null; do wait "$pid"; done
+    done
+    trap '' USR1 TERM INT HUP
+    rowtui_report
+}
+
+rowtui_main
+exit
+""".replace("ROWTUI_KILL_SECONDS", str(KILL_SECONDS)).replace(
+    "ROWTUI_PAUSES", " ".join(map(str, PAUSES))
+)
