@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.bundle_header import bundle_header
-from rowtui.core.submission.bundle_shell import DRIVER, PROCESSES, STEPS
+from rowtui.core.submission.bundle_launch import PROCESSES, STEPS
+from rowtui.core.submission.bundle_shell import DRIVER
 from rowtui.core.submission.model import InBundle, PlannedJob
 from rowtui.core.submission.quote import quote
 from rowtui.core.submission.script_parts import FIXED, ScriptParts, split_script
