@@ -11,6 +11,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from math import ceil
 from typing import Any
 
 from rowtui.core.packing import exact, static
@@ -135,13 +136,20 @@ def published(asked: Json) -> Json:
             result = pack(instance.problem, name, patience(asked["seconds"]))
             told["wrong"] += wrongs(result, name)
             costs.append(result.cost)
-            bounds[number] = max(bounds[number], result.bound)
+            bounds[number] = max(bounds[number], in_bins(result.bound, instance.problem))
         told["user"][name] = (user_seconds() - began) / len(instances)
         told["cost"][name] = sum(costs)
     known = [one.optimum for one in instances if one.optimum is not None]
     told["optimum"] = sum(known) if len(known) == len(instances) else None
     told["bound"] = sum(bounds)
     return told
+
+
+def in_bins(bound: float, case: Problem) -> float:
+    """Where every bin costs 1, so does a part of one."""
+    if {kind.price for kind in case.node_types} == {1.0}:
+        return float(ceil(bound - 1e-6))
+    return bound
 
 
 def _recipe(asked: Json, seed: int) -> Instance:

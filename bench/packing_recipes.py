@@ -71,6 +71,7 @@ def triplets(bins: int, seed: int = 1) -> Instance:
         sides = [_three(rng), _three(rng)]
         rng.shuffle(sides[1])
         items.extend(zip(*sides, strict=True))
+    rng.shuffle(items)  # or else whoever takes them in their order gets whole bins
     kinds = (NodeType("bin", Amounts(1000, 1000), 1.0),)
     return Instance(f"triplets, {3 * bins} items", _problem(kinds, items), float(bins))
 
@@ -98,6 +99,7 @@ def cut_bins(bins: int, seed: int = 1) -> Instance:
         number = rng.randint(2, 5)
         parts = [_cut(amount, number, rng) for amount in kind.amounts[:2]]
         items.extend(zip(*parts, strict=True))
+    rng.shuffle(items)
     return Instance(f"cut bins, {len(items)} items", _problem(kinds, items), optimum)
 
 
