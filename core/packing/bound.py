@@ -18,14 +18,27 @@ from rowtui.core.packing.vectors import Bin, Size
 
 
 class Worth(NamedTuple):
-    """What follows from prices of resources: the bound, and each node type's duals for an hour.
+    """What follows from prices of resources: the bound, and what lanes are worth for an hour.
 
-    `kinds`: the numbers of the node types; `duals`: of cpus, memory, gpus, disk (and requests).
+    `duals` and `rooms` of each node type: of cpus, memory, gpus, disk (and requests).
     """
 
     bound: float
-    kinds: tuple[int, ...]
     duals: tuple[tuple[float, ...], ...]
+    rooms: tuple[Size, ...]
+
+    def of(self, sizes: Sequence[Size]) -> list[float]:
+        """What each of these is worth for an hour: the least that it costs where it fits."""
+        import numpy as np
+
+        rows = np.array(sizes, float)
+        least = np.full(len(rows), np.inf)
+        for duals, room in zip(self.duals, self.rooms, strict=True):
+            cost = rows[:, : len(room)] @ np.array(duals)
+            cost[(rows[:, : len(room)] > room).any(axis=1)] = np.inf
+            np.minimum(least, cost, out=least)
+        worth: list[float] = np.where(np.isfinite(least), least, 0.0).tolist()
+        return worth
 
 
 def lower_bound(problem: Problem) -> float:
@@ -59,7 +72,8 @@ def worth(problem: Problem) -> Worth:
         [None if own is None else place[own] for _, own in weights],
     )
     dearest = _dearest(problem, [problem.node_types[number] for number in kinds], place)
-    return Worth(max(prices.bound, dearest), tuple(kinds), prices.duals)
+    bound = max(prices.bound, dearest)
+    return Worth(bound, prices.duals, tuple(kind.size for kind in bins))
 
 
 def _with_boot(kind: NodeType, longest: int, timed: bool) -> float:

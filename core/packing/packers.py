@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rowtui.core.packing.bound import worth
 from rowtui.core.packing.model import Bundle, GoOn, Problem
 from rowtui.core.packing.seed import seed_packing
 from rowtui.core.packing.shrink import cost_of, shrink
@@ -61,7 +62,9 @@ class Ours:
     def find(self, problem: Problem, go_on: GoOn) -> Found:
         """All requests, each once, and who packed them."""
         if problem.timed:
-            return Found(pack_timed(problem, self.vector_packer, go_on), self.name)
+            value = worth(problem)
+            bundles = pack_timed(problem, value, self.vector_packer, go_on)
+            return Found(bundles, self.name, value.bound)
         form = form_of(problem)
         patterns = self.vector_packer(form.vectors, go_on)
         return Found(shrink(bundles_of(patterns, form), problem), self.name)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from rowtui.core.packing.bound import Worth
 from rowtui.core.packing.lanes import LaneKind, chain, single, storeys
 from rowtui.core.packing.model import (
     HOUR,
@@ -21,6 +22,7 @@ from rowtui.core.packing.model import (
     NodeType,
     Problem,
 )
+from rowtui.core.packing.riders import Riders
 from rowtui.core.packing.shrink import FOR_EVER, cost_of, shrink
 from rowtui.core.packing.static import Form, Kind, Row, form
 from rowtui.core.packing.vectors import Patterns, Size, VectorPacker
@@ -29,58 +31,35 @@ from rowtui.core.packing.vectors import Patterns, Size, VectorPacker
 FEWER_NODES = 0.005
 LONGEST_LANE = 24 * 3600  # seconds, where no limit is: nobody waits for ever to save a little
 BOOTS = 50  # lanes that long make the boot cheap: 2 %
-FACTORS = (1.1, 1.25, 1.5, 2.0)
-ALIKE = (0.9, 0.7)
+MOST_LENGTHS = 5
+
+# Ways that are tried whatever the time: at least so many, and more until they have packed so
+# many classes together (about a second).
+LEAST_WAYS, LEAST_CLASSES = 3, 10_000
 
 
 class Way(NamedTuple):
-    """How lanes are made: as long as `length` (0: a request in each), `factor` within a bundle."""
+    """How lanes are made: as long as `length` (0: a request in each), `factor` within a bundle.
+
+    `alike`: the least memory in a lane is that share of the most, or more.
+    """
 
     length: int
     factor: float
-    alike: float = 0.0
+    alike: float = 1.0
 
 
-def ways(problem: Problem) -> Iterator[Way]:
-    """What is tried, the most promising first."""
-    for factor in FACTORS:
-        yield Way(0, factor)
-    for length in _lengths(problem):
-        for alike in ALIKE:
-            yield Way(length, 1.1, alike)
-            yield Way(length, 1.5, alike)
-
-
-def _lengths(problem: Problem) -> list[int]:
-    """Lengths of lanes: every limit, and some between the longest request and the last limit."""
-    longest = max(demand.seconds for demand in problem.demands)
-    boot = max(kind.boot_seconds for kind in problem.node_types)
-    without = max(longest, LONGEST_LANE, BOOTS * boot)
-    all_of_it = sum(
-        demand.seconds * there
-        for demand, there in zip(problem.demands, problem.counts, strict=True)
-    )
-    limits = {
-        without if kind.longest_seconds is None else kind.longest_seconds
-        for kind in problem.node_types
-    }
-    last = min(max(limits), all_of_it)
-    lengths = {min(limit, all_of_it) for limit in limits if limit >= longest} | {longest, last}
-    length = 2 * longest
-    while 0 < length < last:
-        lengths.add(length)
-        length *= 2
-    return sorted(lengths, reverse=True)[:8]
-
-
-def pack_timed(problem: Problem, packer: VectorPacker, go_on: GoOn) -> tuple[Bundle, ...]:
+def pack_timed(
+    problem: Problem, value: Worth, packer: VectorPacker, go_on: GoOn
+) -> tuple[Bundle, ...]:
     """The best of several ways of making lanes; all of them packed by `packer`."""
     found: list[tuple[float, int, tuple[Bundle, ...]]] = []
-    for way in ways(problem):
-        bundles = pack_way(problem, way, packer, go_on)
-        found.append((cost_of(bundles, problem), sum(one.times for one in bundles), bundles))
-        if not go_on() and len(found) >= len(FACTORS):
+    for number, way in enumerate(ways(problem)):
+        enough = number >= LEAST_WAYS and number * len(problem.demands) >= LEAST_CLASSES
+        if enough and not go_on():
             break
+        bundles = pack_way(problem, way, value, packer, go_on)
+        found.append((cost_of(bundles, problem), sum(one.times for one in bundles), bundles))
     return cheapest_with_few_nodes(found)
 
 
@@ -93,32 +72,79 @@ def cheapest_with_few_nodes(
     return min(near, key=lambda one: (one[1], one[0]))[2]
 
 
-def pack_way(problem: Problem, way: Way, packer: VectorPacker, go_on: GoOn) -> tuple[Bundle, ...]:
+# -- ways ----------------------------------------------------------------------------------------
+
+
+def ways(problem: Problem) -> list[Way]:
+    """What is tried, the most promising first."""
+    lengths = _lengths(problem)
+    first = [Way(0, 1.05), Way(lengths[0], 1.1, 0.97), Way(lengths[-1], 1.05, 0.97)]
+    more = [Way(0, 1.1), *(Way(length, 1.1, 0.97) for length in lengths[1:])]
+    more += [Way(length, 1.1, 0.8) for length in lengths]
+    more += [Way(0, 1.25), Way(0, 1.5), Way(0, 2.0)]
+    more += [Way(length, factor, 0.97) for length in lengths for factor in (1.25, 1.5, 2.0)]
+    return list(dict.fromkeys(first + more))
+
+
+def _lengths(problem: Problem) -> list[int]:
+    """Lengths of lanes, longest first: the limits, and by factors of four down to short ones."""
+    longest = max(demand.seconds for demand in problem.demands)
+    boot = max(kind.boot_seconds for kind in problem.node_types)
+    total = sum(
+        demand.seconds * there
+        for demand, there in zip(problem.demands, problem.counts, strict=True)
+    )
+    without = max(longest, LONGEST_LANE, BOOTS * boot)
+    limits = {min(_limit(kind), without) for kind in problem.node_types}
+    lengths = {*limits, longest}
+    length = max(limits) // 4
+    shortest = 2 * total // sum(problem.counts)  # two requests of the usual length
+    while length > shortest:
+        lengths.add(length)
+        length //= 4
+    useful = {min(length, total) for length in lengths if length > 0}
+    return sorted(useful, reverse=True)[:MOST_LENGTHS] or [0]
+
+
+# -- packing -------------------------------------------------------------------------------------
+
+
+def pack_way(
+    problem: Problem, way: Way, value: Worth, packer: VectorPacker, go_on: GoOn
+) -> tuple[Bundle, ...]:
     """All requests in lanes made in one way, bundled and each bundle on its cheapest type."""
-    lanes = chain(problem, way.length, way.alike) if way.length else single(problem)
-    limits = [_limit(kind) for kind in problem.node_types]
+    made = chain(problem, way.length, way.alike) if way.length else single(problem)
+    parts = storeys(made, [_limit(kind) for kind in problem.node_types], way.factor)
+    lanes = [lane for part in parts for lane in part]
+    hourly = value.of([(*lane.amounts, lane.requests) for lane in lanes])
+    worth = [each * lane.seconds for each, lane in zip(hourly, lanes, strict=True)]
+    riders = Riders(lanes, worth, problem)
     bundles: list[Bundle] = []
-    for part in storeys(lanes, limits, way.factor):
-        seconds = part[0].seconds
-        kinds = [
-            Kind(number, kind.amounts, kind.price * (kind.boot_seconds + seconds) / HOUR)
-            for number, kind in enumerate(problem.node_types)
-            if kind.at_most != 0 and limits[number] >= seconds
-        ]
-        bundles.extend(_pack_part(problem, part, kinds, packer, go_on))
+    begin = 0
+    for part in parts:
+        end = begin + len(part)
+        left = riders.left[begin:end].tolist()
+        begin = end
+        there = zip(part, left, strict=True)
+        waiting = [lane._replace(number=number) for lane, number in there if number]
+        if waiting:
+            packed = shrink(tuple(_pack_part(problem, waiting, packer, go_on)), problem)
+            bundles.extend(riders.board(packed, end))
     return shrink(tuple(bundles), problem)
 
 
 def _pack_part(
-    problem: Problem,
-    part: Sequence[LaneKind],
-    kinds: Sequence[Kind],
-    packer: VectorPacker,
-    go_on: GoOn,
+    problem: Problem, part: Sequence[LaneKind], packer: VectorPacker, go_on: GoOn
 ) -> Iterator[Bundle]:
     """Lanes of about one length, packed as vectors. Those that take the same are one item."""
+    seconds = part[0].seconds
+    kinds = [
+        Kind(number, kind.amounts, kind.price * (kind.boot_seconds + seconds) / HOUR)
+        for number, kind in enumerate(problem.node_types)
+        if kind.at_most != 0 and _limit(kind) >= seconds
+    ]
     alike: dict[tuple[Size, int | None, int], list[LaneKind]] = {}
-    for lane in sorted(part, key=lambda lane: (-lane.seconds, lane.runs)):
+    for lane in part:
         slots = lane.requests if problem.largest_bundle is not None else 1
         alike.setdefault((lane.amounts, lane.node_type, slots), []).append(lane)
     rows = [
