@@ -393,11 +393,21 @@ def _add_project_commands(commands: Any, add: Any) -> None:
         "doctor",
         "doctor",
         "say which cluster this is and why, and what is missing or wrong",
-        "  rowtui doctor\n  rowtui doctor --json\n  rowtui doctor --connect",
+        "  rowtui doctor\n  rowtui doctor --json\n  rowtui doctor --connect\n"
+        "  rowtui doctor --node-types alpha",
     )
     doctor.add_argument(
         "--connect", action="store_true", help="also log in to the clusters reached over SSH"
     )
+    doctor.add_argument(
+        "--node-types",
+        nargs="?",
+        const="",
+        metavar="CLUSTER",
+        help="instead, ask a cluster for its node types, ready for clusters.toml",
+    )
+    doctor.add_argument("--write", action="store_true", help="add them to clusters.toml")
+    doctor.add_argument("--yes", action="store_true", help="do not ask before that")
     _json(doctor)
 
     demo = add(

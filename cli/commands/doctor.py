@@ -41,6 +41,12 @@ class Finding(NamedTuple):
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print all findings; 1 if one of them is an error."""
+    if args.node_types is not None:
+        from rowtui.cli.node_types import show_node_types
+
+        return show_node_types(args, out)
+    if args.write:
+        raise RowtuiError("--write needs --node-types: nothing else is written")
     findings = []
     for finding in _examine(args):
         findings.append(finding)

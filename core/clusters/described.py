@@ -25,8 +25,9 @@ _LONGEST_NAME = 40  # of the cluster's in the file's; the digest tells them apar
 
 
 def needs_description(cluster: Cluster) -> bool:
-    """Whether the partitions of the cluster are to be asked over SSH."""
-    return cluster.scheduler == "slurm" and cluster.remote is not None and not cluster.partitions
+    """Whether the cluster is to be asked for its partitions, over SSH or here."""
+    asked = cluster.remote is not None or cluster.asked_partitions
+    return asked and cluster.scheduler == "slurm" and not cluster.partitions
 
 
 def described_cluster(

@@ -23,12 +23,13 @@ def identify_cluster(
 ) -> Identified:
     """Decide which of `clusters` to use; `describe_slurm` is only called if it must be.
 
-    Also for the partitions of a cluster that is reached over SSH from elsewhere, on its login node.
+    Also for the partitions of a cluster that is described without them, where its commands run.
     Raises: RowtuiError if there is no cluster called `name`.
     """
     identified = _identify(clusters, environ, name, describe_slurm)
     cluster = identified.cluster
-    if cluster.remote is not None and runs_here(cluster, environ):
+    asked = cluster.remote is not None or cluster.asked_partitions
+    if asked and runs_here(cluster, environ):
         from rowtui.core.clusters.described import completed, needs_description
 
         described = describe_slurm() if needs_description(cluster) else None

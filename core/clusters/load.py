@@ -155,7 +155,7 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
     _known_keys(table, _CLUSTER, own)
     over_ssh = own and "ssh" in table
     for key in ("name", *_OWN_DESCRIPTION):
-        if key not in table and not (over_ssh and _may_be_left_out(key, table)):
+        if key not in table and not (own and _may_be_left_out(key, table, over_ssh)):
             table.problem((), f"the cluster is missing `{key}`")
     name = _line(table, "name")
     identify = Identify() if over_ssh and "identify" not in table else _identify(table)
@@ -172,6 +172,7 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
         submit_options=options,
         source=table.file.file,
         remote=remote,
+        asked_partitions=own and remote is None and "partition" not in table,
     )
     if own:
         cluster = _with_packing(_with_resources(cluster, table), table)
@@ -187,6 +188,7 @@ def _with_additions(entries: Sequence[Cluster | TomlTable]) -> list[Cluster]:
     be added is left out: without its `ssh` it would be taken for one that is here.
     """
     described = {entry.name for entry in (*entries, *CLUSTERS) if isinstance(entry, Cluster)}
+    reached: set[str] = set()  # names that an entry with `ssh` and nothing else brought in
     every: list[Cluster] = []
     adding: list[TomlTable] = []
     for table in entries:
@@ -194,9 +196,12 @@ def _with_additions(entries: Sequence[Cluster | TomlTable]) -> list[Cluster]:
             every.append(table)
             continue
         name = table.values.get("name")
-        if name in described:
+        if not isinstance(name, str):
+            every += _cluster(table, own=True)
+        elif name in described or (name in reached and "ssh" not in table):
             adding.append(table)
-        elif "ssh" in table or not isinstance(name, str):
+        elif "ssh" in table:
+            reached.add(name)
             every += _cluster(table, own=True)
         else:
             hint = did_you_mean(name, described) or "a new one needs `scheduler`, or `ssh`"
@@ -251,15 +256,15 @@ def _with_packing(cluster: Cluster, table: TomlTable) -> Cluster:
     return with_packing(cluster, table)
 
 
-def _may_be_left_out(key: str, table: TomlTable) -> bool:
-    """What need not be said of a cluster that is reached over SSH.
+def _may_be_left_out(key: str, table: TomlTable, over_ssh: bool) -> bool:
+    """A Slurm cluster is asked for its partitions.
 
-    It is then taken by name, is a Slurm cluster, and is asked for its partitions.
+    One that is reached over SSH is a Slurm cluster and taken by name, unless somebody says more.
     """
     if key == "partition":
-        scheduler: object = table.values.get("scheduler", "slurm")
+        scheduler: object = table.values.get("scheduler", "slurm" if over_ssh else None)
         return scheduler == "slurm"
-    return key in {"identify", "scheduler"}
+    return over_ssh and key in {"identify", "scheduler"}
 
 
 def _reach(table: TomlTable, scheduler: str | None) -> tuple[Remote | None, float | None]:

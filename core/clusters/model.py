@@ -115,6 +115,7 @@ class Cluster(NamedTuple):
     administrators of a Grid Engine cluster call the memory of a slot and the GPUs of a job.
     `node_types` are those that a file describes: `node_types_for` knows more. `currency`: what
     their prices are in, "" where nobody said. `packing`: None where nobody said anything of it.
+    `asked_partitions`: its description leaves them to be asked for where its commands run.
     """
 
     name: str
@@ -133,6 +134,7 @@ class Cluster(NamedTuple):
     node_types: tuple[NodeKind, ...] = ()
     currency: str = ""
     packing: PackingDefaults | None = None
+    asked_partitions: bool = False
 
     @property
     def has_partitions(self) -> bool:

@@ -67,7 +67,7 @@ def _cluster(cluster: Cluster, prefix: str) -> str:
         identified = f"by_environment = {_array(identify.by_environment)}"
     else:
         identified = f"always = {_value(identify.always)}"
-    empty = "" if cluster.partitions else "partition = []\n"
+    empty = "" if cluster.partitions or cluster.asked_partitions else "partition = []\n"
     remote = cluster.remote
     poll = ""
     if remote is not None or cluster.poll_seconds != USUAL_POLL_SECONDS:

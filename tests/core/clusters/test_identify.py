@@ -132,3 +132,14 @@ def test_on_its_login_node_a_cluster_without_partitions_is_described_by_it() -> 
     assert identify_cluster([mine_here], {}, "a", never_asked).cluster == mine_here
     configured = mine_here._replace(partitions=(Partition("p"),))
     assert identify_cluster([configured], {"X": "1"}, None, never_asked).cluster == configured
+
+
+def test_a_cluster_described_without_partitions_is_asked_for_them_where_it_is() -> None:
+    mine = Cluster("mine", Identify(always=True), "slurm", asked_partitions=True)
+    here = Cluster("here", Identify(always=True), "slurm", (Partition("p"),), source="sinfo")
+
+    found = identify_cluster((mine, *CLUSTERS), {}, None, lambda: here)
+    without = identify_cluster((mine, *CLUSTERS), {}, None, no_slurm)
+
+    assert (found.cluster.name, found.cluster.partitions) == ("mine", (Partition("p"),))
+    assert without.cluster == mine

@@ -118,6 +118,33 @@ def test_node_types_can_be_added_to_a_cluster_that_is_described_elsewhere(tmp_pa
     assert anvil._replace(node_types=(), packing=None) == built_in
 
 
+def test_node_types_can_be_added_to_a_cluster_that_is_only_reached(tmp_path: Path) -> None:
+    text = '[[cluster]]\nname = "t"\nssh.host = "h"\n[[cluster]]\nname = "t"\n'
+    file = load(tmp_path, text + GOOD.format("a"))
+    assert file.problems == ()
+    assert [(it.name, len(it.node_types)) for it in file.clusters[:2]] == [("t", 1), ("andes", 0)]
+
+
+@pytest.mark.parametrize("name", ["1", '["t"]', '{ a = "t" }'])
+def test_a_name_that_is_none_is_a_problem_of_the_file(name: str, tmp_path: Path) -> None:
+    file = load(tmp_path, f"[[cluster]]\nname = {name}\n" + GOOD.format("a"))
+    assert "`name` must be a string" in " ".join(it.message for it in file.problems)
+
+
+def test_a_slurm_cluster_that_is_here_may_leave_its_partitions_to_be_asked_for(
+    tmp_path: Path,
+) -> None:
+    text = '[[cluster]]\nname = "t"\nscheduler = "slurm"\nidentify.always = true\n'
+    file = load(tmp_path, text)
+    assert file.problems == ()
+    asked = file.clusters[0]
+    assert (asked.partitions, asked.asked_partitions) == ((), True)
+    assert load(tmp_path, text + "partition = []\n").clusters[0].asked_partitions is False
+    for scheduler in ("local", "bash", "grid_engine"):
+        problems = load(tmp_path, text.replace('"slurm"', f'"{scheduler}"')).problems
+        assert [it.message for it in problems] == ["the cluster is missing `partition`"]
+
+
 def test_two_entries_of_one_cluster_are_taken_together(tmp_path: Path) -> None:
     entry = '[[cluster]]\nname = "anvil"\n'
     file = load(tmp_path, entry + GOOD.format("a") + entry + GOOD.format("b"))

@@ -1,0 +1,106 @@
+"""`rowtui doctor --node-types`: what nodes a cluster has, ready for our clusters.toml."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rowtui.cli.loop import run as run_async
+from rowtui.cli.project import cluster_name, is_interactive, sit_before
+from rowtui.core.clusters.own_file import Added, add_entry, own_file
+from rowtui.core.errors import RowtuiError
+from rowtui.core.project.live_node_types import entry_toml, live_node_types
+from rowtui.core.project.surroundings import Surroundings
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+    from rowtui.core.clusters.model import Cluster
+    from rowtui.core.clusters.schedulers.slurm_nodes import FoundNodes
+
+
+def show_node_types(args: argparse.Namespace, out: Output) -> int:
+    """Print the entry, and add it to the file if that is wanted."""
+    around = Surroundings(args.node_types or cluster_name(args))
+    sit_before(around)
+    out.problems(around.configured.problems)
+    cluster = around.recognised.cluster
+    found = run_async(live_node_types(around.reach, cluster, around.environment))
+    for notice in found.notices:
+        out.warn(notice)
+    if not found.kinds:
+        raise RowtuiError(f"{visible(cluster.name)} has no nodes for jobs")
+    file = own_file(os.environ)
+    text = entry_toml(cluster, found)
+    if not args.json:
+        out.write(text)
+    added = _write(args, cluster, text, file, out) if args.write else None
+    if args.json:
+        out.print(json.dumps(_values(cluster, found, text, file, added), indent=2))
+    elif not args.write:
+        _say_where(cluster, file, out)
+    return 0
+
+
+def _say_where(cluster: Cluster, file: Path, out: Output) -> None:
+    place = visible(str(file))
+    if cluster.node_types:
+        name = visible(cluster.name)
+        where = f"{name} has node types already: these may replace them in {place}."
+    else:
+        where = f"This may stand at the end of {place}; --write puts it there."
+    out.note(f"{where}\nIf its nodes cost something, give each type a `price_per_hour`.")
+
+
+def _write(
+    args: argparse.Namespace, cluster: Cluster, text: str, file: Path, out: Output
+) -> Added | None:
+    """Add the entry, if somebody agrees."""
+    if cluster.node_types:
+        raise RowtuiError(
+            f"{visible(cluster.name)} has node types already, so nothing was written",
+            f"change them by hand in {visible(cluster.node_types[0].source)}",
+        )
+    if not args.yes:
+        if args.json or not is_interactive():
+            hint = "look at it, then add --yes to write it without a question"
+            raise RowtuiError("nobody can be asked here, so nothing was written", hint)
+        sys.stdout.write(f"Add this to {visible(str(file))}? [y/N]: ")
+        sys.stdout.flush()
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+            out.warn("Nothing was written.")
+            return None
+    added = add_entry(text, cluster.name, os.environ)
+    kept = "" if added.backup is None else f"; {visible(str(added.backup))} is as it was before"
+    number = plural(text.count("\n[[cluster.node_type]]\n"), "node type")
+    out.note(f"Added {number} to {visible(str(added.file))}{kept}.")
+    return added
+
+
+def _values(
+    cluster: Cluster, found: FoundNodes, text: str, file: Path, added: Added | None
+) -> dict[str, Any]:
+    """Memory and disk in MB, times in seconds."""
+    return {
+        "cluster": cluster.name,
+        "node_types": [
+            {
+                **each.kind._asdict(),
+                "nodes": each.nodes,
+                "down": each.down,
+                "asleep": each.asleep,
+                "closed": each.closed,
+            }
+            for each in found.kinds
+        ],
+        "notices": list(found.notices),
+        "toml": text,
+        "file": str(file),
+        "written": added is not None,
+        "backup": str(added.backup) if added is not None and added.backup is not None else None,
+    }

@@ -1,0 +1,104 @@
+"""Adding an entry at the end of our own clusters.toml, which people write by hand.
+
+Takes the text of the entry; nothing that stands there is changed, what stood there is kept beside
+it, and an entry that would not be read as it was meant is not written.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.clusters.load import LARGEST_FILE, ClusterFile, load_clusters, own_config_folder
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import read_bounded, replace_file, write_synced
+from rowtui.core.text import visible
+
+FILE = "clusters.toml"
+_MOST_BACKUPS = 1000
+
+
+class Added(NamedTuple):
+    """What was written. `backup`: what stood there before; None where there was no file."""
+
+    file: Path
+    backup: Path | None
+
+
+def own_file(environ: Mapping[str, str]) -> Path:
+    """Our clusters.toml, which need not be there. Raises: RowtuiError without a home folder."""
+    folder = own_config_folder(environ)
+    if folder is None:
+        raise RowtuiError("there is no folder for configuration", "set HOME or XDG_CONFIG_HOME")
+    return folder / FILE
+
+
+def add_entry(text: str, name: str, environ: Mapping[str, str]) -> Added:
+    """Append an entry for the cluster `name`, whose node types are in it.
+
+    Raises: RowtuiError if it would not be read well there, or cannot be written.
+    """
+    file = own_file(environ)
+    try:
+        target = file.resolve()  # a link to a file elsewhere stays one
+        before = _content(target)
+        content = (before or b"") + (b"\n" if before else b"") + text.encode()
+        _try_out(content, name, environ)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        mode = 0o666 if before is None else target.stat().st_mode & 0o777
+        backup = None if before is None else _keep(target, before, mode)
+        if _content(target) != before:
+            raise RowtuiError(f"{visible(str(file))} was changed meanwhile", "try once more")
+        replace_file(target, content, mode)
+    except OSError as error:
+        text = f"{visible(str(file))} cannot be written: {error.strerror}"
+        raise RowtuiError(text) from None
+    return Added(file, backup)
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return read_bounded(path, LARGEST_FILE)
+    except FileNotFoundError:
+        return None
+
+
+def _try_out(content: bytes, name: str, environ: Mapping[str, str]) -> None:
+    """Read it as it would be, and compare with how it is. Raises: RowtuiError, OSError."""
+    with tempfile.TemporaryDirectory(prefix="rowtui-") as folder:
+        trial = Path(folder) / "rowtui" / FILE
+        trial.parent.mkdir()
+        trial.write_bytes(content)
+        after = load_clusters({**environ, "XDG_CONFIG_HOME": folder})
+    known = _mistakes(load_clusters(environ))
+    new = [said for place, said in _mistakes(after).items() if place not in known]
+    cluster = after.named(name)
+    if new or cluster is None or not cluster.node_types:
+        why = new or list(known.values()) or ["another description comes before it"]
+        raise RowtuiError(
+            f"nothing was written: in {FILE} it would not be read: {why[0]}",
+            "mend that first, or put the text in its place by hand",
+        )
+
+
+def _mistakes(file: ClusterFile) -> dict[tuple[str, int, str], str]:
+    """By what they are, whichever folder the file is in."""
+    return {
+        (os.path.basename(it.file), it.line, it.message): f"line {it.line}: {it.message}"
+        for it in file.problems
+        if it.severity == "error"
+    }
+
+
+def _keep(target: Path, content: bytes, mode: int) -> Path:
+    for number in range(1, _MOST_BACKUPS):
+        backup = target.with_name(f"{target.name}.bak{number}")
+        try:
+            write_synced(backup, content, mode)
+        except FileExistsError:
+            continue
+        return backup
+    raise RowtuiError(f"there are too many copies beside {visible(str(target))}", "delete some")

@@ -1,0 +1,64 @@
+"""The node types that a cluster itself tells of, and the entry of clusters.toml that says so.
+
+Takes a cluster and the way to it; gives the kinds of its nodes as they are now, and the text that
+describes them in our own file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rowtui.core.clusters.model import Cluster
+from rowtui.core.clusters.schedulers.slurm_nodes import FoundKind, FoundNodes, slurm_node_types
+from rowtui.core.clusters.show_node_types import node_types_toml
+from rowtui.core.clusters.toml_text import toml_string
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.core.project.reach import Reach
+
+
+async def live_node_types(
+    reach: Reach, cluster: Cluster, environment: Mapping[str, str]
+) -> FoundNodes:
+    """Ask the cluster, over its connection if it is elsewhere.
+
+    Raises: RowtuiError, LoginError if it cannot be asked.
+    """
+    if cluster.scheduler in ("local", "bash"):
+        from rowtui.core.clusters.node_types import this_machine
+
+        kind = this_machine(environment)
+        return FoundNodes((FoundKind(kind, 1, example="this machine"),))
+    if cluster.scheduler != "slurm":
+        raise RowtuiError(
+            f"{visible(cluster.name)} cannot be asked for its nodes: it is no Slurm cluster",
+            "describe them by hand: [[cluster.node_type]] in rowtui's clusters.toml",
+        )
+    found = await slurm_node_types(reach.transport(cluster))
+    return _usable(cluster, found)
+
+
+def _usable(cluster: Cluster, found: FoundNodes) -> FoundNodes:
+    """Only those of partitions that jobs may go to, where somebody said which these are."""
+    if not cluster.partitions:
+        return found
+    names = {each for it in cluster.partitions for each in (it.name, *it.name.split(","))}
+    kept = tuple(each for each in found.kinds if each.kind.partition in names)
+    notices = found.notices
+    gone = dict.fromkeys(it.kind.partition for it in found.kinds if it not in kept)
+    if gone:
+        others = ", ".join(map(visible, gone))
+        notices += (f"partitions that are not described are left out: {others}",)
+    return FoundNodes(kept, notices)
+
+
+def entry_toml(cluster: Cluster, found: FoundNodes) -> str:
+    """An entry that adds the node types to the cluster, or names it, if nobody described it yet."""
+    text = f"[[cluster]]\nname = {toml_string(cluster.name)}\n"
+    if cluster.source == "sinfo":
+        text += 'scheduler = "slurm"\nidentify.always = true\n'
+    remarks = {each.kind.name: each.remarks for each in found.kinds}
+    return text + node_types_toml([each.kind for each in found.kinds], remarks=remarks)
