@@ -18,6 +18,8 @@ from rowtui.core.packing.shrink import cost_of
 from rowtui.core.packing.unplaced import find_unplaced, renumbered, without_unplaced
 from rowtui.core.text import visible
 
+ROUNDING = 1e-9  # relative: costs that differ by less are the same
+
 
 def packers(others: Mapping[str, Packer] | None = None) -> tuple[tuple[str, str], ...]:
     """Name and summary of every packer there is, ours first."""
@@ -50,8 +52,11 @@ def pack(
     found = _checked(rest, _found(rest, packer, go_on, others), go_on)
     bundles = renumbered(found.bundles, numbers)
     cost = cost_of(bundles, problem)
-    bound = cost if found.proven else min(cost, max(found.bound, lower_bound(rest)))
-    return PackResult(problem, found.packer, bundles, cost, bound, unplaced, bound >= cost)
+    known = found.proven or (found.bound > 0 and rest.timed)
+    bound = found.bound if known else max(found.bound, lower_bound(rest))
+    proven = found.proven or bound >= cost * (1 - ROUNDING)
+    bound = cost if proven else bound
+    return PackResult(problem, found.packer, bundles, cost, bound, unplaced, proven)
 
 
 def _found(problem: Problem, packer: str, go_on: GoOn, others: Mapping[str, Packer]) -> Found:

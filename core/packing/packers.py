@@ -1,26 +1,37 @@
 """The packers by name: what each does in a line, and how it packs with and without time.
 
 `seed` is the seed text's algorithm and the yardstick: it knows no time, so requests stay on the
-instance that they came to until the last of them ends. The others are better and never dearer.
+instance that they came to until the last of them ends. `best` tries whatever may help, the seed's
+algorithm among it, and so is never worse.
 Source: the seed text; DESIGN's `Packer` protocol; fastr_packing G6, G7.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from rowtui.core.packing.bound import worth
+from rowtui.core.packing.fill import fill
 from rowtui.core.packing.model import Bundle, GoOn, Problem
 from rowtui.core.packing.seed import seed_packing
 from rowtui.core.packing.shrink import cost_of, shrink
 from rowtui.core.packing.static import bundles_of, form_of
 from rowtui.core.packing.timed import pack_seed, pack_timed
-from rowtui.core.packing.vectors import VectorPacker
+from rowtui.core.packing.vectors import Patterns, VectorPacker, Vectors, patterns_cost
+
+BEST, SEED, FILL, COLUMNS, EXACT = "best", "seed", "fill", "columns", "exact"
+
+# More classes than that are better filled than generated (it takes minutes and gains nothing).
+MOST_CLASSES = 150
 
 
 class Found(NamedTuple):
-    """A packing, who made it, and what is known of the best possible one."""
+    """A packing, who made it, and what is known of the best possible one.
+
+    `bound`: what any packing costs at least as far as this packer knows; 0: it does not.
+    """
 
     bundles: tuple[Bundle, ...]
     packer: str
@@ -28,74 +39,129 @@ class Found(NamedTuple):
     proven: bool = False
 
 
-SEED = "seed"
-BEST = "best"
+class Solved(NamedTuple):
+    """Packed vectors, by whom, and what is known of the best: see `Found`."""
+
+    patterns: Patterns
+    packer: str
+    bound: float = 0.0
+    proven: bool = False
+
+
+Solver = Callable[[Vectors, GoOn], Solved]
 
 
 @dataclass(slots=True)
-class Seed:
-    """The seed text's algorithm, as it is."""
+class Ours:
+    """A packer of ours: `find` also says what is known of the best possible packing."""
 
-    name: str = SEED
-    summary: str = "the cheapest node for the job that needs the dearest, filled with what fits"
+    name: str
+    summary: str
+    solve: Solver
 
     def find(self, problem: Problem, go_on: GoOn) -> Found:
-        """All requests, each once, and who packed them."""
+        """All requests, each once, and who packed them. Every one fits somewhere."""
+        if problem.timed:
+            value = worth(problem)
+            thorough = _only_patterns(self.solve)
+            bundles = pack_timed(problem, value, _filled_once, thorough, go_on)
+            return Found(bundles, self.name, value.bound)
+        form = form_of(problem)
+        solved = self.solve(form.vectors, go_on)
+        bundles = shrink(bundles_of(solved.patterns, form), problem)
+        return Found(bundles, solved.packer, solved.bound, solved.proven)
+
+    def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
+        """All requests, each once."""
+        return self.find(problem, go_on).bundles
+
+
+class Seed(Ours):
+    """The seed text's algorithm, as it is: each instance is of the type that it was opened as."""
+
+    def find(self, problem: Problem, go_on: GoOn) -> Found:
+        """All requests, each once."""
         if problem.timed:
             return Found(pack_seed(problem, seed_packing, go_on), self.name)
         form = form_of(problem, whole=True)
         return Found(bundles_of(seed_packing(form.vectors, go_on), form), self.name)
 
-    def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
-        """All requests, each once."""
-        return self.find(problem, go_on).bundles
 
-
-@dataclass(slots=True)
-class Ours:
-    """A packer made of one that packs vectors."""
-
-    name: str
-    summary: str
-    vector_packer: VectorPacker
-
-    def find(self, problem: Problem, go_on: GoOn) -> Found:
-        """All requests, each once, and who packed them."""
-        if problem.timed:
-            value = worth(problem)
-            bundles = pack_timed(problem, value, self.vector_packer, go_on)
-            return Found(bundles, self.name, value.bound)
-        form = form_of(problem)
-        patterns = self.vector_packer(form.vectors, go_on)
-        return Found(shrink(bundles_of(patterns, form), problem), self.name)
-
-    def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
-        """All requests, each once."""
-        return self.find(problem, go_on).bundles
-
-
-@dataclass(slots=True)
-class Best:
-    """The best that any of our packers makes of it."""
-
-    name: str = BEST
-    summary: str = "the cheapest that any of these finds, improved as long as time is given"
+class Best(Ours):
+    """The best of all, the seed's among them."""
 
     def find(self, problem: Problem, go_on: GoOn) -> Found:
         """All requests, each once, and who packed them best."""
-        tried = [one.find(problem, go_on) for one in OURS.values() if one is not self]
-        return min(tried, key=lambda found: cost_of(found.bundles, problem))
+        seed = OURS[SEED].find(problem, go_on)
+        other = Ours.find(self, problem, go_on)
+        if cost_of(seed.bundles, problem) < cost_of(other.bundles, problem):
+            return seed._replace(bound=other.bound)
+        return other
 
-    def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
-        """All requests, each once."""
-        return self.find(problem, go_on).bundles
+
+# -- solvers of vectors --------------------------------------------------------------------------
 
 
-OURS: dict[str, Ours | Seed | Best] = {
+def _never() -> bool:
+    return False
+
+
+def _only_patterns(solve: Solver) -> VectorPacker:
+    return lambda vectors, go_on: solve(vectors, go_on).patterns
+
+
+def _filled_once(vectors: Vectors, _go_on: GoOn) -> Patterns:
+    return fill(vectors, _never)
+
+
+def _seeded(vectors: Vectors, go_on: GoOn) -> Solved:
+    return Solved(seed_packing(vectors, go_on), SEED)
+
+
+def _filled(vectors: Vectors, go_on: GoOn) -> Solved:
+    return Solved(fill(vectors, go_on), FILL)
+
+
+def _by_columns(vectors: Vectors, go_on: GoOn) -> Solved:
+    """By filling where there are too many classes, or no solver."""
+    from rowtui.core.packing import columns
+
+    if len(vectors.items) > MOST_CLASSES or not columns.available():
+        return _filled(vectors, go_on)
+    made = columns.generate(vectors, go_on)
+    return Solved(made.patterns, COLUMNS, made.bound, made.proven)
+
+
+def _exactly(vectors: Vectors, go_on: GoOn) -> Solved:
+    """By filling where there are too many requests, or too little time."""
+    from rowtui.core.packing.exact import prove
+
+    proven = prove(vectors, go_on)
+    if proven is None:
+        return _filled(vectors, go_on)
+    return Solved(proven, EXACT, patterns_cost(proven, vectors), proven=True)
+
+
+def _best(vectors: Vectors, go_on: GoOn) -> Solved:
+    """What proves the most comes first; what takes long only while there is time."""
+    if go_on():
+        exact = _exactly(vectors, go_on)
+        if exact.proven:
+            return exact
+    tried = [_filled(vectors, _never)]
+    if go_on():
+        tried.append(_by_columns(vectors, go_on))
+    best = min(tried, key=lambda solved: patterns_cost(solved.patterns, vectors))
+    return best._replace(bound=max(solved.bound for solved in tried))
+
+
+OURS: dict[str, Ours] = {
     one.name: one
     for one in (
-        Best(),
-        Ours("fill", "nodes filled evenly, by what each resource is worth", seed_packing),
-        Seed(),
+        Best(BEST, "the cheapest that any of these finds, as long as time is given", _best),
+        Ours(FILL, "nodes filled so that nothing runs out first, for any number of jobs", _filled),
+        Ours(COLUMNS, "nearly the best possible for up to 150 kinds of jobs", _by_columns),
+        Ours(EXACT, "the proven best for about a dozen jobs", _exactly),
+        Seed(SEED, "the cheapest node for the job that needs the dearest, then filled", _seeded),
     )
 }

@@ -33,9 +33,8 @@ LONGEST_LANE = 24 * 3600  # seconds, where no limit is: nobody waits for ever to
 BOOTS = 50  # lanes that long make the boot cheap: 2 %
 MOST_LENGTHS = 5
 
-# Ways that are tried whatever the time: at least so many, and more until they have packed so
-# many classes together (about a second).
-LEAST_WAYS, LEAST_CLASSES = 3, 10_000
+# Ways are tried whatever the time until so many classes were packed: about a second.
+CLASSES_AT_ONCE = 2_000
 
 
 class Way(NamedTuple):
@@ -49,27 +48,41 @@ class Way(NamedTuple):
     alike: float = 1.0
 
 
+class Tried(NamedTuple):
+    """What one way gave."""
+
+    cost: float
+    nodes: int
+    way: Way
+    bundles: tuple[Bundle, ...]
+
+
 def pack_timed(
-    problem: Problem, value: Worth, packer: VectorPacker, go_on: GoOn
+    problem: Problem, value: Worth, quick: VectorPacker, thorough: VectorPacker, go_on: GoOn
 ) -> tuple[Bundle, ...]:
-    """The best of several ways of making lanes; all of them packed by `packer`."""
-    found: list[tuple[float, int, tuple[Bundle, ...]]] = []
+    """The best of several ways of making lanes, packed by `quick`; that again by `thorough`."""
+    tried: list[Tried] = []
     for number, way in enumerate(ways(problem)):
-        enough = number >= LEAST_WAYS and number * len(problem.demands) >= LEAST_CLASSES
-        if enough and not go_on():
+        if number * len(problem.demands) >= CLASSES_AT_ONCE and not go_on():
             break
-        bundles = pack_way(problem, way, value, packer, go_on)
-        found.append((cost_of(bundles, problem), sum(one.times for one in bundles), bundles))
-    return cheapest_with_few_nodes(found)
+        tried.append(_try(problem, way, value, quick, go_on))
+    best = cheapest_with_few_nodes(tried)
+    if go_on():
+        again = _try(problem, best.way, value, thorough, go_on)
+        best = cheapest_with_few_nodes([best, again])
+    return best.bundles
 
 
-def cheapest_with_few_nodes(
-    found: Sequence[tuple[float, int, tuple[Bundle, ...]]],
-) -> tuple[Bundle, ...]:
-    """Of (cost, nodes, bundles) that cost nearly least, those of the fewest nodes."""
-    least = min(cost for cost, _, _ in found)
-    near = [one for one in found if one[0] <= least * (1 + FEWER_NODES)]
-    return min(near, key=lambda one: (one[1], one[0]))[2]
+def _try(problem: Problem, way: Way, value: Worth, packer: VectorPacker, go_on: GoOn) -> Tried:
+    bundles = pack_way(problem, way, value, packer, go_on)
+    return Tried(cost_of(bundles, problem), sum(one.times for one in bundles), way, bundles)
+
+
+def cheapest_with_few_nodes(tried: Sequence[Tried]) -> Tried:
+    """Of those that cost nearly least, the one with the fewest nodes."""
+    least = min(one.cost for one in tried)
+    near = [one for one in tried if one.cost <= least * (1 + FEWER_NODES)]
+    return min(near, key=lambda one: (one.nodes, one.cost))
 
 
 # -- ways ----------------------------------------------------------------------------------------

@@ -1,0 +1,60 @@
+"""Problems of all kinds for property tests: with and without time, hints, limits, odd sizes."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from rowtui.core.packing.model import Amounts, Demand, NodeType, Problem
+
+HUGE = 2**62
+
+amounts = st.builds(
+    Amounts,
+    cpus=st.integers(0, 12),
+    memory_mb=st.one_of(st.integers(0, 40), st.just(HUGE)),
+    gpus=st.sampled_from([0, 0, 0, 1, 2, 3]),
+    disk_mb=st.sampled_from([0, 0, 5, 9]),
+)
+
+
+@st.composite
+def node_types(draw: st.DrawFn) -> tuple[NodeType, ...]:
+    number = draw(st.integers(0, 5))
+    return tuple(
+        NodeType(
+            name=f"type {at}",
+            amounts=draw(
+                st.builds(
+                    Amounts,
+                    cpus=st.integers(0, 16),
+                    memory_mb=st.integers(0, 64),
+                    gpus=st.sampled_from([0, 0, 2, 4]),
+                    disk_mb=st.sampled_from([0, 10]),
+                )
+            ),
+            price=draw(st.sampled_from([0.0, 0.5, 1.0, 1.0, 2.5, 7.125])),
+            at_most=draw(st.sampled_from([None, None, None, 3, 0])),
+            boot_seconds=draw(st.sampled_from([0, 0, 60, 600])),
+            longest_seconds=draw(st.sampled_from([None, None, 3600, 7200])),
+        )
+        for at in range(number)
+    )
+
+
+@st.composite
+def problems(draw: st.DrawFn, timed: bool | None = None) -> Problem:
+    """Any problem at all; `timed`: with times, without, or (None) either."""
+    kinds = draw(node_types())
+    with_time = draw(st.booleans()) if timed is None else timed
+    seconds = st.integers(1, 120).map(lambda minutes: minutes * 60) if with_time else st.just(0)
+    hints = st.sampled_from(["", "", "", "type 0", "type 1", "nothing like it"])
+    demand = st.builds(Demand, amounts=amounts, seconds=seconds, hint=hints)
+    demands = draw(st.lists(demand, max_size=8, unique=True))
+    counts = draw(
+        st.lists(
+            st.one_of(st.integers(0, 6), st.integers(0, 2000)),
+            min_size=len(demands),
+            max_size=len(demands),
+        )
+    )
+    largest = draw(st.sampled_from([None, None, 1, 2, 7]))
+    return Problem(kinds, tuple(demands), tuple(counts), largest)
