@@ -142,6 +142,7 @@ _COMPLETERS = {
     "cluster": _clusters,
     "connection": _connections,
     "known_cluster": _clusters,
+    "node_types": _clusters,
     "why_not": _destinations,
     "machine": _machines,
 }

@@ -54,7 +54,9 @@ def _say_where(cluster: Cluster, file: Path, out: Output) -> None:
         where = f"{name} has node types already: these may replace them in {place}."
     else:
         where = f"This may stand at the end of {place}; --write puts it there."
-    out.note(f"{where}\nIf its nodes cost something, give each type a `price_per_hour`.")
+    out.note(where)
+    if all(kind.price is None for kind in cluster.node_types):
+        out.note("If its nodes cost something, give each type a `price_per_hour`.")
 
 
 def _write(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -208,6 +209,25 @@ def test_this_machine_is_a_node_too(
     (kind,) = types(home, "local")
     assert (kind.cpus, kind.memory_mb, kind.at_most) == (3, 5000, 1)
     assert not clusters(home).with_name("clusters.toml.bak1").exists()
+
+
+@pytest.mark.parametrize("answer", ["y", "", "n"])
+def test_a_person_is_asked_and_no_is_the_default(
+    answer: str, home: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n"))
+    monkeypatch.setattr("rowtui.cli.node_types.is_interactive", lambda: True)
+    done = doctor("local", "--write")
+    assert done.code == 0
+    assert f"Add this to {clusters(home)}? [y/N]: " in done.out
+    assert clusters(home).exists() == (answer == "y")
+
+
+def test_what_is_said_after_the_entry_is_one_line_each(home: Path, doctor: Doctor) -> None:
+    done = doctor("local")
+    assert done.out.startswith('[[cluster]]\nname = "local"\n')
+    assert len(done.err.splitlines()) == 2
+    assert "\\n" not in done.err
 
 
 def test_without_anybody_to_ask_nothing_is_written(home: Path, doctor: Doctor) -> None:
