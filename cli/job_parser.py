@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
+
+from rowtui.cli.arguments import count, json_option, positive
 
 WORDS = {
     "queue": "show all your jobs on all clusters, also outside of a project",
@@ -51,10 +52,10 @@ def _add_queue(queue: Any) -> None:
         "--now", action="store_true", help="ask now, if that is not too soon after the last time"
     )
     queue.add_argument(
-        "--watch", type=_seconds, metavar="SECONDS", help="show it again and again, until Ctrl-C"
+        "--watch", type=positive, metavar="SECONDS", help="show it again and again, until Ctrl-C"
     )
     queue.add_argument("--no-login", action="store_true", help="ask nobody for passwords and codes")
-    _json(queue)
+    json_option(queue)
 
 
 def _add_logs(logs: Any) -> None:
@@ -62,7 +63,7 @@ def _add_logs(logs: Any) -> None:
     logs.add_argument("-a", "--action", metavar="NAME", help="the directory's job for this action")
     logs.add_argument("-f", "--follow", action="store_true", help="go on as it grows")
     logs.add_argument(
-        "-n", "--lines", type=_count, default=0, metavar="N", help="the last N lines [default: all]"
+        "-n", "--lines", type=count, default=0, metavar="N", help="the last N lines [default: all]"
     )
     logs.add_argument("--path", action="store_true", help="only print where the log is")
 
@@ -72,25 +73,4 @@ def _add_verb(verb: Any) -> None:
     verb.add_argument("-a", "--action", metavar="PATTERN", help="all jobs of these actions")
     verb.add_argument("--all", action="store_true", help="all jobs of this project")
     verb.add_argument("--yes", action="store_true", help="do not ask")
-    _json(verb)
-
-
-def _json(parser: Any) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
-
-
-def _seconds(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError("must not be negative")
-    return number
-
-
-_seconds.__name__ = _count.__name__ = "number"
+    json_option(verb)

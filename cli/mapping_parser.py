@@ -6,6 +6,8 @@ import argparse
 import math
 from typing import Any
 
+from rowtui.cli.arguments import json_option
+
 STRENGTHS = ("require", "prefer", "accept", "reject")
 
 EXPLAIN_EXAMPLES = """\
@@ -82,7 +84,7 @@ def add_mapping(commands: Any, add: Any, text: str, sub_parser: Any) -> None:
         "test": _test_options,
         "show": _show_options,
         "trust": _trust_options,
-        "schema": _json,
+        "schema": json_option,
     }
     for name, said, examples in _VERBS:
         parser = add(what, name, f"mapping_{name}", said, examples, mixed=True)
@@ -125,7 +127,7 @@ def _explain_options(parser: Any) -> None:
     what_if.add_argument(
         "--roles", type=_names, metavar="A,B", help="with these roles [default: their Unix groups]"
     )
-    _json(parser)
+    json_option(parser)
 
 
 def _lint_options(parser: Any) -> None:
@@ -142,7 +144,7 @@ def _lint_options(parser: Any) -> None:
     )
     parser.add_argument("--strict", action="store_true", help="warnings give exit code 1 as well")
     parser.add_argument("--codes", action="store_true", help="list all codes and what they mean")
-    _json(parser)
+    json_option(parser)
 
 
 def _format_options(parser: Any) -> None:
@@ -152,7 +154,7 @@ def _format_options(parser: Any) -> None:
     which.add_argument("--check", action="store_true", help="only say which ones would change")
     which.add_argument("--diff", action="store_true", help="only show what would change")
     which.add_argument("--write", action="store_true", help="replace the files")
-    _json(parser)
+    json_option(parser)
 
 
 def _test_options(parser: Any) -> None:
@@ -172,7 +174,7 @@ def _test_options(parser: Any) -> None:
         help="let the code of all files given with --file run, this once: for CI, where what is "
         "tested is what was checked out",
     )
-    _json(parser)
+    json_option(parser)
 
 
 def _show_options(parser: Any) -> None:
@@ -182,7 +184,7 @@ def _show_options(parser: Any) -> None:
     )
     parser.add_argument("--user", metavar="NAME", help="for this user [default: you]")
     parser.add_argument("--yaml", action="store_true", help="as YAML that can be loaded again")
-    _json(parser)
+    json_option(parser)
 
 
 def _trust_options(parser: Any) -> None:
@@ -193,11 +195,7 @@ def _trust_options(parser: Any) -> None:
     parser.add_argument("--list", action="store_true", help="list what you trusted")
     parser.add_argument("--revoke", metavar="FILE", help="trust it no more; a file or a digest")
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    _json(parser)
-
-
-def _json(parser: Any) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+    json_option(parser)
 
 
 def _amount(text: str) -> float | int:

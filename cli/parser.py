@@ -10,6 +10,7 @@ import os
 from collections.abc import Collection, Sequence
 from typing import Any, NoReturn, cast
 
+from rowtui.cli.arguments import count, directories_argument, json_option, positive
 from rowtui.core import __version__
 from rowtui.core.errors import RowtuiError
 
@@ -91,6 +92,13 @@ class _Unasked:
     def add_argument(self, *args: Any, **options: Any) -> None:
         """Nobody will look at it."""
 
+    def set_defaults(self, **values: Any) -> None:
+        """Nor ask for these."""
+
+    def add_argument_group(self, title: str) -> _Unasked:
+        """Nor at these."""
+        return self
+
     def add_mutually_exclusive_group(self) -> _Unasked:
         """Nobody will look at its options either."""
         return self
@@ -132,23 +140,6 @@ def environment_word(name: str, default: str | None) -> str | None:
     return _environment(name) or default
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError("must not be negative")
-    return number
-
-
-_positive.__name__ = _count.__name__ = "number"
-
-
 class _Cluster(argparse.Action):
     """The last name that was given counts; commands on several clusters take all of them."""
 
@@ -176,7 +167,7 @@ def _common() -> argparse.ArgumentParser:
     )
     group.add_argument(
         "--io-threads",
-        type=_positive,
+        type=positive,
         metavar="N",
         help="file operations under way at once [default: 8]",
     )
@@ -233,7 +224,7 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
 
     _add_show(commands, add)
     _add_project_commands(commands, add)
-    _add_job_commands(commands, add)
+    _add_job_commands(commands, add, words)
     _add_queue_commands(commands, add, words)
     _add_resubmit_command(commands, add, words)
     _add_mirror_command(commands, add, words)
@@ -241,14 +232,6 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
     _add_connect_commands(commands, add, words)
     _add_secrets_commands(commands, add, words)
     return parser
-
-
-def _directories(parser: Parser, text: str) -> None:
-    parser.add_argument("directories", nargs="*", metavar="DIRECTORIES", help=text)
-
-
-def _json(parser: Parser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
 
 def _add_show(commands: Any, add: Any) -> None:
@@ -268,7 +251,7 @@ def _add_show(commands: Any, add: Any) -> None:
         "  rowtui show status\n  rowtui show status --eligible -a 'run_*'\n"
         "  rowtui show status dir1 dir2\n  rowtui show status --json",
     )
-    _directories(status, "count these only; - reads names from standard input")
+    directories_argument(status, "count these only; - reads names from standard input")
     status.add_argument(
         "-a", "--action", default="*", metavar="PATTERN", help="actions that match [default: *]"
     )
@@ -278,7 +261,7 @@ def _add_show(commands: Any, add: Any) -> None:
         )
     status.add_argument("--all", action="store_true", help="all actions, also those without any")
     status.add_argument("--no-header", action="store_true", help="no table header")
-    _json(status)
+    json_option(status)
 
     directories = add(
         shows,
@@ -288,12 +271,12 @@ def _add_show(commands: Any, add: Any) -> None:
         "  rowtui show directories\n  rowtui show directories -a sample --eligible --value /T\n"
         "  rowtui show directories -a sample --short -n 1 | xargs ls",
     )
-    _directories(directories, "list these only; - reads names from standard input")
+    directories_argument(directories, "list these only; - reads names from standard input")
     directories.add_argument("-a", "--action", metavar="NAME", help="the directories of an action")
     for name in ("completed", "submitted", "eligible", "waiting", "failed"):
         directories.add_argument(f"--{name}", action="store_true", help=f"{name} directories")
     directories.add_argument(
-        "-n", "--n-groups", type=_count, metavar="N", help="at most the first N groups"
+        "-n", "--n-groups", type=count, metavar="N", help="at most the first N groups"
     )
     directories.add_argument("--no-header", action="store_true", help="no table header")
     directories.add_argument(
@@ -307,7 +290,7 @@ def _add_show(commands: Any, add: Any) -> None:
         metavar="POINTER",
         help="a column with this element of each directory's value (repeat for more)",
     )
-    _json(directories)
+    json_option(directories)
 
     jobs = add(
         shows,
@@ -316,7 +299,7 @@ def _add_show(commands: Any, add: Any) -> None:
         "list this project's jobs",
         "  rowtui show jobs\n  rowtui show jobs --long\n  rowtui show jobs --short | xargs scancel",
     )
-    _directories(jobs, "jobs on these only; - reads names from standard input")
+    directories_argument(jobs, "jobs on these only; - reads names from standard input")
     jobs.add_argument(
         "-a", "--action", default="*", metavar="PATTERN", help="actions that match [default: *]"
     )
@@ -325,7 +308,7 @@ def _add_show(commands: Any, add: Any) -> None:
     jobs.add_argument(
         "-l", "--long", action="store_true", help="with state, time and reason; ended ones too"
     )
-    _json(jobs)
+    json_option(jobs)
 
     cluster = add(
         shows,
@@ -339,14 +322,14 @@ def _add_show(commands: Any, add: Any) -> None:
     which.add_argument("known_cluster", nargs="?", metavar="NAME", help="this cluster")
     which.add_argument("--all", action="store_true", help="all clusters")
     cluster.add_argument("--short", action="store_true", help="names only")
-    _json(cluster)
+    json_option(cluster)
 
     launchers = add(
         shows, "launchers", "show_launchers", "show the launchers", "  rowtui show launchers --all"
     )
     launchers.add_argument("--all", action="store_true", help="for all clusters")
     launchers.add_argument("--short", action="store_true", help="names only")
-    _json(launchers)
+    json_option(launchers)
 
 
 def _add_project_commands(commands: Any, add: Any) -> None:
@@ -369,9 +352,9 @@ def _add_project_commands(commands: Any, add: Any) -> None:
         "look at the directories again: completed actions, lost products, edited values",
         "  rowtui scan\n  rowtui scan -a sample dir1 dir2\n  ls workspace | rowtui scan -",
     )
-    _directories(scan, "these only; - reads names from standard input")
+    directories_argument(scan, "these only; - reads names from standard input")
     scan.add_argument("-a", "--action", metavar="NAME", help="this action only [default: all]")
-    _json(scan)
+    json_option(scan)
 
     clean = add(
         commands,
@@ -408,7 +391,7 @@ def _add_project_commands(commands: Any, add: Any) -> None:
     )
     doctor.add_argument("--write", action="store_true", help="add them to clusters.toml")
     doctor.add_argument("--yes", action="store_true", help="do not ask before that")
-    _json(doctor)
+    json_option(doctor)
 
     demo = add(
         commands,
@@ -420,7 +403,7 @@ def _add_project_commands(commands: Any, add: Any) -> None:
     demo.add_argument("--headless", action="store_true", help="text only; runs to the end")
     demo.add_argument("--keep", metavar="FOLDER", help="make it here and keep it")
     demo.add_argument(
-        "--directories", type=_positive, default=240, metavar="N", help="[default: 240]"
+        "--directories", type=positive, default=240, metavar="N", help="[default: 240]"
     )
 
     completion = add(
@@ -433,45 +416,14 @@ def _add_project_commands(commands: Any, add: Any) -> None:
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
 
 
-def _add_job_commands(commands: Any, add: Any) -> None:
-    def selection(parser: Parser) -> None:
-        _directories(parser, "these only; - reads names from standard input")
-        parser.add_argument(
-            "-a", "--action", default="*", metavar="PATTERN", help="actions that match"
-        )
-        parser.add_argument("-n", type=_count, metavar="N", help="at most N jobs")
-        parser.add_argument(
-            "--array",
-            action=argparse.BooleanOptionalAction,
-            help="send jobs of the same shape as one array [default: over SSH only]",
-        )
+def _add_job_commands(commands: Any, add: Any, words: Collection[str] | None) -> None:
+    from rowtui.cli.submit_parser import WORDS, add_submit_commands
 
-    plan = add(
-        commands,
-        "plan",
-        "plan",
-        "show what would be submitted, where and why, and what it may cost",
-        "  rowtui plan\n  rowtui plan -a sample -n 1 --scripts\n  rowtui plan --json > plan.json",
-    )
-    selection(plan)
-    plan.add_argument("--scripts", action="store_true", help="with the job scripts")
-    _json(plan)
-
-    submit = add(
-        commands,
-        "submit",
-        "submit",
-        "submit eligible groups to the scheduler, after asking",
-        "  rowtui submit\n  rowtui submit -a sample -n 10\n  rowtui submit --dry-run\n"
-        "  rowtui submit --cluster none        run now, in this terminal",
-    )
-    selection(submit)
-    submit.add_argument("--dry-run", action="store_true", help="print the scripts instead")
-    submit.add_argument("--yes", action="store_true", help="do not ask")
-    submit.add_argument(
-        "--detach", action="store_true", help="do not follow the jobs (cluster local)"
-    )
-    _json(submit)
+    if words is not None and not WORDS.keys() & set(words):
+        for name, text in WORDS.items():
+            add(commands, name, name, text)
+        return
+    add_submit_commands(commands, add)
 
 
 def _add_queue_commands(commands: Any, add: Any, words: Collection[str] | None) -> None:

@@ -38,7 +38,7 @@ class QueueRow(NamedTuple):
         """What to call it: its action, or the name that it was submitted with."""
         if self.requests:
             actions = ", ".join(dict.fromkeys(it.action for it in self.requests))
-            return f"{plural(len(self.requests), 'request')}: {actions}"
+            return f"{plural(len(self.requests), 'job')}: {actions}"
         return self.record.action if self.record is not None else self.job.name
 
 

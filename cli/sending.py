@@ -71,9 +71,15 @@ def send_if_confirmed(
     if not args.json:
         count = out.style(str(f"{len(plan.jobs):,}"), "yellow bold")
         jobs = "job" if len(plan.jobs) == 1 else "jobs"
+        if bundles := {job.bundle.token for job in plan.jobs if job.bundle is not None}:
+            alone = sum(job.bundle is None for job in plan.jobs)
+            jobs += f" in {plural(len(bundles), 'bundle')}" + (
+                f" ({alone:,} alone)" if alone else ""
+            )
         cost = out.style(str(plan.cost), "cyan bold")
         out.lines(words.before)
         out.print(f"{words.verb} {count} {jobs}{words.why} that may cost up to {cost}.")
+        say_packing(plan, out)
         say_transfers(transfers, out)
     if conflicts := conflict_errors(transfers):
         for error in conflicts:
@@ -85,6 +91,15 @@ def send_if_confirmed(
         out.warn("Nothing was submitted.")
         return 0
     return _submit(args, project, plan, out, transfers)
+
+
+def say_packing(plan: Plan, out: Output) -> None:
+    """A line for each destination whose jobs share nodes: the cost before and after."""
+    if plan.packed:
+        from rowtui.cli.pack_text import head, saving
+
+        for packed in plan.packed:
+            out.print(f"Packed by {visible(packed.packer)}: {head(packed)}, {saving(packed)}.")
 
 
 def _say_what(plan: Plan, out: Output) -> None:
@@ -184,6 +199,11 @@ def _say_answer(project: Project, step: SubmitProgress, out: Output) -> None:
 
 
 def _line(number: int, total: int, job: PlannedJob, seconds: float) -> str:
+    if job.bundle is not None:
+        return (
+            f"[{number:,}/{total:,}] Submitting a bundle on {visible(job.bundle.node_type)}, "
+            f"from {visible(job.name)} on ({_duration(seconds)})."
+        )
     more = len(job.directories) - 1
     what = f"[{number:,}/{total:,}] Submitting action '{visible(job.action)}'"
     where = f" on directory {visible(job.directories[0])}" + (f" and {more:,} more" if more else "")

@@ -85,7 +85,7 @@ def _refuse_several(text: str, records: Sequence[JobRecord]) -> None:
     if len(labels) > 1:
         shown = ", ".join(labels[:NAMED_TASKS]) + ", ..." * (len(labels) > NAMED_TASKS)
         if newest.member is not None:
-            raise RowtuiError(f"job {text} is a bundle", f"name one of its requests: {shown}")
+            raise RowtuiError(f"job {text} is a bundle", f"name one of its jobs: {shown}")
         raise RowtuiError(f"job {text} is an array", f"name one of its tasks: {shown}")
 
 

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from rowtui.cli.project import chosen_positions, open_project, say_mapping_problems
+from rowtui.cli.sending import say_packing
 from rowtui.cli.table import Column, table_lines
 from rowtui.cli.transfers import conflict_errors, say_transfers, transfers_json, transfers_of
 from rowtui.core.errors import RowtuiError
@@ -60,6 +61,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     out.lines(table_lines(columns, [_cells(at, job) for at, job in enumerate(plan.jobs, 1)], out))
     out.print()
     out.print(f"{plural(len(plan.jobs), 'job')} may cost up to {plan.cost}.")
+    say_packing(plan, out)
     say_transfers(transfers, out)
     _say_errors(conflicts, untold, out)
     _print_reasons(plan.jobs, out)

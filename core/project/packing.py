@@ -40,8 +40,10 @@ from rowtui.core.project.pack_views import (
     PackedPlan,
 )
 from rowtui.core.submission.bundles import (
+    SCRIPT_MB,
     START_SECONDS,
     STEP_SECONDS,
+    WATCH_MB,
     Layout,
     with_bundles,
 )
@@ -357,7 +359,9 @@ def demand_of(job: PlannedJob, kinds: Sequence[NodeKind], factor: float) -> Dema
 def node_type_of(kind: NodeKind, longest: int | None, partition: int | None) -> NodeType:
     """A node type as packers see it; limits leave time for a bundle's own start and end."""
     limits = [it for it in (kind.longest_seconds or partition, longest) if it is not None]
-    memory = _UNKNOWN_MEMORY if kind.memory_mb is None else kind.memory_mb
+    memory = _UNKNOWN_MEMORY
+    if kind.memory_mb is not None:  # as many lanes as cores at most
+        memory = max(0, kind.memory_mb - SCRIPT_MB - WATCH_MB * kind.cpus)
     return NodeType(
         name=kind.name,
         amounts=Amounts(kind.cpus, memory, kind.gpus, kind.disk_mb or 0),

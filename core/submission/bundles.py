@@ -23,6 +23,10 @@ LOG_NAME = "rowtui-bundle-%j.out"
 # a job (a Slurm step takes 0.1 to 0.5 s).
 START_SECONDS = 60
 STEP_SECONDS = 2
+# Memory (MB) that is not its jobs': that of the script, and of what starts and watches one job (a
+# srun takes about 10). Slurm counts it, and kills a bundle that goes beyond what it asked for.
+SCRIPT_MB = 32
+WATCH_MB = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,13 @@ class Layout:
     whole_node: bool
     lanes: tuple[tuple[int, ...], ...]
     seconds: tuple[tuple[int, ...], ...]
+
+    @property
+    def asked_mb(self) -> int | None:
+        """The memory that it asks for, with what running its jobs takes."""
+        if self.memory_mb is None:
+            return None
+        return self.memory_mb + SCRIPT_MB + WATCH_MB * len(self.lanes)
 
     @property
     def longest(self) -> int:
@@ -77,7 +88,7 @@ def _members(jobs: Sequence[PlannedJob], layout: Layout) -> list[PlannedJob]:
                 token=token,
                 node_type=layout.node_type,
                 cpus=layout.cpus,
-                memory_mb=layout.memory_mb,
+                memory_mb=layout.asked_mb,
                 gpus=layout.gpus,
                 seconds=layout.longest,
                 whole_node=layout.whole_node,

@@ -262,7 +262,7 @@ class _Run:
         jobs = unit.jobs
         if isinstance(result, Accepted) and unit.bundle is not None:
             key = f"{unit.cluster}/{result.job_id}"
-            text = f"submitted job {key}: {plural(len(jobs), 'request')} on {unit.bundle.node_type}"
+            text = f"submitted job {key}: a bundle of {plural(len(jobs), 'job')}"
             return [self.say(jobs[0], text, done=len(jobs))]
         if isinstance(result, Accepted):
             return [

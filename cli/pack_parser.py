@@ -1,0 +1,106 @@
+"""The grammar of packing: the command `pack`, and what `plan` and `submit` take of it."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import TYPE_CHECKING, Any
+
+from rowtui.cli.arguments import json_option, positive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_EXAMPLES = """\
+  rowtui pack                          all that is ready, on as few and cheap nodes as possible
+  rowtui pack -a sample --longest 04:00:00 --largest 50
+  rowtui pack --compare                every packer, side by side
+  rowtui pack --simulate --per-hour 200 --failures 0.01
+  rowtui submit --pack                 submit it"""
+_MOST_SECONDS = 10 * 365 * 86400
+
+
+def add_pack(commands: Any, add: Any, selection: Callable[..., None], text: str) -> None:
+    """The command."""
+    pack = add(commands, "pack", "pack", text, _EXAMPLES)
+    selection(pack, switch=False)
+    pack.set_defaults(pack=True)
+    look = pack.add_mutually_exclusive_group()
+    look.add_argument("--compare", action="store_true", help="every packer, side by side")
+    look.add_argument(
+        "--simulate",
+        action="store_true",
+        help="let the jobs arrive on elastic nodes, and compare policies",
+    )
+    simulation = pack.add_argument_group("of --simulate")
+    simulation.add_argument(
+        "--per-hour", type=_rate, metavar="N", help="jobs that arrive [default: all at once]"
+    )
+    simulation.add_argument(
+        "--failures", type=_rate, default=0.0, metavar="RATE", help="of a node, an hour [0]"
+    )
+    simulation.add_argument(
+        "--spread",
+        type=_rate,
+        default=0.0,
+        metavar="SIGMA",
+        help="how far real times are below what was asked for, log-normal [0: they take it all]",
+    )
+    simulation.add_argument("--seed", type=int, default=0, metavar="N", help="of chance [0]")
+    json_option(pack)
+
+
+def packing_options(parser: Any, *, switch: bool) -> None:
+    """The options that say how; with `switch` also whether."""
+    group = parser.add_argument_group("packing")
+    if switch:
+        group.add_argument(
+            "--pack",
+            action=argparse.BooleanOptionalAction,
+            help="let jobs share nodes, see 'rowtui pack' [default: as clusters.toml says]",
+        )
+    group.add_argument("--packer", metavar="NAME", help="who packs [default: best]")
+    group.add_argument("--largest", type=positive, metavar="N", help="at most N jobs in a bundle")
+    group.add_argument("--longest", type=_duration, metavar="TIME", help="of a bundle, as 12:00:00")
+    group.add_argument(
+        "--node-type", action="append", default=[], metavar="NAME", help="only on these"
+    )
+    group.add_argument(
+        "--time-factor",
+        type=_factor,
+        metavar="X",
+        help="give jobs X times the time that they ask for",
+    )
+    group.add_argument(
+        "--search", type=_rate, default=2.0, metavar="SECONDS", help="for a better packing [2]"
+    )
+
+
+def _rate(text: str) -> float:
+    return _float(text, 0.0)
+
+
+def _factor(text: str) -> float:
+    return _float(text, 0.01)
+
+
+def _float(text: str, least: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not least <= value <= 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least:g} on")
+    return value
+
+
+def _duration(text: str) -> int:
+    from rowtui.core.workflow.duration import parse_duration
+
+    try:
+        seconds = parse_duration(text)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds <= _MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write it as 12:00:00")
+    return seconds

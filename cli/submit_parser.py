@@ -1,0 +1,61 @@
+"""The grammar of `plan`, `submit` and `pack`; loaded only when one of them is typed."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from rowtui.cli.arguments import count, directories_argument, json_option
+from rowtui.cli.pack_parser import add_pack, packing_options
+
+WORDS = {
+    "plan": "show what would be submitted, where and why, and what it may cost",
+    "submit": "submit eligible groups to the scheduler, after asking",
+    "pack": "show how jobs would share nodes, what that costs and saves",
+}
+
+
+def add_submit_commands(commands: Any, add: Any) -> None:
+    """The three commands."""
+    plan = add(
+        commands,
+        "plan",
+        "plan",
+        WORDS["plan"],
+        "  rowtui plan\n  rowtui plan -a sample -n 1 --scripts\n  rowtui plan --json > plan.json",
+    )
+    _selection(plan)
+    plan.add_argument("--scripts", action="store_true", help="with the job scripts")
+    json_option(plan)
+
+    submit = add(
+        commands,
+        "submit",
+        "submit",
+        WORDS["submit"],
+        "  rowtui submit\n  rowtui submit -a sample -n 10\n  rowtui submit --dry-run\n"
+        "  rowtui submit --pack --longest 12:00:00\n"
+        "  rowtui submit --cluster none        run now, in this terminal",
+    )
+    _selection(submit)
+    submit.add_argument("--dry-run", action="store_true", help="print the scripts instead")
+    submit.add_argument("--yes", action="store_true", help="do not ask")
+    submit.add_argument(
+        "--detach", action="store_true", help="do not follow the jobs (cluster local)"
+    )
+    json_option(submit)
+
+    add_pack(commands, add, _selection, WORDS["pack"])
+
+
+def _selection(parser: Any, *, switch: bool = True) -> None:
+    """Which jobs, and how they are put together; with `switch` also whether they are packed."""
+    directories_argument(parser, "these only; - reads names from standard input")
+    parser.add_argument("-a", "--action", default="*", metavar="PATTERN", help="actions that match")
+    parser.add_argument("-n", type=count, metavar="N", help="at most N jobs")
+    parser.add_argument(
+        "--array",
+        action=argparse.BooleanOptionalAction,
+        help="send jobs of the same shape as one array [default: over SSH only]",
+    )
+    packing_options(parser, switch=switch)
