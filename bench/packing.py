@@ -119,7 +119,8 @@ def tell(asked: Json) -> Json:
     if done.returncode:
         said = done.stderr.strip().rpartition("\n")[2]
         return {"error": said or f"ended with {done.returncode}"}
-    told: Json = json.loads(done.stdout)
+    # A packer may print what it pleases before.
+    told: Json = json.loads(done.stdout.rpartition("\n")[2])
     return told
 
 
@@ -194,6 +195,7 @@ def one_case(
         "best_bound": max(bounds, default=0.0),
         "assignment": exact,
         "seed_cost": costs.get("seed"),
+        "least_cost": min(costs.values(), default=None),
     }
     return [{**row, **shared} for row in rows]
 
@@ -204,8 +206,8 @@ def patience(section: str, distribution: str, size: int) -> float:
         return 0.05
     if section == "types":
         return 2.0
-    if size <= 1_000:
-        return 1.0
+    if size <= 1_000 and distribution != "actions":
+        return 2.0
     return 20.0 if distribution == "uniform" and size > 100_000 else 8.0
 
 

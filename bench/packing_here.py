@@ -1,7 +1,8 @@
 """One packing, checked and measured in this process; run by `bench.packing`.
 
-Takes what is asked for as JSON on stdin, gives what it took as JSON on stdout. Times are user CPU
-seconds of this process and all of its threads, of packing alone: making the cases is not measured.
+Takes what is asked for as JSON on stdin, gives what it took as JSON in the last line of stdout.
+Times are user CPU seconds of this process and all of its threads, of packing alone: making the
+cases is not measured.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ Json = dict[str, Any]
 
 def main() -> None:
     """Measure and tell."""
-    json.dump(measure(json.load(sys.stdin)), sys.stdout)
+    told = measure(json.load(sys.stdin))
+    print()
+    json.dump(told, sys.stdout)
 
 
 def measure(asked: Json) -> Json:

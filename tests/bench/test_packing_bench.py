@@ -182,7 +182,7 @@ def test_a_packing_that_breaks_a_rule_is_an_error_in_its_row_and_ends_the_bench_
 
 def test_a_goal_that_is_missed_is_said_with_the_case() -> None:
     row = {"section": "plain", "packer": "best", "distribution": "hpcmix", "size": 10_000}
-    costs = {"cost": 1.1, "best_bound": 1.0, "seed_cost": 1.0, "user": 1.0}
+    costs = {"cost": 1.1, "best_bound": 1.0, "seed_cost": 1.0, "least_cost": 1.1, "user": 1.0}
 
     lines = goals([{**row, **costs, "assignment": 1.0, "wrong": []}])
 
