@@ -37,7 +37,13 @@ async def live_node_types(
             f"{visible(cluster.name)} cannot be asked for its nodes: it is no Slurm cluster",
             "describe them by hand: [[cluster.node_type]] in rowtui's clusters.toml",
         )
-    found = await slurm_node_types(reach.transport(cluster))
+    try:
+        found = await slurm_node_types(reach.transport(cluster))
+    except RowtuiError:
+        login = reach.login_error(cluster.name)
+        if login is None:
+            raise
+        raise login from None  # why nobody can log in, and what to do
     return _usable(cluster, found)
 
 

@@ -196,6 +196,8 @@ def test_a_cluster_that_cannot_be_reached_is_an_error_and_nothing_is_written(
     clusters(home).write_text(reached(login))
     done = doctor("alpha", "--write", "--yes")
     assert (done.code, done.out) == (1, "")
+    assert "refused the connection" in done.err
+    assert "Slurm does not answer" not in done.err
     assert clusters(home).read_text() == reached(login)
 
 
