@@ -22,7 +22,7 @@ from rowtui.core.packing.pack import pack
 from rowtui.core.packing.vectors import patterns_cost
 
 from bench.packing_cases import cloud, many_node_types, problem
-from bench.packing_online import online, user_seconds
+from bench.packing_online import online, simulated, user_seconds
 from bench.packing_recipes import Instance, cut_bins, triplets, two_constraint
 from bench.packing_yardstick import assignment_bound
 
@@ -170,6 +170,7 @@ _KINDS: dict[str, Callable[[Json], Json]] = {
     "small": small,
     "published": published,
     "online": online,
+    "simulated": simulated,
 }
 
 if __name__ == "__main__":

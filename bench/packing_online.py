@@ -1,4 +1,4 @@
-"""The online engine, fed with a stream of jobs that come, run and end."""
+"""The online engine, fed with a stream of jobs that come, run and end; policies, simulated."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from rowtui.core.packing.online_model import (
     InstanceReady,
     JobEnds,
     JobsArrive,
+    Order,
+    Policy,
     Release,
     Start,
 )
 from rowtui.core.packing.seed import Job
+from rowtui.core.packing.simulate import Arrival, simulate, usual_policies
 
-from bench.packing_cases import Stream, cloud, stream
+from bench.packing_cases import GB, Stream, cloud, problem, requests, run_times, stream
+from bench.packing_yardstick import assignment_bound
 
 Json = dict[str, Any]
 Step = tuple[float, Event]
@@ -110,3 +114,31 @@ def _play(jobs: Stream, first: int) -> tuple[list[Step], int, list[str], int]:
     if len(ends) != len(home):
         wrong.append("some jobs never started")
     return steps, filled, wrong, most
+
+
+def simulated(asked: Json) -> Json:
+    """What policies cost that know no run times: all jobs come at once, instances boot at once."""
+    number, distribution = asked["size"], asked["distribution"]
+    columns = (column.tolist() for column in requests(distribution, number))
+    jobs = [
+        Arrival(0.0, Amounts(cpus, gb * GB, gpus), seconds)
+        for cpus, gb, gpus, seconds in zip(*columns, run_times(number).tolist(), strict=True)
+    ]
+    policies = usual_policies(cloud(), asked["pilots"])
+    few = asked["pilots"]
+    policies[f"{few:,} pilots, first come"] = Policy(order=Order.ARRIVAL, most_instances=few)
+    told: Json = {"policies": {}, "wrong": []}
+    for name, policy in policies.items():
+        began = user_seconds()
+        result = simulate(cloud(), jobs, policy)
+        told["policies"][name] = {
+            "user": user_seconds() - began,
+            "cost": result.cost,
+            "makespan": result.makespan,
+            "instances": result.instances,
+            "peak": result.peak,
+        }
+        if result.ended != number:
+            told["wrong"].append(f"{name}: {number - result.ended} jobs did not end")
+    told["bound"] = assignment_bound(problem(distribution, number, timed=True)) or 0.0
+    return told

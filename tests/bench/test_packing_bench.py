@@ -157,6 +157,7 @@ def test_a_quick_bench_fills_every_table(capsys: pytest.CaptureFixture[str]) -> 
         "Many node types",
         "Small cases",
         "online engine",
+        "Policies",
         "Goals",
     ):
         assert title in out
