@@ -217,7 +217,7 @@ class Online:
         """Takes up an instance with more room than before, after filling it from those who wait."""
         node_type = machine.node_type
         left_by: dict[int, Machine] = {}
-        while True:
+        while self._waiting or self._movable:
             task = self._waiting.first(machine.room, node_type)
             moved = None
             if machine.ready and self._movable:

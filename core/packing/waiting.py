@@ -142,6 +142,10 @@ class Waiting(Generic[W]):
         """How many wait."""
         return len(self._there)
 
+    def __bool__(self) -> bool:
+        """Whether anybody waits."""
+        return bool(self._there)
+
     def add(self, one: W) -> None:
         """Somebody begins to wait."""
         key = (one.need, one.rank, one.node_type)
