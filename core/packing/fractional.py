@@ -1,0 +1,265 @@
+"""Which contents of bins matter, what an item is worth, and what every packing costs at least.
+
+The linear program of column generation: contents are columns, and each is used a fractional number
+of times. Its duals say what items are worth; a knapsack of each bin looks for contents worth more
+than they cost, until there are none. Item values lowered until no bin can hold more than it costs
+are a bound at any moment, so the knapsacks are asked near the best such values rather than at the
+last duals, which jump.
+Source: Gilmore and Gomory; Farley's bound; Wentges' smoothing; fastr_packing B2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from rowtui.core.packing.bins import BinFinder, price_step, stepped_up, worthwhile
+from rowtui.core.packing.exact import list_contents
+from rowtui.core.packing.knapsack import Filled, Knapsack
+from rowtui.core.packing.model import GoOn
+from rowtui.core.packing.prices import best_prices
+from rowtui.core.packing.solver import Cover
+from rowtui.core.packing.vectors import Vectors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+
+Content = tuple[tuple[int, int], ...]
+
+# Tables that find most columns in a millisecond, and those that find nearly all of the others.
+COARSE_CELLS, FINE_CELLS = 4_000, 70_000
+
+# The program is done when its cost is so near to its bound.
+CLOSE = 1e-4
+
+# A column has to be worth so much more than it costs.
+BETTER = 1e-7
+
+# Columns are sought for a mean of the best values so far, with this part, and the last duals.
+OLD_PART = 0.6
+
+# A bin whose best content is worth less than such a part of its price is left alone for so many
+# rounds: values change little from one to the next.
+REST = ((0.95, 6), (0.98, 3), (0.995, 1))
+
+# For each item the best content with it is a column too, if it is worth that part of its price.
+PROMISING = 0.99
+
+# Rows of a program have about this scale, whatever the number of items.
+SCALE = 10_000.0
+
+# Up to so many items, all contents are columns if they are not too many.
+FEW_ITEMS = 60
+MOST_CONTENTS = 20_000
+
+
+class Column(NamedTuple):
+    """A content in the cheapest bin that holds it."""
+
+    bin: int
+    price: float
+    content: Content
+
+
+class Fractional:
+    """The columns found so far, and the program over them. Every item is there at least once.
+
+    `bound`: no packing costs less. `worth`: what items are worth where it comes from. `duals` and
+    `times`: of the last program solved. `complete`: there are no other columns than these.
+    """
+
+    def __init__(self, vectors: Vectors) -> None:
+        """Without any columns."""
+        self.vectors = vectors
+        self.useful = worthwhile(vectors)
+        self.columns: list[Column] = []
+        self.places: dict[Content, int] = {}
+        self.bound = 0.0
+        self.worth: Numbers = np.zeros(len(vectors.items))
+        self.duals: Numbers = self.worth
+        self.times: list[float] = []
+        self.complete = False
+        self._step = price_step(kind.price for kind in vectors.bins)
+        self._finder = BinFinder(vectors.bins, self.useful)
+        self._numbers = np.array([float(item.number) for item in vectors.items])
+        self._scale = max(1.0, float(self._numbers.max()) / SCALE)
+        self._cover = Cover((self._numbers / self._scale).tolist())
+        self._cost = 0.0
+        self._coarse: dict[int, Knapsack] = {}
+        self._fine: dict[int, Knapsack] = {}
+        self._round = 0
+        self._look_again: dict[int, int] = {}
+
+    @property
+    def least(self) -> float:
+        """The bound, rounded up to a cost that there can be."""
+        return stepped_up(self.bound, self._step)
+
+    @property
+    def step(self) -> float:
+        """By what costs grow; 0 if by anything."""
+        return self._step
+
+    def add(self, content: Content) -> int:
+        """The number of the column with that content, which is added if it is new."""
+        place = self.places.get(content)
+        if place is None:
+            home = self.home(content)
+            price = self.vectors.bins[home].price
+            place = self.places[content] = len(self.columns)
+            self.columns.append(Column(home, price, content))
+            self._cover.add(price, content)
+        return place
+
+    def home(self, content: Content) -> int:
+        """The cheapest bin that holds a content."""
+        load = [0] * len(self.vectors.bins[0].size)
+        own = None
+        for place, there in content:
+            item = self.vectors.items[place]
+            own = item.bin if item.bin is not None else own
+            load = [used + there * part for used, part in zip(load, item.size, strict=True)]
+        home = self._finder.cheapest(tuple(load), own)
+        assert home is not None, "a content that no bin holds"
+        return home
+
+    def solve(self, go_on: GoOn) -> bool:
+        """Adds columns until fractions of them are as cheap as they get; False: not even begun.
+
+        For each item there has to be a column already.
+        """
+        self._begin_with_prices_of_resources()
+        self._add_all_of_few(go_on)
+        while self._solve_program(go_on):
+            if self.complete:
+                self._raise_bound(
+                    self.duals, ((c.bin, c.price, self._value(c.content)) for c in self.columns)
+                )
+                break
+            if self._cost <= self.bound * (1 + CLOSE) or not go_on():
+                break
+            if not self._add_columns(go_on):
+                break
+        return bool(self.times)
+
+    # -- the program -----------------------------------------------------------------------------
+
+    def _begin_with_prices_of_resources(self) -> None:
+        items = self.vectors.items
+        prices = best_prices(
+            self.vectors.bins,
+            [item.size for item in items],
+            [item.number for item in items],
+            [item.bin for item in items],
+        )
+        self.worth = np.array(prices.values)
+        self.bound = max(0.0, prices.bound * (1 - 1e-9))
+
+    def _add_all_of_few(self, go_on: GoOn) -> None:
+        if self._numbers.sum() > FEW_ITEMS:
+            return
+        contents = list_contents(self.vectors, go_on, MOST_CONTENTS)
+        for content in contents or ():
+            self.add(tuple((place, n) for place, n in enumerate(content.counts) if n))
+        self.complete = contents is not None
+
+    def _solve_program(self, go_on: GoOn) -> bool:
+        solved = self._cover.solve(go_on)
+        if solved is None:
+            return False
+        self.duals = np.maximum(0.0, np.array(solved.duals))
+        self.times = [times * self._scale for times in solved.times]
+        self._cost = solved.cost * self._scale
+        return True
+
+    def _value(self, content: Content) -> float:
+        return sum(there * float(self.duals[place]) for place, there in content)
+
+    # -- columns ---------------------------------------------------------------------------------
+
+    def _add_columns(self, go_on: GoOn) -> bool:
+        """Adds columns that make the program cheaper; False if there are none, or no time."""
+        self._round += 1
+        part = OLD_PART
+        while True:
+            values = part * self.worth + (1 - part) * self.duals
+            if self._search(values, self._coarse, COARSE_CELLS, go_on):
+                return True
+            if self._search(values, self._fine, FINE_CELLS, go_on):
+                return True
+            before = self.bound
+            if self._search_surely(values, go_on):
+                return True
+            if not go_on() or part == 0:
+                return False
+            if self._cost <= self.bound * (1 + CLOSE):
+                return False
+            # Nothing is missing at these values: they are now the best, or the duals are nearer.
+            part = part if self.bound > before * (1 + CLOSE / 10) else 0.0
+
+    def _search(
+        self, values: Numbers, knapsacks: dict[int, Knapsack], cells: int, go_on: GoOn
+    ) -> bool:
+        """Adds for each bin the content worth most, if the program gets cheaper by it."""
+        helped = False
+        # Of each item the best content so far, as a part of its price: others have to be better.
+        parts = np.full(len(values), PROMISING)
+        for at in self.useful:
+            if self._look_again.get(at, 0) > self._round:
+                continue
+            if not go_on():
+                break
+            if at not in knapsacks:
+                knapsacks[at] = Knapsack(self.vectors, at, cells)
+            price = self.vectors.bins[at].price
+            limits = knapsacks[at].limits(values, PROMISING * price)
+            value = limits.most
+            if value > price * (1 + BETTER):
+                found = knapsacks[at].several(values, limits, parts * price)
+                value = found[0].value
+                for filled in found:
+                    for place, _ in filled.content:
+                        parts[place] = max(parts[place], filled.value / price if price else np.inf)
+                    helped |= self._add_if_better(filled, price)
+            rest = next((rounds for part, rounds in REST if value < part * price), 0)
+            self._look_again[at] = self._round + rest
+        return helped
+
+    def _search_surely(self, values: Numbers, go_on: GoOn) -> bool:
+        """The same without anything overlooked, which gives a bound too."""
+        helped = False
+        ceilings: list[tuple[int, float, float]] = []
+        for at in self.useful:
+            price = self.vectors.bins[at].price
+            if at not in self._fine:
+                self._fine[at] = Knapsack(self.vectors, at, FINE_CELLS)
+            filled = self._fine[at].surely(values, price * (1 + BETTER), go_on)
+            helped |= self._add_if_better(filled, price)
+            ceilings.append((at, price, filled.most))
+        self._raise_bound(values, ceilings)
+        return helped
+
+    def _add_if_better(self, filled: Filled, price: float) -> bool:
+        if self._value(filled.content) <= price * (1 + BETTER):
+            return False
+        before = len(self.columns)
+        return self.add(filled.content) == before
+
+    def _raise_bound(self, values: Numbers, ceilings: Iterable[tuple[int, float, float]]) -> None:
+        """Lowers the values until no bin can hold more than it costs: their sum is a bound.
+
+        `ceilings`: of each bin the price, and what no content of it is worth more than. Only
+        items that fit in a bin have to be worth less for it.
+        """
+        parts = np.ones(len(values))
+        for at, price, most in ceilings:
+            if most > price:
+                inside = self._fine[at].items if at in self._fine else slice(None)
+                parts[inside] = np.minimum(parts[inside], price / most)
+        bound = float((parts * values) @ self._numbers) * (1 - 1e-9)
+        if bound > self.bound:
+            self.bound = bound
+            self.worth = parts * values

@@ -1,0 +1,208 @@
+"""The programs that HiGHS solves for `columns.py`; nothing else here knows it.
+
+HiGHS is the optional extra `exact`, imported when the first program is made. It runs in one thread
+and is ended by counts of its own work and by `go_on`, never by its clock: the same answers give
+the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.packing.model import GoOn
+
+if TYPE_CHECKING:
+    import highspy
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+
+# A content as a solver sees it: (row, how many).
+Entries = Sequence[tuple[int, int]]
+
+
+class Solved(NamedTuple):
+    """A linear program's optimum: what each row's unit costs, how often each column is taken."""
+
+    cost: float
+    duals: tuple[float, ...]
+    times: tuple[float, ...]
+
+
+class Chosen(NamedTuple):
+    """What an integer program found, and what bounds its optimum (from the side it comes from)."""
+
+    times: tuple[int, ...]
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """When an integer program ends without a proof: nodes, and how often HiGHS asks whether to.
+
+    It asks some ten to a hundred times in a second, at the same points of its work every time.
+    """
+
+    nodes: int
+    asks: int
+
+
+def available() -> bool:
+    """Whether HiGHS can be imported here."""
+    try:
+        import highspy  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+class Cover:
+    """The cheapest mix of columns with at least so much of each row. Columns are added for ever."""
+
+    def __init__(self, numbers: Sequence[float]) -> None:
+        """`numbers`: how much of each row is needed."""
+        self._solver = _solver()
+        self._go_on: GoOn = bool  # of the moment
+        _ask(self._solver, self._may_go_on)
+        for number in numbers:
+            self._solver.addRow(number, _infinite(), 0, *_columns(()))
+
+    def add(self, price: float, entries: Entries) -> None:
+        """One more column."""
+        self._solver.addCol(price, 0.0, _infinite(), len(entries), *_columns(entries))
+
+    def solve(self, go_on: GoOn) -> Solved | None:
+        """The optimum, or None if it was ended or cannot be solved."""
+        self._go_on = go_on
+        self._solver.run()
+        if not _is_optimal(self._solver):
+            return None
+        solution = self._solver.getSolution()
+        return Solved(
+            self._solver.getInfo().objective_function_value,
+            tuple(solution.row_dual),
+            tuple(solution.col_value),
+        )
+
+    def _may_go_on(self) -> bool:
+        return self._go_on()
+
+
+def cover_whole(
+    numbers: Sequence[int],
+    columns: Sequence[tuple[float, Entries]],
+    *,
+    start: Sequence[int],
+    effort: Effort,
+    gap: float,
+    go_on: GoOn,
+) -> Chosen:
+    """The cheapest whole numbers of columns (price, entries) with at least so much of each row.
+
+    `start` is one that does. It ends when nothing is cheaper by more than `gap`; `bound`: what
+    every choice of these columns costs at least.
+    """
+    solver = _solver()
+    for number in numbers:
+        solver.addRow(float(number), _infinite(), 0, *_columns(()))
+    for price, entries in columns:
+        most = max((-(-numbers[row] // there) for row, there in entries), default=0)
+        solver.addCol(price, 0.0, float(most), len(entries), *_columns(entries))
+    return _whole(solver, [float(times) for times in start], effort, gap, go_on)
+
+
+def fill_whole(
+    values: Sequence[float],
+    loads: Sequence[Sequence[float]],
+    copies: Sequence[int],
+    *,
+    start: Sequence[int],
+    effort: Effort,
+    go_on: GoOn,
+) -> Chosen:
+    """The most valuable content of one bin; `bound`: none is worth more.
+
+    `loads[axis]`: which part of the bin's room in one resource each item takes.
+    """
+    solver = _solver()
+    for _ in loads:
+        solver.addRow(-_infinite(), 1.0, 0, *_columns(()))
+    for number, (value, most) in enumerate(zip(values, copies, strict=True)):
+        entries = [(axis, load[number]) for axis, load in enumerate(loads) if load[number]]
+        solver.addCol(-value, 0.0, float(most), len(entries), *_columns(entries))
+    chosen = _whole(solver, [float(times) for times in start], effort, 0.0, go_on)
+    return Chosen(chosen.times, -chosen.bound)
+
+
+# -- HiGHS -----------------------------------------------------------------------------------------
+
+
+def _solver() -> highspy.Highs:
+    import highspy
+
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.setOptionValue("parallel", "off")
+    return solver
+
+
+def _whole(
+    solver: highspy.Highs, start: list[float], effort: Effort, gap: float, go_on: GoOn
+) -> Chosen:
+    import highspy
+    import numpy as np
+
+    count = solver.getNumCol()
+    places = np.arange(count, dtype=np.int32)
+    whole = np.full(count, int(highspy.HighsVarType.kInteger), np.uint8)
+    solver.changeColsIntegrality(count, places, whole)
+    solver.setOptionValue("mip_max_nodes", effort.nodes)
+    solver.setOptionValue("mip_rel_gap", 0.0)
+    solver.setOptionValue("mip_abs_gap", max(gap, 1e-9))
+    solution = highspy.HighsSolution()
+    solution.col_value = start
+    solver.setSolution(solution)
+    asks = iter(range(effort.asks))
+    _ask(solver, lambda: next(asks, None) is not None and go_on())
+    solver.run()
+    info = solver.getInfo()
+    values = list(solver.getSolution().col_value)
+    found = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
+    times = tuple(round(value) for value in (values if found and values else start))
+    return Chosen(times, info.mip_dual_bound)
+
+
+def _ask(solver: highspy.Highs, go_on: GoOn) -> None:
+    """Lets the solver ask `go_on` while it works."""
+
+    def end(event: highspy.HighsCallbackEvent) -> None:
+        if not go_on():
+            event.interrupt()
+
+    solver.cbMipInterrupt.subscribe(end)
+    solver.cbSimplexInterrupt.subscribe(end)
+
+
+def _is_optimal(solver: highspy.Highs) -> bool:
+    import highspy
+
+    return bool(solver.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+
+
+def _infinite() -> float:
+    import highspy
+
+    return float(highspy.kHighsInf)
+
+
+def _columns(entries: Sequence[tuple[int, float]]) -> tuple[NDArray[np.int32], Numbers]:
+    import numpy as np
+
+    return (
+        np.array([row for row, _ in entries], np.int32),
+        np.array([there for _, there in entries], np.float64),
+    )
