@@ -3,9 +3,9 @@
 Plain bash (4.2 or later) and coreutils, as `shell.py`. Before it, a script defines the tables that
 `bundle_script.py` writes, and one of the ways to start a job in `bundle_launch.py`.
 
-- Each lane is a subshell that sleeps in `read` on a pipe of its own: what it starts says there that
-  it ended, and the driver says there that there is news. What the news is stands in files
-  (`closed`: nothing more begins; `warned`; `stop`: the signal), so that none is lost.
+- Each lane is a subshell that sleeps in `read` on a pipe of its own, where it is told that there is
+  news. What the news is stands in files: `closed`, nothing more begins; `warned`; `stop`, the
+  signal; `<number>.code`, a job has ended. For bash may lose what it reads when a signal comes.
 - A job's own script is put together by `sed` when its turn comes, and begins with a few lines that
   write to its log, tell its process id and stop it if the bundle is `closed`.
 - Signals go to that process itself: to srun, SIGUSR1 would reach every process of the command, and
@@ -60,7 +60,8 @@ rowtui_lane() {
             [ ! -e "$rowtui_file.pid" ] && [ ! -e "$rowtui_dir/closed" ] || break
         done
         rowtui_judge
-        rm -f "$rowtui_file.sh" "$rowtui_file.pid" "$rowtui_file.child" "$rowtui_file.began"
+        rm -f "$rowtui_file.sh" "$rowtui_file.pid" "$rowtui_file.child" "$rowtui_file.began" \
+            "$rowtui_file.code"
     done
 }
 
@@ -99,16 +100,18 @@ rowtui_run() {
     # Over 128 maybe only the `wait` was ended by a signal: asked again, it knows.
     wait "$child" 2>/dev/null || again=$?
     [ "$again" -eq 127 ] || code=$again
-    printf 'ended %s\n' "$code" >&9
+    echo "$code" >"$rowtui_file.code"
+    echo news >&9
 }
 
 # Start a job and see it to its end: its code in rowtui_code, why it was stopped in rowtui_stopped.
 rowtui_see_through() {
-    local pid='' stage=starting now next word='' event='' warn_at=0 stop_at=0 kill_at=0 signal=TERM
+    local pid='' stage=starting now next warn_at=0 stop_at=0 kill_at=0 signal=TERM
     local before=$((rowtui_seconds / 4))
     rowtui_code='' rowtui_stopped=''
     before=$((before < 10 ? before : rowtui_seconds / 10 < 10 ? 10 : rowtui_seconds / 10))
     before=$((before < 60 ? before : 60))
+    rm -f "$rowtui_file.code"
     rowtui_run "$rowtui_file.sh" &
     while [ -z "$rowtui_code" ]; do
         now=$SECONDS
@@ -131,7 +134,7 @@ rowtui_see_through() {
             stage=warned
             kill -USR1 "$pid" 2>/dev/null
         fi
-        next=$((now + 20))
+        next=$((now + 10))
         case $stage in
         starting | running | warned)
             if [ -n "$rowtui_stopped" ]; then
@@ -141,9 +144,9 @@ rowtui_see_through() {
             elif [ "$stage" = starting ]; then
                 next=$((now + 1))
             elif [ "$stage" = running ]; then
-                next=$warn_at
+                next=$((warn_at < next ? warn_at : next))
             else
-                next=$stop_at
+                next=$((stop_at < next ? stop_at : next))
             fi
             ;;
         stopped)
@@ -155,9 +158,8 @@ rowtui_see_through() {
             ;;
         esac
         if [ "$next" -le "$now" ]; then continue; fi
-        if read -r -t "$((next - now))" word event <&9 && [ "$word" = ended ]; then
-            rowtui_code=$event
-        fi
+        read -r -t "$((next - now))" <&9
+        [ ! -e "$rowtui_file.code" ] || read -r rowtui_code <"$rowtui_file.code"
     done
     # What started it may have ended before it: let it write its report.
     while [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null; do
