@@ -25,7 +25,7 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.clusters.schedulers.local_machine import user_name
 from rowtui.core.errors import RowtuiError
-from rowtui.core.submission.ending import WITHOUT_A_WORD, ending_of
+from rowtui.core.submission.ending import TIME_LIMIT, WITHOUT_A_WORD, ending_of
 from rowtui.core.submission.fence import ABANDONED
 from rowtui.core.submission.held import Held, take_late_ones_away
 from rowtui.core.submission.in_queue import find_requests
@@ -164,13 +164,12 @@ class _PlanSettling:
             return
         known = it.known(entry.key, token) if entry.step is Step.ACCEPTED else None
         waits = known is not None and (known.state.active or known.state is JobState.UNKNOWN)
-        # Ended by itself: it never runs again, even if the scheduler starts it once more. What
-        # ended in a bundle that goes on has ended, however that came.
-        over = traces.ended is not None and (
-            traces.ended.cause == "exit"
-            or (is_in_bundle(token) and known is not None and known.state not in WAITING)
-        )
-        over = over or (is_in_bundle(token) and traces.fence == ABANDONED)  # it was taken out
+        # Ended by itself: it never runs again, even if the scheduler starts it once more; nor does
+        # what had its time in a bundle that goes on, or was taken out of it.
+        over = traces.ended is not None and traces.ended.cause == "exit"
+        if is_in_bundle(token):
+            late = traces.ended is not None and traces.ended.cause == TIME_LIMIT
+            over = over or late or traces.fence == ABANDONED
         if not elsewhere and waits and not over:
             assert known is not None
             self.held.note_active(token, entry, known)
