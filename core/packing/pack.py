@@ -52,8 +52,8 @@ def pack(
     found = _checked(rest, _found(rest, packer, go_on, others), go_on)
     bundles = renumbered(found.bundles, numbers)
     cost = cost_of(bundles, problem)
-    known = found.proven or (found.bound > 0 and rest.timed)
-    bound = found.bound if known else max(found.bound, lower_bound(rest))
+    enough = found.proven or (found.bound > 0 and rest.timed)
+    bound = found.bound if enough else max(found.bound, lower_bound(rest))
     proven = found.proven or bound >= cost * (1 - ROUNDING)
     bound = cost if proven else bound
     return PackResult(problem, found.packer, bundles, cost, bound, unplaced, proven)

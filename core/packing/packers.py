@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from rowtui.core.packing.bound import worth
 from rowtui.core.packing.fill import fill
+from rowtui.core.packing.mend import mend
 from rowtui.core.packing.model import Bundle, GoOn, Problem
 from rowtui.core.packing.seed import seed_packing
 from rowtui.core.packing.shrink import cost_of, shrink
@@ -25,6 +26,12 @@ BEST, SEED, FILL, COLUMNS, EXACT = "best", "seed", "fill", "columns", "exact"
 
 # More classes than that are better filled than generated (it takes minutes and gains nothing).
 MOST_CLASSES = 150
+
+# How often each part of a problem with times may ask for more time, lest the first take it all.
+MOST_ASKS = 25
+
+# A packing so near to its bound is not improved any more.
+CLOSE = 1e-6
 
 
 class Found(NamedTuple):
@@ -62,14 +69,16 @@ class Ours:
     def find(self, problem: Problem, go_on: GoOn) -> Found:
         """All requests, each once, and who packed them. Every one fits somewhere."""
         if problem.timed:
-            value = worth(problem)
-            thorough = _only_patterns(self.solve)
-            bundles = pack_timed(problem, value, _filled_once, thorough, go_on)
-            return Found(bundles, self.name, value.bound)
+            return self._find_timed(problem, go_on)
         form = form_of(problem)
         solved = self.solve(form.vectors, go_on)
         bundles = shrink(bundles_of(solved.patterns, form), problem)
         return Found(bundles, solved.packer, solved.bound, solved.proven)
+
+    def _find_timed(self, problem: Problem, go_on: GoOn) -> Found:
+        value = worth(problem)
+        bundles = pack_timed(problem, value, _asking(self.solve, MOST_ASKS), go_on)
+        return Found(bundles, self.name, value.bound)
 
     def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
         """All requests, each once."""
@@ -88,7 +97,7 @@ class Seed(Ours):
 
 
 class Best(Ours):
-    """The best of all, the seed's among them."""
+    """The best of all, the seed's among them; mended as long as time is given."""
 
     def find(self, problem: Problem, go_on: GoOn) -> Found:
         """All requests, each once, and who packed them best."""
@@ -98,6 +107,13 @@ class Best(Ours):
             return seed._replace(bound=other.bound)
         return other
 
+    def _find_timed(self, problem: Problem, go_on: GoOn) -> Found:
+        value = worth(problem)
+        bundles = pack_timed(problem, value, _filled_once, go_on)
+        if go_on() and cost_of(bundles, problem) > value.bound * (1 + CLOSE):
+            bundles = mend(problem, bundles, value, go_on)
+        return Found(bundles, self.name, value.bound)
+
 
 # -- solvers of vectors --------------------------------------------------------------------------
 
@@ -106,8 +122,14 @@ def _never() -> bool:
     return False
 
 
-def _only_patterns(solve: Solver) -> VectorPacker:
-    return lambda vectors, go_on: solve(vectors, go_on).patterns
+def _asking(solve: Solver, most: int) -> VectorPacker:
+    """The solver for one of many parts: it may ask only so often for more time."""
+
+    def pack(vectors: Vectors, go_on: GoOn) -> Patterns:
+        left = iter(range(most))
+        return solve(vectors, lambda: next(left, None) is not None and go_on()).patterns
+
+    return pack
 
 
 def _filled_once(vectors: Vectors, _go_on: GoOn) -> Patterns:
@@ -143,7 +165,9 @@ def _exactly(vectors: Vectors, go_on: GoOn) -> Solved:
 
 
 def _best(vectors: Vectors, go_on: GoOn) -> Solved:
-    """What proves the most comes first; what takes long only while there is time."""
+    """What may prove that it is the best comes first, then the best is improved."""
+    from rowtui.core.packing.improve import improve
+
     if go_on():
         exact = _exactly(vectors, go_on)
         if exact.proven:
@@ -152,7 +176,13 @@ def _best(vectors: Vectors, go_on: GoOn) -> Solved:
     if go_on():
         tried.append(_by_columns(vectors, go_on))
     best = min(tried, key=lambda solved: patterns_cost(solved.patterns, vectors))
-    return best._replace(bound=max(solved.bound for solved in tried))
+    cost = patterns_cost(best.patterns, vectors)
+    bound = max(solved.bound for solved in tried)
+    if go_on() and cost > bound * (1 + CLOSE):
+        better = improve(vectors, best.patterns, go_on)
+        if patterns_cost(better, vectors) < cost:
+            best = best._replace(patterns=better, packer=BEST)
+    return best._replace(bound=bound)
 
 
 OURS: dict[str, Ours] = {

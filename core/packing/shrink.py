@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rowtui.core.packing.bins import BinFinder
 from rowtui.core.packing.model import (
     HOUR,
@@ -53,8 +55,8 @@ class CheapestType:
         self._finders = [BinFinder(bins, among) for among in by_boot.values()]
 
     def for_load(self, load: tuple[int, ...], before: int) -> int:
-        """The number of that type, `before` if none is cheaper."""
-        best, least = before, self.cost(before, load[-1])
+        """The number of that type, `before` if none is cheaper (-1: whichever is the cheapest)."""
+        best, least = before, math.inf if before < 0 else self.cost(before, load[-1])
         for finder in self._finders:
             number = finder.cheapest(load)
             if number is not None and self.cost(number, load[-1]) < least:

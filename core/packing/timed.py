@@ -58,19 +58,15 @@ class Tried(NamedTuple):
 
 
 def pack_timed(
-    problem: Problem, value: Worth, quick: VectorPacker, thorough: VectorPacker, go_on: GoOn
+    problem: Problem, value: Worth, packer: VectorPacker, go_on: GoOn
 ) -> tuple[Bundle, ...]:
-    """The best of several ways of making lanes, packed by `quick`; that again by `thorough`."""
+    """The best of several ways of making lanes, all packed by `packer`."""
     tried: list[Tried] = []
     for number, way in enumerate(ways(problem)):
         if number * len(problem.demands) >= CLASSES_AT_ONCE and not go_on():
             break
-        tried.append(_try(problem, way, value, quick, go_on))
-    best = cheapest_with_few_nodes(tried)
-    if go_on():
-        again = _try(problem, best.way, value, thorough, go_on)
-        best = cheapest_with_few_nodes([best, again])
-    return best.bundles
+        tried.append(_try(problem, way, value, packer, go_on))
+    return cheapest_with_few_nodes(tried).bundles
 
 
 def _try(problem: Problem, way: Way, value: Worth, packer: VectorPacker, go_on: GoOn) -> Tried:
@@ -92,11 +88,8 @@ def ways(problem: Problem) -> list[Way]:
     """What is tried, the most promising first."""
     lengths = _lengths(problem)
     first = [Way(0, 1.05), Way(lengths[0], 1.1, 0.97), Way(lengths[-1], 1.05, 0.97)]
-    more = [Way(0, 1.1), *(Way(length, 1.1, 0.97) for length in lengths[1:])]
-    more += [Way(length, 1.1, 0.8) for length in lengths]
-    more += [Way(0, 1.25), Way(0, 1.5), Way(0, 2.0)]
-    more += [Way(length, factor, 0.97) for length in lengths for factor in (1.25, 1.5, 2.0)]
-    return list(dict.fromkeys(first + more))
+    more = [Way(0, 1.25), *(Way(length, 1.1, 0.97) for length in lengths[1:])]
+    return list(dict.fromkeys([*first, *more, Way(lengths[-1], 1.1, 0.8)]))
 
 
 def _lengths(problem: Problem) -> list[int]:
