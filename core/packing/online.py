@@ -57,8 +57,8 @@ class Online:
         state: State | None = None,
     ) -> None:
         """Begins with nothing, or where another engine stood."""
-        self._node_types = tuple(node_types)
         self._policy = policy or Policy()
+        self._node_types = self._policy.limited(node_types)
         self._catalogue = Catalogue([(each.amounts, each.price) for each in node_types])
         self._number_of = {each.name: number for number, each in enumerate(node_types)}
         self._quotas = Quotas(self._node_types, self._catalogue, self._policy.most_instances)

@@ -6,10 +6,11 @@ Source: the seed text; fastr_packing B2.5, B2.7.
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rowtui.core.packing.model import Unplaced
+from rowtui.core.packing.model import NodeType, Unplaced
 from rowtui.core.packing.seed import Job
 
 # -- events: what happened -----------------------------------------------------------------------
@@ -101,7 +102,8 @@ class Policy:
 
     `grace_seconds`: how long an empty instance is kept. `bind_while_booting`: a job that came to
     an instance which boots stays there; if not, it starts on any instance where there is room
-    before. `most_instances`: of all types together (pilots: so many, refilled from what waits).
+    before. `most_instances`: of all types together. `limits`: (node type, how many there may be),
+    where the catalogue allows more.
     `most_restarts`: a job that lost its instance more often is refused, as it, or what offers
     instances, seems to be broken, and each attempt is paid. Raises: `ValueError` for no instances.
     """
@@ -111,11 +113,22 @@ class Policy:
     bind_while_booting: bool = True
     most_instances: int | None = None
     most_restarts: int = 20
+    limits: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         """Without instances nothing would ever run."""
         if self.most_instances is not None and self.most_instances < 1:
             raise ValueError("there has to be one instance at least")
+
+    def limited(self, node_types: Sequence[NodeType]) -> tuple[NodeType, ...]:
+        """The catalogue with the limits of this policy."""
+        limits = dict(self.limits)
+        return tuple(
+            each
+            if (limit := limits.get(each.name)) is None
+            else each._replace(at_most=limit if each.at_most is None else min(each.at_most, limit))
+            for each in node_types
+        )
 
 
 # -- state ---------------------------------------------------------------------------------------

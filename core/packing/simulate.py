@@ -35,7 +35,9 @@ from rowtui.core.packing.online_model import (
     Start,
     TimePasses,
 )
-from rowtui.core.packing.seed import Job
+from rowtui.core.packing.seed import Job, seed_packing
+from rowtui.core.packing.suitable import Catalogue
+from rowtui.core.packing.vectors import Bin, Item, VectorPacker, Vectors
 
 
 class Arrival(NamedTuple):
@@ -125,8 +127,10 @@ def compare(
     }
 
 
-def usual_policies(node_types: Sequence[NodeType], pilots: int = 0) -> dict[str, Policy]:
-    """Policies that are worth a comparison. `pilots`: so many instances, refilled; 0: not these."""
+def usual_policies(
+    node_types: Sequence[NodeType], arrivals: Sequence[Arrival], machines: int = 0
+) -> dict[str, Policy]:
+    """Policies that are worth a comparison. `machines`: how many pilots; 0: none of these."""
     boot = max((each.boot_seconds for each in node_types), default=0)
     policies = {
         "seed": Policy(),
@@ -134,9 +138,44 @@ def usual_policies(node_types: Sequence[NodeType], pilots: int = 0) -> dict[str,
         "kept while another would boot": Policy(grace_seconds=float(boot)),
         "free to move while booting": Policy(bind_while_booting=False),
     }
-    if pilots:
-        policies[f"{pilots:,} pilots"] = Policy(most_instances=pilots)
+    if machines > 0:
+        policies[f"{machines:,} pilots"] = pilots(node_types, arrivals, machines)
     return policies
+
+
+def pilots(
+    node_types: Sequence[NodeType],
+    arrivals: Iterable[Arrival],
+    machines: int,
+    packer: VectorPacker = seed_packing,
+) -> Policy:
+    """About so many instances, refilled from what waits; run times need not be known.
+
+    Of each type there may be its share in a packing of all jobs at once, and one at least of each
+    type that is in it. A limit on all types together would not do: instances with GPUs would be
+    refilled with jobs that need none, and never be given back.
+    Source: fastr_packing B2.5 (pilots).
+    """
+    kinds = Counter((arrival.amounts, arrival.hint) for arrival in arrivals)
+    usable = [each for each in node_types if each.at_most != 0]
+    number_of = {each.name: number for number, each in enumerate(usable)}
+    catalogue = Catalogue([(each.amounts, each.price) for each in usable])
+    items = []
+    for (need, hint), number in kinds.items():
+        own = number_of.get(hint) if hint else None
+        holding = catalogue.holding(need)
+        if holding and (not hint or (own is not None and holding & catalogue.bits[own])):
+            items.append(Item(need, number, own))
+    bins = tuple(Bin(each.amounts, each.price) for each in usable)
+    used: Counter[int] = Counter()
+    for pattern in packer(Vectors(bins, tuple(items)), lambda: False):
+        used[pattern.bin] += pattern.times
+    limits = (
+        [(each.name, -(-machines * used[n] // used.total())) for n, each in enumerate(usable)]
+        if used
+        else []
+    )
+    return Policy(limits=tuple(limits))
 
 
 # What happens at the same time happens in this order, and arrivals after it.
