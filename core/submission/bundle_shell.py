@@ -35,7 +35,8 @@ DRIVER = r"""
 rowtui_lane() {
     local rowtui_number rowtui_share rowtui_memory rowtui_devices rowtui_seconds rowtui_processes
     local rowtui_steps rowtui_file rowtui_log try pause
-    trap : TERM INT HUP USR1 USR2
+    trap ': >"$rowtui_dir/closed"' TERM INT HUP
+    trap : USR1 USR2
     exec 9<>"$rowtui_dir/lane.$1"
     rowtui_choose "$1"
     for rowtui_number in ${rowtui_lanes[$1]}; do
@@ -59,6 +60,8 @@ rowtui_lane() {
             # Only what never came as far as the first line of its script is tried again.
             [ ! -e "$rowtui_file.pid" ] && [ ! -e "$rowtui_dir/closed" ] || break
         done
+        # When a whole job must end, its steps may hear of it before the driver does.
+        if [ "${rowtui_code:-0}" -gt 128 ] && [ -z "$rowtui_stopped" ]; then sleep 1; fi
         rowtui_judge
         rm -f "$rowtui_file.sh" "$rowtui_file.pid" "$rowtui_file.child" "$rowtui_file.began" \
             "$rowtui_file.code"
@@ -107,7 +110,7 @@ rowtui_run() {
 # Start a job and see it to its end: its code in rowtui_code, why it was stopped in rowtui_stopped.
 rowtui_see_through() {
     local pid='' stage=starting now next warn_at=0 stop_at=0 kill_at=0 signal=TERM
-    local before=$((rowtui_seconds / 4))
+    local before=$((rowtui_seconds < 4 ? 1 : rowtui_seconds / 4))
     rowtui_code='' rowtui_stopped=''
     before=$((before < 10 ? before : rowtui_seconds / 10 < 10 ? 10 : rowtui_seconds / 10))
     before=$((before < 60 ? before : 60))
@@ -133,6 +136,7 @@ rowtui_see_through() {
         then
             stage=warned
             kill -USR1 "$pid" 2>/dev/null
+            sleep 0.5 # of two signals at once bash may take SIGTERM first
         fi
         next=$((now + 10))
         case $stage in
