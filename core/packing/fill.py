@@ -19,10 +19,10 @@ from rowtui.core.packing.pool import Ground, Pool
 from rowtui.core.packing.vectors import Pattern, Patterns, Vectors, patterns_cost
 
 # So many classes are looked at together; more make the sets slow and the result no better.
-WINDOW = 12_000
+WINDOW = 6_000
 
 # A window goes on to the next with what it has left of its worth by then.
-CARRIED = 0.15
+CARRIED = 0.2
 
 # A bin whose content is worth so much of its price is not compared with others.
 GOOD_ENOUGH = 0.999
@@ -30,10 +30,18 @@ GOOD_ENOUGH = 0.999
 # Looking ahead begins when the room is worth so many of the item that would come next.
 NEAR = 8
 
+# After so many bins it is asked whether there is time left to look ahead.
+BINS_BETWEEN_QUESTIONS = 32
+
+# Up to so many classes, a first way takes a second at most, and is not hurried.
+QUICK = 3_000
+
 
 class Way(NamedTuple):
-    """How to pack: the order in which bins are begun, how many items to try for each place in a
-    bin, and how often prices are set anew.
+    """How to pack: how bins are begun, how hard they are filled, how often prices are set anew.
+
+    `order`: "value", "dominant" (share of the largest bin) or "shuffled"; `width`: how many items
+    are tried for a place in a bin by looking ahead, 0 for only the one that is worth most.
     """
 
     order: str
@@ -42,31 +50,51 @@ class Way(NamedTuple):
     seed: int = 1
 
 
+FIRST = Way("value", 8, 4)
+LARGE = Way("value", 4, 4)
+
+# How many classes there may be for these ways to be tried after the first one.
+OTHERS = (
+    (8_000, Way("shuffled", 8, 4)),
+    (8_000, Way("dominant", 8, 4)),
+    (QUICK, Way("value", 16, 1)),
+    (QUICK, Way("value", 24, 4)),
+    (QUICK, Way("shuffled", 8, 4, 2)),
+    (QUICK, Way("shuffled", 16, 2, 3)),
+)
+FEW = 50_000  # more classes than that take the way for large problems
+
 Content = dict[int, int]
 
 
+class _Sight(NamedTuple):
+    """What a look ahead goes by: the worth of the room, how many to try, what is in the bin."""
+
+    worth: float
+    width: int
+    content: Content
+
+
 def fill(vectors: Vectors, go_on: GoOn) -> Patterns:
-    """All items in bins, the best of several ways as long as `go_on` says yes."""
-    ground = Ground(vectors)
+    """All items in bins, the best of several ways; fewer and quicker ones if `go_on` says no."""
     numbers = {
         at: item.number for at, item in enumerate(vectors.items) if item.number and any(item.size)
     }
     best: Patterns = ()
     if numbers:
-        ways = WAYS
-        best = pack(ground, numbers, ways[0], go_on)
-        for way in ways[1:]:
-            if not go_on():
+        ground = Ground(vectors)
+        first = FIRST if len(numbers) <= FEW else LARGE
+        best = pack(ground, numbers, first, go_on if len(numbers) > QUICK else _always)
+        for most_classes, way in OTHERS:
+            if len(numbers) > most_classes or not go_on():
                 break
-            best = min(
-                best,
-                pack(ground, numbers, way, go_on),
-                key=lambda patterns: patterns_cost(patterns, vectors),
-            )
+            other = pack(ground, numbers, way, go_on)
+            best = min(best, other, key=lambda patterns: patterns_cost(patterns, vectors))
     return with_weightless(best, vectors)
 
 
-WAYS = (Way("value", 4, 3), Way("dominant", 4, 3), Way("shuffled", 4, 3))
+def _always() -> bool:
+    return True
 
 
 def pack(ground: Ground, numbers: dict[int, int], way: Way, go_on: GoOn) -> Patterns:
@@ -84,32 +112,35 @@ def pack(ground: Ground, numbers: dict[int, int], way: Way, go_on: GoOn) -> Patt
         waiting = waiting[new:]
         items, counts = list(left), list(left.values())
         worth = ground.worth(items, counts)
-        total = float(sum(worth.values[at] * number for at, number in left.items()))
-        keep = 0.0
-        if waiting:
-            keep = CARRIED * total
-        elif parts > 1:
-            keep = total * (parts - 1) / parts
-            parts -= 1
+        keep = CARRIED if waiting else (parts - 1) / parts
+        total = sum(float(worth.values[at]) * number for at, number in left.items())
         pool = Pool(ground, worth, items, counts)
-        made += pack_pool(pool, way, total - keep if keep else None, random)
+        made += pack_pool(pool, way, total * (1 - keep) if keep else None, random, go_on)
         left = pool.remaining()
+        if not waiting:
+            parts = max(1, parts - 1)
     return tuple(made)
 
 
-def pack_pool(pool: Pool, way: Way, until: float | None, random: Random) -> list[Pattern]:
-    """Bins with what is in the pool: all of it, or until so much worth is packed."""
-    ground = pool.ground
+def pack_pool(
+    pool: Pool, way: Way, until: float | None, random: Random, go_on: GoOn = _always
+) -> list[Pattern]:
+    """Bins with what is in the pool: all of it, or until so much worth is packed.
+
+    When `go_on` says no, what comes next is no longer looked for but taken.
+    """
     made: list[Pattern] = []
     packed = 0.0
-    left = pool.left
+    left, width = pool.left, way.width
     for first in in_order(pool, way.order, random):
         while left[first]:
-            kind, content, value = _best_bin(pool, first, way.width)
+            if width and len(made) % BINS_BETWEEN_QUESTIONS == 0 and not go_on():
+                width = 0
+            kind, content, value = _best_bin(pool, first, width)
             times = min(left[bit] // number for bit, number in content.items())
             pool.take(content, times)
             inside = tuple((pool.items[bit], number) for bit, number in content.items())
-            made.append(Pattern(ground.kinds[kind], inside, times))
+            made.append(Pattern(pool.ground.kinds[kind], inside, times))
             packed += value * times
             if until is not None and packed >= until:
                 return made
@@ -149,8 +180,21 @@ def _best_bin(pool: Pool, first: int, width: int) -> tuple[int, Content, float]:
             best, best_score = (kind, *found), score
             if score >= GOOD_ENOUGH:
                 break
-    assert best is not None
-    return best
+    return best or _alone(pool, first)
+
+
+def _alone(pool: Pool, first: int) -> tuple[int, Content, float]:
+    """Sizes that floats cannot tell apart: the cheapest bin that does hold it."""
+    ground, item = pool.ground, pool.items[first]
+    kind = min(
+        (
+            kind
+            for kind, room in enumerate(ground.rooms)
+            if ground.own[item] in (None, kind) and all(map(int.__le__, ground.sizes[item], room))
+        ),
+        key=lambda kind: ground.prices[kind],
+    )
+    return kind, {first: 1}, pool.values[first]
 
 
 def fill_bin(pool: Pool, first: int, kind: int, width: int) -> tuple[Content, float] | None:
@@ -176,7 +220,7 @@ def fill_bin(pool: Pool, first: int, kind: int, width: int) -> tuple[Content, fl
             for dual, there in zip(duals, room, strict=True):
                 worth += dual * there
             if values[bit] * NEAR > worth:
-                bit = _look_ahead(pool, room, among, near, worth, width, content)
+                bit = _look_ahead(pool, room, among, near, _Sight(worth, width, content))
         fits = left[bit] - content.get(bit, 0)
         for there, part in zip(room, sizes[bit], strict=True):
             if part and fits * part > there:
@@ -190,16 +234,9 @@ def fill_bin(pool: Pool, first: int, kind: int, width: int) -> tuple[Content, fl
     return content, value
 
 
-def _look_ahead(
-    pool: Pool,
-    room: list[int],
-    among: int,
-    near: int,
-    worth: float,
-    width: int,
-    content: Content,
-) -> int:
+def _look_ahead(pool: Pool, room: list[int], among: int, near: int, sight: _Sight) -> int:
     """Which comes next: the one that makes most of the room, with two more after it."""
+    worth, width, content = sight
     sizes, values, left, fitting = pool.sizes, pool.values, pool.left, pool.fitting
     enough = worth * GOOD_ENOUGH
     best, best_value = 0, -1.0

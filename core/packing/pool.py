@@ -55,16 +55,16 @@ class Ground:
         real = [vectors.bins[at].price for at in self.kinds]
         self.free = [price <= 0 for price in real]
         self.prices = self._prices(real)
-        self.room = np.array(self.rooms, float).reshape(-1, resources)
+        self.room = np.array(self.rooms, float).reshape(len(self.rooms), resources)
         self.price = np.array(self.prices)
         place = {at: row for row, at in enumerate(self.kinds)}
         self.own = [None if item.bin is None else place[item.bin] for item in vectors.items]
-        self.loads = np.array(self.sizes, float).reshape(-1, resources)
+        self.loads = np.array(self.sizes, float).reshape(len(self.sizes), resources)
         self.owners = np.array([-1 if own is None else own for own in self.own], np.int64)
         try:
-            self.exact = np.array(self.sizes, np.int64).reshape(-1, resources)
+            self.exact = np.array(self.sizes, np.int64).reshape(len(self.sizes), resources)
         except OverflowError:
-            self.exact = np.array(self.sizes, object).reshape(-1, resources)
+            self.exact = np.array(self.sizes, object).reshape(len(self.sizes), resources)
 
     def _prices(self, real: list[float]) -> list[float]:
         least = min((price for price in real if price > 0), default=1.0)

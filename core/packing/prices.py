@@ -140,7 +140,7 @@ class _Case:
         allowed: Sequence[int | None],
     ) -> None:
         self.bins = bins
-        resources = len(bins[0].size) if bins else 0
+        resources = len(sizes[0]) if sizes else len(bins[0].size) if bins else 0
         bound = {own for own in allowed if own is not None}
         finder = BinFinder(tuple(bins))
         better = [finder.cheapest(kind.size) for kind in bins]
@@ -150,9 +150,10 @@ class _Case:
             place[at] if at in place else place[by] if by is not None else 0
             for at, by in enumerate(better)
         ]
-        self.room = np.array([bins[at].size for at in self.kept], float).reshape(-1, resources)
+        self.room = np.array([bins[at].size for at in self.kept], float)
+        self.room = self.room.reshape(len(self.kept), resources)
         self.price = np.array([bins[at].price for at in self.kept], float)
-        self.sizes = np.array(sizes, float).reshape(-1, resources)
+        self.sizes = np.array(sizes, float).reshape(len(sizes), resources)
         self.weights = np.array(weights, float)
         self.own = np.array([-1 if own is None else place[own] for own in allowed], np.int64)
 
