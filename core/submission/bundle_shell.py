@@ -212,11 +212,13 @@ rowtui_judge() {
     local token=${rowtui_tokens[rowtui_number]} ended code='' cause='' job=''
     ended=.row/rowtui/ended/$token
     if [ -e "$rowtui_file.began" ] && [ ! -e "$ended" ]; then
+        # It was killed, and could not say so.
         read -r job <"$rowtui_file.began"
         [ "$rowtui_code" -gt 0 ] || rowtui_code=137
-        # It was killed, and could not say so.
-        printf '%s\n%s\n%s\n%(%s)T\n\n\n' "$rowtui_code" "${rowtui_stopped:-signal KILL}" "$job" \
-            -1 >"$ended.tmp" && sync "$ended.tmp" && mv -f "$ended.tmp" "$ended"
+        cause=${rowtui_stopped:-signal KILL}
+        if [ -z "$rowtui_stopped" ] && rowtui_had_no_memory; then cause='out of memory'; fi
+        printf '%s\n%s\n%s\n%(%s)T\n\n\n' "$rowtui_code" "$cause" "$job" -1 >"$ended.tmp" &&
+            sync "$ended.tmp" && mv -f "$ended.tmp" "$ended"
     fi
     if [ -e "$rowtui_file.began" ]; then
         { read -r code && read -r cause; } 2>/dev/null <"$ended"
@@ -236,6 +238,13 @@ rowtui_judge() {
         fi
         ;;
     esac >"$rowtui_file.result"
+}
+
+# Whether Slurm killed a step for its memory, which srun says in the job's log: what the kernel did
+# in the cgroup, or what the accounting saw.
+rowtui_had_no_memory() {
+    [ -n "$rowtui_log" ] && tail -n 20 -- "$rowtui_log" |
+        grep -qE '^(slurmstepd|srun)\S*: error: .*(oom[_-]kill|Out Of Memory|memory limit)'
 }
 
 # Whether a job has ended by itself before, in this bundle, which was started again: its result.

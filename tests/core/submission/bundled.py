@@ -25,7 +25,7 @@ class Member:
     run: str = "true"
     seconds: int = 60
     cpus: int = 1
-    memory_mb: int | None = 10
+    memory_mb: int | None = 50
     gpus: int = 0
     processes: int = 1
     starts_steps: bool = False

@@ -68,7 +68,7 @@ def test_the_header_asks_for_all_lanes_on_one_node(on_slurm: RealProject) -> Non
     options = SubmitOptions(account="me", custom=("--qos=low",), output_file_path="lo gs")
     on_slurm.action = on_slurm.action._replace(submit_options={"alpha": options})
     bundled = Bundled(
-        on_slurm, [[Member("a", cpus=3), Member("b")], [Member("c", memory_mb=50)]], seconds=601
+        on_slurm, [[Member("a", cpus=3), Member("b")], [Member("c", memory_mb=70)]], seconds=601
     )
 
     assert header(bundled.script("slurm")) == [
