@@ -33,7 +33,7 @@ FEW_BINS = 200
 
 # The integer program of the rest: its columns, and what HiGHS may do (some seconds).
 MOST_COLUMNS = 2_000
-EFFORT = Effort(nodes=400, asks=200)
+EFFORT = Effort(nodes=300, asks=100)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rowtui.core.packing.bins import BinFinder, price_step, stepped_up, worthwhile
 from rowtui.core.packing.exact import list_contents
-from rowtui.core.packing.knapsack import Filled, Knapsack
+from rowtui.core.packing.knapsack import Filled, Knapsack, Table
 from rowtui.core.packing.model import GoOn
 from rowtui.core.packing.prices import best_prices
 from rowtui.core.packing.solver import Cover
@@ -32,8 +32,10 @@ Content = tuple[tuple[int, int], ...]
 # Tables that find most columns in a millisecond, and those that find nearly all of the others.
 COARSE_CELLS, FINE_CELLS = 4_000, 70_000
 
-# The program is done when its cost is so near to its bound.
-CLOSE = 1e-4
+# The program is done when its cost is so near to its bound; after some rounds, less near will do.
+EQUAL = 1e-7
+CLOSE = 4e-4
+SOME_ROUNDS = 20
 
 # A column has to be worth so much more than it costs.
 BETTER = 1e-7
@@ -47,6 +49,9 @@ REST = ((0.95, 6), (0.98, 3), (0.995, 1))
 
 # For each item the best content with it is a column too, if it is worth that part of its price.
 PROMISING = 0.99
+
+# A bin shares the rounded table of one that is at most so much larger.
+SMALLEST_SHARE = 3
 
 # Rows of a program have about this scale, whatever the number of items.
 SCALE = 10_000.0
@@ -88,8 +93,8 @@ class Fractional:
         self._scale = max(1.0, float(self._numbers.max()) / SCALE)
         self._cover = Cover((self._numbers / self._scale).tolist())
         self._cost = 0.0
-        self._coarse: dict[int, Knapsack] = {}
-        self._fine: dict[int, Knapsack] = {}
+        self._alone = {at: Knapsack(vectors, at, FINE_CELLS) for at in self.useful}
+        self._grouped: dict[int, list[tuple[Knapsack, list[int]]]] = {}
         self._round = 0
         self._look_again: dict[int, int] = {}
 
@@ -139,7 +144,7 @@ class Fractional:
                     self.duals, ((c.bin, c.price, self._value(c.content)) for c in self.columns)
                 )
                 break
-            if self._cost <= self.bound * (1 + CLOSE) or not go_on():
+            if self._is_near() or not go_on():
                 break
             if not self._add_columns(go_on):
                 break
@@ -175,6 +180,10 @@ class Fractional:
         self._cost = solved.cost * self._scale
         return True
 
+    def _is_near(self) -> bool:
+        near = EQUAL if self._round < SOME_ROUNDS else CLOSE
+        return self._cost <= self.bound * (1 + near)
+
     def _value(self, content: Content) -> float:
         return sum(there * float(self.duals[place]) for place, there in content)
 
@@ -186,47 +195,76 @@ class Fractional:
         part = OLD_PART
         while True:
             values = part * self.worth + (1 - part) * self.duals
-            if self._search(values, self._coarse, COARSE_CELLS, go_on):
+            if self._search(values, COARSE_CELLS, go_on):
                 return True
-            if self._search(values, self._fine, FINE_CELLS, go_on):
+            if self._search(values, FINE_CELLS, go_on):
                 return True
             before = self.bound
             if self._search_surely(values, go_on):
                 return True
             if not go_on() or part == 0:
                 return False
-            if self._cost <= self.bound * (1 + CLOSE):
+            if self._is_near():
                 return False
             # Nothing is missing at these values: they are now the best, or the duals are nearer.
             part = part if self.bound > before * (1 + CLOSE / 10) else 0.0
 
-    def _search(
-        self, values: Numbers, knapsacks: dict[int, Knapsack], cells: int, go_on: GoOn
-    ) -> bool:
-        """Adds for each bin the content worth most, if the program gets cheaper by it."""
+    def _search(self, values: Numbers, cells: int, go_on: GoOn) -> bool:
+        """Adds contents worth most, for each bin and each item, if the program gets cheaper."""
         helped = False
         # Of each item the best content so far, as a part of its price: others have to be better.
         parts = np.full(len(values), PROMISING)
-        for at in self.useful:
-            if self._look_again.get(at, 0) > self._round:
-                continue
-            if not go_on():
-                break
-            if at not in knapsacks:
-                knapsacks[at] = Knapsack(self.vectors, at, cells)
-            price = self.vectors.bins[at].price
-            limits = knapsacks[at].limits(values, PROMISING * price)
-            value = limits.most
-            if value > price * (1 + BETTER):
-                found = knapsacks[at].several(values, limits, parts * price)
-                value = found[0].value
-                for filled in found:
-                    for place, _ in filled.content:
-                        parts[place] = max(parts[place], filled.value / price if price else np.inf)
-                    helped |= self._add_if_better(filled, price)
-            rest = next((rounds for part, rounds in REST if value < part * price), 0)
-            self._look_again[at] = self._round + rest
+        for shared, members in self._groups(cells):
+            table: Table | None = None
+            for at in members:
+                if self._look_again.get(at, 0) > self._round:
+                    continue
+                if not go_on():
+                    return helped
+                kind = self.vectors.bins[at]
+                value = self._alone[at].limits(values, kind.price).most
+                if value > kind.price * (1 + BETTER):
+                    table = table or shared.table(values)
+                    found = shared.several(values, table, parts * kind.price, kind.size)
+                    value = found[0].value
+                    for filled in found:
+                        for place, _ in filled.content:
+                            worth = filled.value / kind.price if kind.price else np.inf
+                            parts[place] = max(parts[place], worth)
+                        helped |= self._add_if_better(filled, kind.price)
+                rest = next((rounds for part, rounds in REST if value < part * kind.price), 0)
+                self._look_again[at] = self._round + rest
         return helped
+
+    def _groups(self, cells: int) -> list[tuple[Knapsack, list[int]]]:
+        """Bins in groups that share a table: not much smaller than the first, or exact there."""
+        if cells in self._grouped:
+            return self._grouped[cells]
+        bins = self.vectors.bins
+        bound = {item.bin for item in self.vectors.items}
+        groups: list[tuple[int, list[int]]] = []
+        for at in sorted(self.useful, key=lambda at: (bins[at].size, at), reverse=True):
+            for first, members in groups:
+                if not bound & {at, first} and self._share(at, first):
+                    members.append(at)
+                    break
+            else:
+                groups.append((at, [at]))
+        self._grouped[cells] = [
+            (Knapsack(self.vectors, first, cells, [bins[at].size for at in members]), members)
+            for first, members in groups
+        ]
+        return self._grouped[cells]
+
+    def _share(self, at: int, first: int) -> bool:
+        smaller, larger = self.vectors.bins[at].size, self.vectors.bins[first].size
+        if not all(map(int.__le__, smaller, larger)):
+            return False
+        if self._alone[first].exact:
+            return True
+        return not self._alone[at].exact and all(
+            part * SMALLEST_SHARE >= whole for part, whole in zip(smaller, larger, strict=True)
+        )
 
     def _search_surely(self, values: Numbers, go_on: GoOn) -> bool:
         """The same without anything overlooked, which gives a bound too."""
@@ -234,9 +272,7 @@ class Fractional:
         ceilings: list[tuple[int, float, float]] = []
         for at in self.useful:
             price = self.vectors.bins[at].price
-            if at not in self._fine:
-                self._fine[at] = Knapsack(self.vectors, at, FINE_CELLS)
-            filled = self._fine[at].surely(values, price * (1 + BETTER), go_on)
+            filled = self._alone[at].surely(values, price * (1 + BETTER), go_on)
             helped |= self._add_if_better(filled, price)
             ceilings.append((at, price, filled.most))
         self._raise_bound(values, ceilings)
@@ -257,7 +293,7 @@ class Fractional:
         parts = np.ones(len(values))
         for at, price, most in ceilings:
             if most > price:
-                inside = self._fine[at].items if at in self._fine else slice(None)
+                inside = self._alone[at].items
                 parts[inside] = np.minimum(parts[inside], price / most)
         bound = float((parts * values) @ self._numbers) * (1 - 1e-9)
         if bound > self.bound:

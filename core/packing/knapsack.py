@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import EllipsisType
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rowtui.core.packing.model import GoOn
 from rowtui.core.packing.solver import Effort, fill_whole
-from rowtui.core.packing.vectors import Vectors
+from rowtui.core.packing.vectors import Size, Vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,21 +63,17 @@ class Limits(NamedTuple):
     copies: list[int]
 
 
-class _Taken(NamedTuple):
-    """A piece of an item: where in the table it was worth taking, counted from its size on."""
-
-    place: int
-    times: int
-    moved: tuple[int, ...]
-    chosen: NDArray[np.bool_]
-
-
 @dataclass(frozen=True, slots=True)
-class _Table:
-    """For each room up to the bin's, the value of its best content."""
+class Table:
+    """For each room up to the bin's, the value of its best content.
+
+    `chosen[piece]`: in which cells (counted through) that piece was worth taking; `pieces`: of
+    which item, how many, and how many cells further down the rest of the content is.
+    """
 
     cells: Numbers
-    taken: list[_Taken]
+    chosen: NDArray[np.bool_]
+    pieces: list[tuple[int, int, int]]
     items: int
 
     @property
@@ -88,21 +84,33 @@ class _Table:
     def back(self, room: tuple[int, ...]) -> list[int]:
         """How many of each item make the value of that room."""
         counts = [0] * self.items
-        at = room
-        for place, times, moved, chosen in reversed(self.taken):
-            before = tuple(map(int.__sub__, at, moved))
-            if min(before, default=0) >= 0 and chosen[before]:
-                counts[place] += times
-                at = before
-        return counts
+        at, last = (
+            int(np.ravel_multi_index(room, self.cells.shape)) if room else 0,
+            len(self.pieces),
+        )
+        while True:
+            taken = np.flatnonzero(self.chosen[:last, at])
+            if not len(taken):
+                return counts
+            last = int(taken[-1])
+            place, times, down = self.pieces[last]
+            counts[place] += times
+            at -= down
 
 
 class Knapsack:
     """One bin, and the items (their numbers) that may be in it."""
 
-    def __init__(self, vectors: Vectors, at: int, most_cells: int = MOST_CELLS) -> None:
-        """`at`: the number of the bin."""
+    def __init__(
+        self,
+        vectors: Vectors,
+        at: int,
+        most_cells: int = MOST_CELLS,
+        smaller: Sequence[Size] = (),
+    ) -> None:
+        """`at`: the number of the bin. `smaller`: rooms that `several` will be asked about too."""
         room = vectors.bins[at].size
+        self._rooms = (room, *smaller)
         self._room = room
         self.items: list[int] = []
         self._copies: list[int] = []
@@ -118,23 +126,38 @@ class Knapsack:
         self._shares = [
             [size[axis] / room[axis] for size in self._sizes] for axis in axes
         ]  # of the room
+        self._share = np.array([sum(part) for part in zip(*self._shares, strict=True)] or [0.0])
+        self._share = np.maximum(self._share, 1e-12)
+        huge = max((max(size, default=0) for size in self._sizes), default=0) >= 2**62
+        width = len(room)
+        self._array = np.array(self._sizes, object if huge else np.int64).reshape(-1, width)
         self._surrogates = self._all_surrogates()
-        self._up, self._down = self._grids(axes, most_cells)
+        steps = [max(1, math.gcd(*(size[axis] for size in self._sizes))) for axis in axes]
+        self._up, self._down = self._grids(axes, steps, most_cells)
+        self._cells_of = {
+            room: tuple(
+                # What fits in there by cells fits.
+                room[axis] // step * length // (self._room[axis] // step)
+                for axis, step, length in zip(axes, steps, self._up.room, strict=True)
+            )
+            for room in self._rooms
+        }
         self.exact = self._up is self._down
 
     def _axes_that_count(self) -> list[int]:
         """Resources that can run out, and not only after another one has."""
         axes = [
             axis
-            for axis, whole in enumerate(self._room)
+            for axis in range(len(self._room))
             if sum(n * size[axis] for n, size in zip(self._copies, self._sizes, strict=True))
-            > whole
+            > min(room[axis] for room in self._rooms)
         ]
         for axis in list(axes):
             for other in axes:
                 if other != axis and all(
-                    size[axis] * self._room[other] <= size[other] * self._room[axis]
+                    size[axis] * room[other] <= size[other] * room[axis]
                     for size in self._sizes
+                    for room in self._rooms
                 ):
                     axes.remove(axis)
                     break
@@ -146,8 +169,7 @@ class Knapsack:
         mixtures = itertools.combinations_with_replacement(range(len(axes)), QUARTERS)
         return np.array([axes[list(mixture)].mean(axis=0) for mixture in mixtures] or [[]])
 
-    def _grids(self, axes: list[int], most_cells: int) -> tuple[_Grid, _Grid]:
-        steps = [max(1, math.gcd(*(size[axis] for size in self._sizes))) for axis in axes]
+    def _grids(self, axes: list[int], steps: list[int], most_cells: int) -> tuple[_Grid, _Grid]:
         room = [self._room[axis] // step for axis, step in zip(axes, steps, strict=True)]
         table = list(room)
         while (cells := math.prod(part + 1 for part in table)) > most_cells:
@@ -196,23 +218,32 @@ class Knapsack:
             [min(int(part), whole) for part, whole in zip(highest, self._copies, strict=True)],
         )
 
-    def several(self, worth: Numbers, limits: Limits, at_least: Numbers) -> list[Filled]:
+    def table(self, worth: Numbers, copies: list[int] | None = None) -> Table:
+        """The best contents of all rooms, with so many of each item at most."""
+        values = [float(value) for value in worth[self.items]]
+        return self._table(self._up, values, copies or self._copies)
+
+    def several(
+        self, worth: Numbers, table: Table, at_least: Numbers, room: Size | None = None
+    ) -> list[Filled]:
         """The most valuable content, and for each item the best that is worth `at_least[item]`.
 
-        Only contents within the limits. (They are the best by the table.)
+        By the table for these values; of that (smaller) room, or of the whole bin.
         """
         values = [float(value) for value in worth[self.items]]
-        table = self._table(self._up, values, limits.copies)
-        found = [self._filled(table.back(self._up.room), values)]
+        whole = self._room if room is None else room
+        cells = self._cells_of[whole]
+        order = self._order(worth)
+        found = [self._filled(table.back(cells), values, order, whole)]
         for place, (number, size) in enumerate(zip(self.items, self._up.sizes, strict=True)):
-            room = tuple(map(int.__sub__, self._up.room, size))
-            if not limits.copies[place] or values[place] <= 0 or min(room, default=0) < 0:
+            left = tuple(map(int.__sub__, cells, size))
+            if values[place] <= 0 or min(left, default=0) < 0:
                 continue
-            if values[place] + table.cells[room] > at_least[number]:
-                counts = table.back(room)
+            if values[place] + table.cells[left] > at_least[number]:
+                counts = table.back(left)
                 if counts[place] < self._copies[place]:
                     counts[place] += 1
-                    found.append(self._filled(counts, values))
+                    found.append(self._filled(counts, values, order, whole))
         return found
 
     def surely(self, worth: Numbers, enough: float, go_on: GoOn) -> Filled:
@@ -226,7 +257,7 @@ class Knapsack:
         if most <= enough:
             return nothing
         table = self._table(self._up, values, copies)
-        found = self._filled(table.back(self._up.room), values)
+        found = self._filled(table.back(self._up.room), values, self._order(worth), self._room)
         if self.exact:
             return found._replace(most=max(enough, table.most * HAIR))
         most = min(most, self._table(self._down, values, copies).most * HAIR)
@@ -243,46 +274,69 @@ class Knapsack:
                 found = Filled(self._content(counts), value, math.inf)
         return found._replace(most=max(most, found.value, enough))
 
-    def _filled(self, counts: list[int], values: list[float]) -> Filled:
+    def _filled(
+        self, counts: list[int], values: list[float], order: NDArray[np.intp], room: Size
+    ) -> Filled:
         if not self.exact:
-            self._fill_up(counts, values)
+            self._fill_up(counts, order, room)
         value = sum(there * each for there, each in zip(counts, values, strict=True))
         return Filled(self._content(counts), value, math.inf)
 
-    def _table(self, grid: _Grid, values: list[float], copies: list[int]) -> _Table:
+    def _table(self, grid: _Grid, values: list[float], copies: list[int]) -> Table:
         shape = tuple(whole + 1 for whole in grid.room)
+        strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        pieces = [
+            (place, times)
+            for place, value in enumerate(values)
+            if value > 0
+            for times in _pieces(copies[place], grid.sizes[place], grid.room)
+        ]
         cells = np.zeros(shape)
-        taken: list[_Taken] = []
-        for place, (size, value) in enumerate(zip(grid.sizes, values, strict=True)):
-            if value <= 0:
-                continue
-            for times in _pieces(copies[place], size, grid.room):
-                moved = tuple(times * part for part in size)
-                target = cells[_window((part, None) for part in moved)]
-                kept = zip(moved, shape, strict=True)
-                source = cells[_window((0, length - part) for part, length in kept)]
-                better = source + times * value
-                chosen = better > target
-                np.maximum(better, target, out=target)
-                taken.append(_Taken(place, times, moved, chosen))
-        return _Table(cells, taken, len(self.items))
+        room = np.empty(shape)  # for sums: new memory for each would cost more than they do
+        chosen = np.zeros((len(pieces), *shape), np.bool_)
+        downs = []
+        for number, (place, times) in enumerate(pieces):
+            moved = [times * part for part in grid.sizes[place]]
+            window = _window((part, None) for part in moved)
+            target = cells[window]
+            kept = zip(moved, shape, strict=True)
+            source = cells[_window((0, length - part) for part, length in kept)]
+            better = np.add(source, times * values[place], out=room[window])
+            np.greater(better, target, out=chosen[number][window])
+            np.maximum(better, target, out=target)
+            downs.append(sum(part * cells_ for part, cells_ in zip(moved, strides, strict=True)))
+        return Table(
+            cells,
+            chosen.reshape(len(pieces), -1) if pieces else chosen.reshape(0, cells.size),
+            [(*piece, down) for piece, down in zip(pieces, downs, strict=True)],
+            len(self.items),
+        )
 
-    def _fill_up(self, counts: list[int], values: list[float]) -> None:
+    def _fill_up(self, counts: list[int], order: NDArray[np.intp], room: Size) -> None:
         """What rounding left free, with what is worth most for what it takes."""
-        left = list(self._room)
+        left = list(room)
         for there, size in zip(counts, self._sizes, strict=True):
-            left = [free - there * part for free, part in zip(left, size, strict=True)]
-        shares = [sum(part) + 1e-12 for part in zip(*self._shares, strict=True)]
-        order = sorted(range(len(counts)), key=lambda place: -values[place] / shares[place])
-        for place in order:
+            if there:
+                left = [free - there * part for free, part in zip(left, size, strict=True)]
+        limit = np.array(self._copies)
+        while True:
+            fits = (self._array <= np.array(left, self._array.dtype)).all(axis=1)
+            fits &= np.array(counts) < limit
+            fitting = order[fits[order]]
+            if not len(fitting):
+                return
+            place = int(fitting[0])
             more = self._copies[place] - counts[place]
             for free, part in zip(left, self._sizes[place], strict=True):
                 more = min(more, free // part) if part else more
-            if more > 0 and values[place] > 0:
-                counts[place] += more
-                left = [
-                    free - more * part for free, part in zip(left, self._sizes[place], strict=True)
-                ]
+            counts[place] += more
+            left = [free - more * part for free, part in zip(left, self._sizes[place], strict=True)]
+
+    def _order(self, worth: Numbers) -> NDArray[np.intp]:
+        """Items of some worth, most worth for their shares of the bin first."""
+        values = worth[self.items]
+        order = np.argsort(-values / self._share, kind="stable")
+        return order[values[order] > 0]
 
     def _holds(self, counts: list[int]) -> bool:
         return all(
