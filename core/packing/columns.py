@@ -8,7 +8,6 @@ Source: Gilmore and Gomory; fastr_packing B2.3 (column generation).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from rowtui.core.packing.solver import Effort, cover_whole
 from rowtui.core.packing.vectors import Pattern, Patterns, Vectors, patterns_cost
 
 if TYPE_CHECKING:
-    from rowtui.core.packing.fractional import Content, Fractional
+    from rowtui.core.packing.fractional import Fractional
 
 # Costs that differ by less than this part of themselves are the same.
 SAME = 1e-6
@@ -86,7 +85,7 @@ class _Whole:
 
     def run(self, go_on: GoOn) -> Generated:
         numbers = [item.number for item in self._items]
-        patterns = self._greedy(numbers, self._rough_worth())
+        patterns = self._filled(numbers)
         for pattern in patterns:
             self._program.add(pattern.content)
         if go_on() and self._program.solve(go_on):
@@ -99,9 +98,8 @@ class _Whole:
 
     def _solve_whole(self, first: Patterns, go_on: GoOn) -> Patterns:
         """The best packing that whole numbers of columns, and what fills the rest, give."""
-        worth = [max(1e-12, float(dual)) for dual in self._program.duals]
         times = [int(each + 1e-6) for each in self._program.times]
-        best = min(first, self._rounded(times, worth), key=self._cost)
+        best = min(first, self._rounded(times), key=self._cost)
         everything = [item.number for item in self._items]
         if not go_on() or self._is_within(SAME, best):
             return best
@@ -112,13 +110,13 @@ class _Whole:
         # One of each column more for the program to choose again.
         left = everything
         whole = self._take([max(0, each - 1) for each in times], left)
-        rest = self._by_program(left, self._greedy(left, worth), go_on)
+        rest = self._by_program(left, self._filled(left), go_on)
         return min(best, whole + rest, key=self._cost)
 
-    def _rounded(self, times: list[int], worth: list[float]) -> Patterns:
+    def _rounded(self, times: list[int]) -> Patterns:
         left = [item.number for item in self._items]
         whole = self._take(times, left)
-        return whole + self._greedy(left, worth)
+        return whole + self._filled(left)
 
     def _cost(self, patterns: Patterns) -> float:
         return patterns_cost(patterns, self._vectors)
@@ -199,69 +197,19 @@ class _Whole:
 
     # -- at once ---------------------------------------------------------------------------------
 
-    def _rough_worth(self) -> list[float]:
-        """What the largest share of a bin costs that an item takes, where that is least."""
-        worth = []
-        for item in self._items:
-            lowest = math.inf
-            for at in self._program.useful:
-                kind = self._bins[at]
-                if item.bin in {None, at} and all(map(int.__le__, item.size, kind.size)):
-                    share = max(
-                        (p / w for p, w in zip(item.size, kind.size, strict=True) if p), default=0.0
-                    )
-                    lowest = min(lowest, share * kind.price)
-            worth.append(max(1e-12, lowest))
-        return worth
+    def _filled(self, numbers: Sequence[int]) -> Patterns:
+        """So many of each item, by the packer that looks at bins one after another."""
+        from rowtui.core.packing.fill import fill
 
-    def _greedy(self, numbers: Sequence[int], worth: Sequence[float]) -> Patterns:
-        """Bin after bin around the item that is worth most, each worth much for its price."""
-        left = list(numbers)
-        orders = {at: self._densest(at, worth) for at in self._program.useful}
-        patterns: list[Pattern] = []
-        for hardest in sorted(range(len(left)), key=lambda place: (-worth[place], place)):
-            while left[hardest]:
-                fills = (self._fill(at, hardest, left, orders[at]) for at in self._program.useful)
-                content = max(
-                    (fill for fill in fills if fill),
-                    key=lambda fill: self._value_for_price(fill, worth),
-                )
-                times = min(left[place] // n for place, n in content)
-                for place, n in content:
-                    left[place] -= times * n
-                patterns.append(Pattern(self._program.home(content), content, times))
-        return tuple(patterns)
-
-    def _densest(self, at: int, worth: Sequence[float]) -> list[int]:
-        """The items that fit in a bin, those worth most for their shares of it first."""
-        room = self._bins[at].size
-        fitting = {}
-        for place, item in enumerate(self._items):
-            if item.bin in {None, at} and all(map(int.__le__, item.size, room)):
-                share = sum(p / whole for p, whole in zip(item.size, room, strict=True) if p)
-                fitting[place] = worth[place] / max(share, 1e-12)
-        return sorted(fitting, key=lambda place: (-fitting[place], place))
-
-    def _fill(self, at: int, first: int, left: list[int], order: list[int]) -> Content:
-        """One of the first, and as many of each as fit in that order; empty if it does not fit."""
-        if self._items[first].bin not in {None, at}:
+        there = [place for place, number in enumerate(numbers) if number]
+        items = tuple(self._items[place]._replace(number=numbers[place]) for place in there)
+        if not items:
             return ()
-        free = list(self._bins[at].size)
-        inside: dict[int, int] = {}
-        for place in (first, *order):
-            there = 1 if place == first and not inside else left[place] - inside.get(place, 0)
-            size = self._items[place].size
-            for room, part in zip(free, size, strict=True):
-                if part:
-                    there = min(there, room // part)
-            if there > 0:
-                inside[place] = inside.get(place, 0) + there
-                free = [room - there * part for room, part in zip(free, size, strict=True)]
-            elif not inside:
-                return ()
-        return tuple(sorted(inside.items()))
+        return tuple(
+            pattern._replace(content=tuple((there[place], n) for place, n in pattern.content))
+            for pattern in fill(Vectors(self._bins, items), _never)
+        )
 
-    def _value_for_price(self, content: Content, worth: Sequence[float]) -> float:
-        price = self._bins[self._program.home(content)].price
-        value = sum(there * worth[place] for place, there in content)
-        return value / price if price > 0 else math.inf
+
+def _never() -> bool:
+    return False

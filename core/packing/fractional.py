@@ -93,7 +93,7 @@ class Fractional:
         self._scale = max(1.0, float(self._numbers.max()) / SCALE)
         self._cover = Cover((self._numbers / self._scale).tolist())
         self._cost = 0.0
-        self._alone = {at: Knapsack(vectors, at, FINE_CELLS) for at in self.useful}
+        self._knapsacks: dict[int, Knapsack] = {}
         self._grouped: dict[int, list[tuple[Knapsack, list[int]]]] = {}
         self._round = 0
         self._look_again: dict[int, int] = {}
@@ -222,7 +222,7 @@ class Fractional:
                 if not go_on():
                     return helped
                 kind = self.vectors.bins[at]
-                value = self._alone[at].limits(values, kind.price).most
+                value = self._alone(at).limits(values, kind.price).most
                 if value > kind.price * (1 + BETTER):
                     table = table or shared.table(values)
                     found = shared.several(values, table, parts * kind.price, kind.size)
@@ -256,13 +256,18 @@ class Fractional:
         ]
         return self._grouped[cells]
 
+    def _alone(self, at: int) -> Knapsack:
+        if at not in self._knapsacks:
+            self._knapsacks[at] = Knapsack(self.vectors, at, FINE_CELLS)
+        return self._knapsacks[at]
+
     def _share(self, at: int, first: int) -> bool:
         smaller, larger = self.vectors.bins[at].size, self.vectors.bins[first].size
         if not all(map(int.__le__, smaller, larger)):
             return False
-        if self._alone[first].exact:
+        if self._alone(first).exact:
             return True
-        return not self._alone[at].exact and all(
+        return not self._alone(at).exact and all(
             part * SMALLEST_SHARE >= whole for part, whole in zip(smaller, larger, strict=True)
         )
 
@@ -271,8 +276,10 @@ class Fractional:
         helped = False
         ceilings: list[tuple[int, float, float]] = []
         for at in self.useful:
+            if not go_on():
+                return helped
             price = self.vectors.bins[at].price
-            filled = self._alone[at].surely(values, price * (1 + BETTER), go_on)
+            filled = self._alone(at).surely(values, price * (1 + BETTER), go_on)
             helped |= self._add_if_better(filled, price)
             ceilings.append((at, price, filled.most))
         self._raise_bound(values, ceilings)
@@ -293,7 +300,7 @@ class Fractional:
         parts = np.ones(len(values))
         for at, price, most in ceilings:
             if most > price:
-                inside = self._alone[at].items
+                inside = self._alone(at).items
                 parts[inside] = np.minimum(parts[inside], price / most)
         bound = float((parts * values) @ self._numbers) * (1 - 1e-9)
         if bound > self.bound:
