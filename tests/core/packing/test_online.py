@@ -120,6 +120,19 @@ def test_jobs_of_a_lost_instance_are_placed_again_before_those_who_wait() -> Non
     assert [each.job.id for each in engine.state().waiting] == ["b"]
 
 
+def test_a_job_of_a_lost_instance_goes_before_an_older_one_that_never_ran() -> None:
+    engine = Online((limited(LARGE, 1),))
+    engine.step(0, arrive(job("first", 4)), InstanceReady(0))
+    engine.step(1, arrive(job("older", 6)))
+    engine.step(2, arrive(job("younger", 4)))
+    engine.step(3, JobEnds("first"))
+
+    assert engine.step(4, InstanceLost(0), InstanceReady(1)) == [
+        Allocate(1, "large"),
+        Start("younger", 1),
+    ]
+
+
 def test_jobs_of_a_lost_instance_take_the_room_that_there_is() -> None:
     engine = Online(TYPES)
     engine.step(0, arrive(job("big", 8)), arrive(job("a")), InstanceReady(0), InstanceReady(1))
