@@ -25,7 +25,10 @@ FEWEST, MOST = 3, 24
 MOST_ITEMS = 150
 
 # Each bin to take apart is the worst of so many drawn by lot.
-DRAWN = 3
+DRAWN = 4
+
+# Of so many copies as could be changed alike all are, or half of them, and so on.
+HALVINGS = (0, 0, 1, 3, 6)
 
 # How much what items are worth is changed by lot, so that not the same is tried again.
 NOISE = 0.05
@@ -114,7 +117,7 @@ class _Improver:
                 if items > MOST_ITEMS:
                     break
         most = min(times[at] // copies for at, copies in chosen.items())
-        multiple = 2 ** random.randint(0, most.bit_length() - 1)
+        multiple = max(1, most >> random.choice(HALVINGS))
         return [
             Pattern(kept[at].kind, kept[at].content, copies) for at, copies in chosen.items()
         ], multiple

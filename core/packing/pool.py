@@ -36,6 +36,10 @@ MOST_KINDS = 20
 NEXT_TO_NOTHING = 1e-6
 
 
+# Of a bin's price. Without it a resource may be worth nothing only because another one is, too.
+EVENLY = 0.02
+
+
 class Worth(NamedTuple):
     """Prices of resources on each kind of `Ground.kinds`, and what each item is worth by them."""
 
@@ -87,9 +91,8 @@ class Ground:
             self.vectors.bins[at]._replace(price=price)
             for at, price in zip(self.kinds, self.prices, strict=True)
         ]
-        found = best_prices(
-            bins, [self.sizes[at] for at in items], numbers, [self.own[at] for at in items]
-        )
+        sizes, own = [self.sizes[at] for at in items], [self.own[at] for at in items]
+        found = best_prices(bins, sizes, numbers, own, evenly=EVENLY)
         values = np.zeros(len(self.sizes))
         values[np.array(items, np.int64)] = found.values
         return Worth(np.array(found.duals).reshape(self.room.shape), values)

@@ -91,10 +91,20 @@ def best_prices(
     sizes: Sequence[Size],
     weights: Sequence[float],
     allowed: Sequence[int | None],
+    *,
+    evenly: float = 0.0,
 ) -> Prices:
-    """Exact prices where they are to be had, good ones otherwise."""
-    exact = exact_prices(bins, sizes, weights, allowed)
-    return exact or assignment_prices(bins, sizes, weights, allowed)
+    """Exact prices where they are to be had, good ones otherwise.
+
+    `evenly`: that share of every bin's price is spread evenly on its resources. The bound is a
+    little lower then, but nothing that items use is had for nothing: for packers.
+    """
+    case = _Case(bins, sizes, weights, allowed)
+    cells = case.cells()
+    shares = _by_highs(cells) if find_spec("highspy") is not None else None
+    if shares is None:
+        shares = _by_rounds(cells, None)
+    return case.prices(shares * (1 - evenly) + evenly * case.even_shares())
 
 
 def dearest_item(
@@ -206,6 +216,12 @@ class _Case:
         if bound.any():
             fits[bound] &= own[bound, None] == np.arange(len(self.room))
         return fits
+
+    def even_shares(self) -> Floats:
+        """The same for each resource that a bin has and items use."""
+        used = (self.room > 0) & (self.sizes > 0).any(axis=0)
+        shares: Floats = used / used.sum(axis=1, keepdims=True).clip(1)
+        return shares
 
     def prices(self, shares: Floats) -> Prices:
         """What follows from how each bin's price is shared among its resources."""

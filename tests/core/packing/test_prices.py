@@ -121,7 +121,7 @@ def test_nothing_to_pack_costs_nothing() -> None:
 def test_without_a_solver_the_bound_is_a_fifth_of_a_per_cent_lower_at_most(
     distribution: str,
 ) -> None:
-    case = arguments(packing_cases.vectors(distribution, 2000))
+    case = arguments(packing_cases.vectors(distribution, 300))
     exact = exact_prices(*case)
 
     assert exact is not None
