@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
-    """What was asked for; False: not to pack; None: nothing, so that clusters.toml decides."""
+    """What was asked for; False: not to pack; None: nothing, so that clusters.toml decides.
+
+    Raises: RowtuiError for a packer that does not exist: before anything is read.
+    """
     wanted = getattr(args, "pack", None)
     if wanted is False:
         return False
@@ -26,6 +29,8 @@ def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
         return None
     from rowtui.core.project.pack_views import PackChoice
 
+    if args.packer:
+        _refuse_unknown(args.packer)
     return PackChoice(
         packer=args.packer or "",
         largest_bundle=args.largest,
@@ -34,3 +39,18 @@ def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
         time_factor=args.time_factor,
         budget=args.search,
     )
+
+
+def _refuse_unknown(packer: str) -> None:
+    from rowtui.core.errors import RowtuiError
+    from rowtui.core.packing.pack import packers
+    from rowtui.core.packing.plug_ins import installed_packers
+    from rowtui.core.text import visible
+    from rowtui.core.workflow.toml_file import did_you_mean
+
+    known = [name for name, _ in packers(installed_packers().packers)]
+    if packer not in known:
+        there_are = f"there are {', '.join(map(visible, known))}"
+        meant = did_you_mean(packer, known)
+        hint = f"{meant} {there_are}" if meant else there_are
+        raise RowtuiError(f"there is no packer '{visible(packer)}'", hint)

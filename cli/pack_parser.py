@@ -26,44 +26,63 @@ def add_pack(commands: Any, add: Any, selection: Callable[..., None], text: str)
     selection(pack, switch=False)
     pack.set_defaults(pack=True)
     look = pack.add_mutually_exclusive_group()
-    look.add_argument("--compare", action="store_true", help="every packer, side by side")
+    look.add_argument(
+        "--compare", action="store_true", help="pack by every packer, and compare what they do"
+    )
     look.add_argument(
         "--simulate",
         action="store_true",
-        help="let the jobs arrive on elastic nodes, and compare policies",
+        help="let the jobs arrive one by one, and compare policies that know no run times",
     )
-    simulation = pack.add_argument_group("of --simulate")
+    simulation = pack.add_argument_group("Options of --simulate")
     simulation.add_argument(
-        "--per-hour", type=_rate, metavar="N", help="jobs that arrive [default: all at once]"
+        "--per-hour",
+        type=_above_zero,
+        metavar="N",
+        help="so many jobs arrive in an hour [default: all at once]",
     )
     simulation.add_argument(
-        "--failures", type=_rate, default=0.0, metavar="RATE", help="of a node, an hour [0]"
+        "--failures",
+        type=_rate,
+        default=0.0,
+        metavar="RATE",
+        help="how often a node fails in an hour [default: 0]",
     )
     simulation.add_argument(
         "--spread",
         type=_rate,
         default=0.0,
         metavar="SIGMA",
-        help="how far real times are below what was asked for, log-normal [0: they take it all]",
+        help="jobs end earlier than they ask for, log-normal with this sigma [default: 0]",
     )
-    simulation.add_argument("--seed", type=int, default=0, metavar="N", help="of chance [0]")
+    simulation.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="another course of chance [default: 0]"
+    )
     json_option(pack)
 
 
 def packing_options(parser: Any, *, switch: bool) -> None:
     """The options that say how; with `switch` also whether."""
-    group = parser.add_argument_group("packing")
+    group = parser.add_argument_group("Packing")
     if switch:
         group.add_argument(
             "--pack",
             action=argparse.BooleanOptionalAction,
             help="let jobs share nodes, see 'rowtui pack' [default: as clusters.toml says]",
         )
-    group.add_argument("--packer", metavar="NAME", help="who packs [default: best]")
-    group.add_argument("--largest", type=positive, metavar="N", help="at most N jobs in a bundle")
-    group.add_argument("--longest", type=_duration, metavar="TIME", help="of a bundle, as 12:00:00")
     group.add_argument(
-        "--node-type", action="append", default=[], metavar="NAME", help="only on these"
+        "--packer", metavar="NAME", help="who packs, see 'rowtui pack --compare' [default: best]"
+    )
+    group.add_argument("--largest", type=positive, metavar="N", help="at most N jobs in a bundle")
+    group.add_argument(
+        "--longest", type=_duration, metavar="TIME", help="of a bundle, such as 12:00:00"
+    )
+    group.add_argument(
+        "--node-type",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="on nodes of this type only (repeat for more)",
     )
     group.add_argument(
         "--time-factor",
@@ -72,7 +91,11 @@ def packing_options(parser: Any, *, switch: bool) -> None:
         help="give jobs X times the time that they ask for",
     )
     group.add_argument(
-        "--search", type=_rate, default=2.0, metavar="SECONDS", help="for a better packing [2]"
+        "--search",
+        type=_rate,
+        default=2.0,
+        metavar="SECONDS",
+        help="look so long for a better packing [default: 2]",
     )
 
 
@@ -82,6 +105,10 @@ def _rate(text: str) -> float:
 
 def _factor(text: str) -> float:
     return _float(text, 0.01)
+
+
+def _above_zero(text: str) -> float:
+    return _float(text, 1e-6)
 
 
 def _float(text: str, least: float) -> float:

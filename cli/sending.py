@@ -61,8 +61,10 @@ def send_if_confirmed(
         if args.json:
             out.print(plan_to_json(plan))
         else:
-            for job in plan.jobs:
-                out.text(job.script)
+            from rowtui.cli.scripts import scripts_of
+
+            for _, script in scripts_of(project, plan):
+                out.text(script)
         project.close()
         return 0
     if args.json and not args.yes and is_interactive():

@@ -22,7 +22,8 @@ def add_submit_commands(commands: Any, add: Any) -> None:
         "plan",
         "plan",
         WORDS["plan"],
-        "  rowtui plan\n  rowtui plan -a sample -n 1 --scripts\n  rowtui plan --json > plan.json",
+        "  rowtui plan\n  rowtui plan -a sample -n 1 --scripts\n  rowtui plan --pack\n"
+        "  rowtui plan --json > plan.json",
     )
     _selection(plan)
     plan.add_argument("--scripts", action="store_true", help="with the job scripts")
@@ -53,9 +54,10 @@ def _selection(parser: Any, *, switch: bool = True) -> None:
     directories_argument(parser, "these only; - reads names from standard input")
     parser.add_argument("-a", "--action", default="*", metavar="PATTERN", help="actions that match")
     parser.add_argument("-n", type=count, metavar="N", help="at most N jobs")
-    parser.add_argument(
-        "--array",
-        action=argparse.BooleanOptionalAction,
-        help="send jobs of the same shape as one array [default: over SSH only]",
-    )
+    if switch:
+        parser.add_argument(
+            "--array",
+            action=argparse.BooleanOptionalAction,
+            help="send jobs of the same shape as one array [default: over SSH only]",
+        )
     packing_options(parser, switch=switch)

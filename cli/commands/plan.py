@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from rowtui.cli.busy import busy_with
 from rowtui.cli.project import chosen_positions, open_project, say_mapping_problems
+from rowtui.cli.scripts import scripts_of
 from rowtui.cli.sending import say_packing
 from rowtui.cli.table import Column, table_lines
 from rowtui.cli.transfers import conflict_errors, say_transfers, transfers_json, transfers_of
@@ -34,7 +36,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if not args.json:
             return 0
     among = chosen_positions(project, args.directories, out)
-    plan = project.plan(actions, among, limit=args.n)
+    with busy_with(project, out, "Planning"):
+        plan = project.plan(actions, among, limit=args.n)
     say_mapping_problems(project, out)
     transfers, untold = _transfers(project, plan)
     conflicts = conflict_errors(transfers)
@@ -48,8 +51,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not plan.jobs:
         out.print("Nothing is eligible" + (" that has a place." if plan.skipped else "."))
         return 0
+    bundles = _bundle_numbers(plan)
     columns = [
         Column("Job", right=True),
+        *[Column("Bundle", right=True)] * bool(bundles),
         Column("Action", style="bold"),
         Column("Directories", right=True),
         Column("CPUs", right=True),
@@ -58,7 +63,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         Column("Destination", style="cyan"),
         Column("Cost", right=True, style="italic dim"),
     ]
-    out.lines(table_lines(columns, [_cells(at, job) for at, job in enumerate(plan.jobs, 1)], out))
+    rows = [_cells(at, job, bundles) for at, job in enumerate(plan.jobs, 1)]
+    out.lines(table_lines(columns, rows, out))
     out.print()
     out.print(f"{plural(len(plan.jobs), 'job')} may cost up to {plan.cost}.")
     say_packing(plan, out)
@@ -66,10 +72,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
     _say_errors(conflicts, untold, out)
     _print_reasons(plan.jobs, out)
     if args.scripts:
-        for number, job in enumerate(plan.jobs, 1):
+        for title, script in scripts_of(project, plan):
             out.print()
-            out.print(out.style(f"# Job {number} of {len(plan.jobs)}", "dim"))
-            out.text(job.script)
+            out.print(out.style(f"# {title}", "dim"))
+            out.text(script)
     return 1 if conflicts else 0
 
 
@@ -88,11 +94,19 @@ def _say_errors(conflicts: Sequence[RowtuiError], untold: RowtuiError | None, ou
         out.warn(f"What would be copied first cannot be told: {untold}")
 
 
-def _cells(number: int, job: PlannedJob) -> list[str]:
+def _bundle_numbers(plan: Plan) -> dict[str, str]:
+    """The bundles by their tokens, numbered in the plan's order from 1."""
+    tokens = dict.fromkeys(job.bundle.token for job in plan.jobs if job.bundle is not None)
+    return {token: count(number) for number, token in enumerate(tokens, 1)}
+
+
+def _cells(number: int, job: PlannedJob, bundles: dict[str, str]) -> list[str]:
     from rowtui.core.workflow.duration import format_duration
 
+    bundle = "" if job.bundle is None else bundles[job.bundle.token]
     return [
         count(number),
+        *[bundle] * bool(bundles),
         job.action,
         count(len(job.directories)),
         count(job.cpus),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rowtui.cli.busy import busy_with
 from rowtui.cli.project import chosen_positions, open_project, say_mapping_problems
 from rowtui.cli.sending import Words, print_answers, send_if_confirmed
 from rowtui.core.text import visible
@@ -29,6 +30,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
             print_answers("", [], out)
         return 0
     among = chosen_positions(project, args.directories, out)
-    plan = project.plan(actions, among, limit=args.n)
+    with busy_with(project, out, "Planning"):
+        plan = project.plan(actions, among, limit=args.n)
     say_mapping_problems(project, out)
     return send_if_confirmed(args, project, plan, out, Words())

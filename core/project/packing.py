@@ -51,6 +51,7 @@ from rowtui.core.submission.model import Destination, Packed, PlannedJob
 from rowtui.core.submission.plan import PackedJobs
 from rowtui.core.submission.sharing import cannot_share, shared_options
 from rowtui.core.text import plural, visible
+from rowtui.core.workflow.toml_file import did_you_mean
 
 if TYPE_CHECKING:
     from rowtui.core.packing.model import Packer
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from rowtui.core.workflow.model import Action
 
 CORE_HOURS = "core-hours"
+SHOWN_TYPES = 10  # that a refusal names
 _UNKNOWN_MEMORY = 1 << 50  # MB: nobody knows how much a node has, so that it cannot be counted
 
 
@@ -104,12 +106,16 @@ class Packing:
         there: dict[Destination, list[int]] = {}
         for position, job in enumerate(jobs):
             there.setdefault(job.destination, []).append(position)
+        self._refuse_unknown_types(there)
         deadline = time.monotonic() + self._choice.budget
+        left = len(there)
         for destination, positions in there.items():
             defaults = self._defaults(destination)
             if self._wanted or (defaults is not None and defaults.enabled):
-                found = self._pack_there(destination, positions, defaults, deadline)
-                self._found.append(found)
+                now = time.monotonic()
+                own = now + (deadline - now) / left  # what one leaves of the time, the others have
+                self._found.append(self._pack_there(destination, positions, defaults, own))
+            left -= 1
         layouts = [layout for found in self._found for layout, _, _ in found.layouts]
         packed = tuple(_packed(found) for found in self._found if found.jobs)
         return PackedJobs(with_bundles(jobs, layouts), packed, self._warnings())
@@ -123,6 +129,26 @@ class Packing:
     def _defaults(self, destination: Destination) -> PackingDefaults | None:
         cluster = self._cluster(destination.cluster)
         return None if cluster is None else packing_for(cluster, destination.partition)
+
+    def _refuse_unknown_types(self, there: Collection[Destination]) -> None:
+        """A node type that a person chose is one of some destination, if these have any."""
+        known: dict[str, None] = {}
+        for destination in there if self._choice.node_types else ():
+            cluster = self._cluster(destination.cluster)
+            if cluster is not None:
+                kinds = node_types_for(cluster, destination.partition)
+                known.update(dict.fromkeys(kind.name for kind in kinds))
+        unknown = [name for name in self._choice.node_types if known and name not in known]
+        if unknown:
+            names = list(known)
+            more = ", ..." if len(names) > SHOWN_TYPES else ""
+            there_are = f"there are {', '.join(map(visible, names[:SHOWN_TYPES]))}{more}"
+            meant = did_you_mean(unknown[0], names)
+            where = ", ".join(visible(str(destination)) for destination in there)
+            raise RowtuiError(
+                f"{where} has no node type {visible(unknown[0])}",
+                f"{meant} {there_are}" if meant else there_are,
+            )
 
     def _pack_there(
         self,
@@ -144,13 +170,11 @@ class Packing:
             return found
         chosen = self._choice.node_types
         if chosen:
-            known = {kind.name for kind in kinds}
-            if unknown := [name for name in chosen if name not in known]:
-                raise RowtuiError(
-                    f"{visible(str(destination))} has no node type {visible(unknown[0])}",
-                    f"it has {', '.join(visible(name) for name in sorted(known))}",
-                )
             found.kinds = kinds = tuple(kind for kind in kinds if kind.name in chosen)
+            if not kinds:
+                names = " or ".join(map(visible, chosen))
+                found.left.append((tuple(positions), f"no node there is a {names}"))
+                return found
         together: dict[object, list[int]] = {}
         refused: dict[str, list[int]] = {}
         for position in positions:

@@ -1,0 +1,94 @@
+"""What a packing made ahead comes to when jobs take their real times: for `pack --simulate`.
+
+Each node is paid from its boot to the end of its longest lane. Where there are fewer nodes of a
+type than bundles, the bundles wait for one, in their order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from heapq import heappush, heapreplace
+from typing import NamedTuple
+
+from rowtui.core.packing.model import HOUR, Amounts, NodeType
+from rowtui.core.packing.simulate import TypeUse, Utilisation
+from rowtui.core.project.pack_views import BundleView
+
+
+class Ahead(NamedTuple):
+    """As `simulate.Simulation`. Times in seconds."""
+
+    cost: float
+    makespan: float
+    mean_wait: float
+    p95_wait: float
+    utilisation: Utilisation
+    types: tuple[TypeUse, ...]
+
+    @property
+    def peak(self) -> int:
+        """Nodes at a time, all types together."""
+        return sum(use.peak for use in self.types)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes in all."""
+        return sum(use.total for use in self.types)
+
+
+def carried_out(
+    bundles: Sequence[BundleView],
+    node_types: Sequence[NodeType],
+    jobs: Mapping[int, tuple[Amounts, float]],
+) -> Ahead:
+    """All bundles, all jobs being there from the beginning.
+
+    `jobs`: by position, what each takes and for how many seconds it really runs.
+    """
+    nodes: list[list[float]] = [[] for _ in node_types]  # until when each that there is runs
+    total, lasted = [0] * len(node_types), [0.0] * len(node_types)
+    busy = [0.0] * 4
+    waits: list[float] = []
+    end = 0.0
+    for bundle in bundles:
+        kind, there = node_types[bundle.node_type], nodes[bundle.node_type]
+        wanted = kind.at_most is not None and len(there) >= max(1, kind.at_most)
+        began = there[0] if wanted else 0.0
+        longest = 0.0
+        for lane in bundle.lanes:
+            at = 0.0
+            for job in lane.jobs:
+                amounts, seconds = jobs[job]
+                waits.append(began + kind.boot_seconds + at)
+                at += seconds
+                busy = [sum_ + amounts[of] * seconds for of, sum_ in enumerate(busy)]
+            longest = max(longest, at)
+        length = kind.boot_seconds + longest
+        (heapreplace if wanted else heappush)(there, began + length)
+        total[bundle.node_type] += 1
+        lasted[bundle.node_type] += length
+        end = max(end, began + length)
+    waits.sort()
+    types = tuple(
+        TypeUse(
+            kind.name,
+            len(nodes[at]),
+            total[at],
+            lasted[at] / HOUR,
+            lasted[at] / HOUR * kind.price,
+        )
+        for at, kind in enumerate(node_types)
+        if total[at]
+    )
+    paid = [
+        sum(kind.amounts[of] * lasted[at] for at, kind in enumerate(node_types)) for of in range(4)
+    ]
+    return Ahead(
+        cost=sum(use.cost for use in types),
+        makespan=end,
+        mean_wait=math.fsum(waits) / len(waits) if waits else 0.0,
+        p95_wait=waits[math.ceil(0.95 * len(waits)) - 1] if waits else 0.0,
+        utilisation=Utilisation(*(busy[of] / paid[of] if paid[of] else 0.0 for of in range(4))),
+        types=types,
+    )
