@@ -60,7 +60,7 @@ class Online:
         self._policy = policy or Policy()
         self._node_types = self._policy.limited(node_types)
         self._catalogue = Catalogue([(each.amounts, each.price) for each in node_types])
-        self._number_of = {each.name: number for number, each in enumerate(node_types)}
+        self._number_of = {each.name: number for number, each in enumerate(self._node_types)}
         self._quotas = Quotas(self._node_types, self._catalogue, self._policy.most_instances)
         self._kinds: dict[tuple[Amounts, str], Kind | Unplaced] = {}
         self._tasks: dict[str, Task] = {}

@@ -88,6 +88,21 @@ def test_a_job_that_loses_its_instance_begins_anew_on_another() -> None:
     assert found.cost > simulate(TYPES, [arrival(n * 10) for n in range(60)]).cost
 
 
+def test_what_a_lost_instance_had_done_of_a_job_does_not_count() -> None:
+    faults = Faults(per_instance_hour=0.5, seed=1)
+    chance = random.Random(faults.seed)
+    first, second = (chance.expovariate(faults.per_instance_hour / HOUR) for _ in range(2))
+    assert 60 < first < HOUR  # it is lost while the job runs there, and the second is not
+    assert second > 60 + HOUR
+
+    found = simulate(TYPES, [arrival(0)], faults=faults)
+
+    assert found.restarts == 1
+    assert found.makespan == pytest.approx(first + 60 + HOUR)
+    assert found.mean_wait == pytest.approx(first + 60)
+    assert found.cost == pytest.approx((first + 60 + HOUR) / HOUR)
+
+
 def test_a_boot_that_fails_is_paid_and_tried_again() -> None:
     found = simulate((SMALL,), [arrival(0, 2) for _ in range(40)], faults=Faults(boots=0.5))
 
