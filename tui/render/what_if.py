@@ -48,7 +48,7 @@ class Typed(NamedTuple):
     wrong: tuple[tuple[str, str], ...] = ()
 
 
-class _Unreadable(Exception):
+class Unreadable(Exception):
     """A field whose text means nothing."""
 
 
@@ -66,7 +66,7 @@ def read_form(texts: Mapping[str, str], known: Iterable[str] = ()) -> Typed:
             continue
         try:
             found[field] = _read(field, text, names)
-        except _Unreadable as error:
+        except Unreadable as error:
             wrong.append((field, str(error)))
     adds, drops = found.get("tags", ((), ()))
     amounts = Amounts(found.get("gpus"), found.get("cores"), found.get("mem"))
@@ -94,7 +94,7 @@ def _read(field: str, text: str, names: Mapping[str, str]) -> object:
     if field in ("cores", "gpus", "mem"):
         return _amount(field, text)
     if field == "walltime":
-        return _walltime(text)
+        return read_walltime(text)
     if field == "user":
         return text
     if field == "roles":
@@ -107,27 +107,28 @@ def _amount(field: str, text: str) -> float | int:
     units = _GIGABYTES if field == "mem" else {"": 1.0}
     if match is None or match[2].lower() not in units:
         example = "64, 1.5T or 800M" if field == "mem" else "a number"
-        raise _Unreadable(f"{visible(text)} is not {example}")
+        raise Unreadable(f"{visible(text)} is not {example}")
     value = float(match[1]) * units[match[2].lower()]
     if not math.isfinite(value) or value > 1e15:
-        raise _Unreadable("that is more than there is")
+        raise Unreadable("that is more than there is")
     return int(value) if value == int(value) else value
 
 
-def _walltime(text: str) -> int:
+def read_walltime(text: str) -> int:
+    """Seconds, of `04:00:00`, `4h`, `30m`, `2d`. Raises: Unreadable."""
     if match := _SHORT_TIME.fullmatch(text):
         return int(match[1]) * _SECONDS[match[2].lower()]
     try:
         return parse_duration(text)
     except DurationError:
-        raise _Unreadable(f"{visible(text)} is not like 04:00:00, 4h or 30m") from None
+        raise Unreadable(f"{visible(text)} is not like 04:00:00, 4h or 30m") from None
 
 
 def _words(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError:
-        raise _Unreadable("a quote is still open") from None
+        raise Unreadable("a quote is still open") from None
 
 
 def _roles(text: str, names: Mapping[str, str]) -> tuple[str, ...]:
@@ -143,7 +144,7 @@ def _tags(
     for word in _words(text):
         sign, body = word[:1], word[1:]
         if sign not in "+-" or not body:
-            raise _Unreadable(f"{visible(word)}: +tag adds a tag, -tag drops it")
+            raise Unreadable(f"{visible(word)}: +tag adds a tag, -tag drops it")
         if sign == "-":
             drops[names.get(body, body)] = None
             continue
@@ -151,7 +152,7 @@ def _tags(
         if not equals or body in names:
             tag, strength = body, "require"
         elif strength not in STRENGTHS:
-            raise _Unreadable(f"after = comes {', '.join(STRENGTHS[:-1])} or {STRENGTHS[-1]}")
+            raise Unreadable(f"after = comes {', '.join(STRENGTHS[:-1])} or {STRENGTHS[-1]}")
         adds[names.get(tag, tag)] = strength
     return tuple(adds.items()), tuple(drops)
 
@@ -171,7 +172,7 @@ def with_change(texts: Mapping[str, str], change: WhatIf) -> dict[str, str]:
     words += [f"+{visible(tag)}={strength}" for tag, strength in change.add_tags]
     try:
         kept = _words(new["tags"])
-    except _Unreadable:  # half typed: the change takes its place
+    except Unreadable:  # half typed: the change takes its place
         new["tags"], kept = "", []
     words = [shlex.quote(word) for word in words if word not in kept]
     new["tags"] = " ".join(part for part in (new["tags"].strip(), *words) if part)

@@ -1,0 +1,86 @@
+"""The limits of a packing as typed text: how many jobs, how long, how many times their time.
+
+Takes the texts of the fields; gives the choice with those that can be read, and a sentence for
+each that cannot (yet: it is read at every key) and changes nothing. An empty field is as
+clusters.toml says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rowtui.core.engine import PackChoice
+from rowtui.core.text import visible
+from rowtui.core.workflow.duration import format_duration
+from rowtui.tui.render.what_if import Unreadable, read_walltime
+
+FIELDS = ("largest", "longest", "factor")
+
+MOST_JOBS = 1_000_000
+LEAST_FACTOR, MOST_FACTOR = 0.01, 100.0
+
+
+class Typed(NamedTuple):
+    """The choice that the fields make, and (field, sentence) for what cannot be read."""
+
+    choice: PackChoice
+    wrong: tuple[tuple[str, str], ...] = ()
+
+
+def read_limits(texts: Mapping[str, str], choice: PackChoice) -> Typed:
+    """The choice with the limits of these texts; what cannot be read stays as it was chosen."""
+    found: dict[str, int | float | None] = dict.fromkeys(FIELDS)
+    before = (choice.largest_bundle, choice.longest_seconds, choice.time_factor)
+    wrong = []
+    for field, read, was in zip(FIELDS, (_jobs, _seconds, _factor), before, strict=True):
+        text = texts.get(field, "").strip()
+        if not text:
+            continue
+        try:
+            found[field] = read(text)
+        except Unreadable as error:
+            found[field] = was
+            wrong.append((field, str(error)))
+    largest, longest, factor = found["largest"], found["longest"], found["factor"]
+    new = choice._replace(
+        largest_bundle=None if largest is None else int(largest),
+        longest_seconds=None if longest is None else int(longest),
+        time_factor=factor,
+    )
+    return Typed(new, tuple(wrong))
+
+
+def limit_texts(choice: PackChoice) -> dict[str, str]:
+    """What stands in the fields for a choice."""
+    longest = choice.longest_seconds
+    return {
+        "largest": "" if choice.largest_bundle is None else str(choice.largest_bundle),
+        "longest": "" if longest is None else format_duration(longest),
+        "factor": "" if choice.time_factor is None else f"{choice.time_factor:g}",
+    }
+
+
+def _jobs(text: str) -> int:
+    digits = text.replace(",", "")
+    if not digits.isdecimal() or not 1 <= int(digits[:9]) <= MOST_JOBS:
+        raise Unreadable(f"{visible(text)} is not a number of jobs, from 1 on")
+    return int(digits[:9])
+
+
+def _seconds(text: str) -> int:
+    seconds = read_walltime(text)
+    if seconds < 1:
+        raise Unreadable("a bundle takes longer than that")
+    return seconds
+
+
+def _factor(text: str) -> float:
+    try:
+        value = float(text.lstrip("x×* ").rstrip("x×* "))
+    except ValueError:
+        value = math.nan
+    if not LEAST_FACTOR <= value <= MOST_FACTOR:  # also not a number
+        raise Unreadable(f"{visible(text)} is not a factor such as 1.5 (at most {MOST_FACTOR:g})")
+    return value
