@@ -25,12 +25,13 @@ from typing import Any
 os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC", COLORTERM="truecolor")
 os.environ.pop("NO_COLOR", None)
 
-from rowtui.core.engine import TransferView  # noqa: E402
+from rowtui.core.engine import PackChoice, TransferView  # noqa: E402
 from rowtui.tui.widgets.virtual_table import VirtualTable  # noqa: E402
 from tests.tui.hand import Hand, opened, screen_colours  # noqa: E402
 from tests.tui.sample import SampleEngine  # noqa: E402
 from tests.tui.sample_again import with_failures  # noqa: E402
 from tests.tui.sample_clusters import with_clusters  # noqa: E402
+from tests.tui.sample_packing import SpreadEngine, with_awkward_jobs, with_many  # noqa: E402
 
 HERE = Path(__file__).parent
 TEXTS = HERE / "text"
@@ -170,6 +171,17 @@ async def again_wrong(hand: Hand[SampleEngine]) -> None:
     await hand.press("enter")
 
 
+async def packing(hand: Hand[SampleEngine]) -> None:
+    never = asyncio.Event()
+
+    async def gate(choice: PackChoice) -> None:
+        if choice.packer == "seed":
+            await never.wait()
+
+    hand.engine.pack_gate = gate
+    await keys("4", "a", "c", "c")(hand)
+
+
 BOTH = (Shot(MIDDLE), Shot(LOW))
 SCENES: dict[str, Scene] = {
     "status": Scene(
@@ -192,6 +204,20 @@ SCENES: dict[str, Scene] = {
     ),
     "explain-refused": Scene(keys("3", "j", "j"), "refused: it fails 3 of 4", BOTH),
     "explain-what-if": Scene(wondering, "4 candidates, 2 refused", BOTH),
+    "pack": Scene(
+        keys("4", "a", "j"),
+        "12 jobs in 5 lanes",
+        (Shot(MIDDLE, colours=True), Shot(LOW), Shot(WIDE)),
+    ),
+    "pack-changed": Scene(keys("4", "a", "g", "space"), "without large:", BOTH),
+    "pack-limits": Scene(keys("4", "a", "e", "2", "tab", "3"), "3 is not like", BOTH),
+    "pack-packing": Scene(packing, "◐ packing", BOTH),
+    "pack-many": Scene(keys("4", "a"), "×597", engine=with_many),
+    "pack-left": Scene(keys("4", "a", "j", "j"), "512 cores asked", BOTH, engine=with_awkward_jobs),
+    "pack-no-types": Scene(
+        keys("4", "a", "n", "n"), "has no node types", (Shot(LOW),), engine=SpreadEngine
+    ),
+    "submit-packed": Scene(keys("4", "a", "s", "G", "k"), "request", BOTH),
     "submit": Scene(keys("2", "a", "s", "j", "j", "j"), "Nothing is sent yet", BOTH),
     "submit-question": Scene(keys("2", "a", "s", "s", "8"), "Type 8"),
     "submit-copied": Scene(copied_first, "changed here and on anvil", BOTH, engine=with_clusters),

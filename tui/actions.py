@@ -9,176 +9,34 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, RESUBMIT, JobVerb
+from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, RESUBMIT
+from rowtui.tui.reasons import (
+    always,
+    may_act_on_jobs,
+    may_confirm,
+    may_connect,
+    may_make_change,
+    may_mark,
+    may_reset,
+    may_reset_packing,
+    may_resubmit_groups,
+    may_stop,
+    may_submit,
+    may_submit_all,
+    may_submit_groups,
+    may_submit_packing,
+    may_toggle_node_type,
+    with_action,
+    with_decision,
+    with_destinations,
+    with_failures,
+    with_groups,
+    with_job,
+    with_own_job,
+    with_packing,
+)
 from rowtui.tui.session import Session
 from textual.binding import Binding, BindingType
-
-
-def always(_: Session) -> str:
-    """Available at any time."""
-    return ""
-
-
-def with_action(session: Session) -> str:
-    """There is an action to look at."""
-    return "" if session.action else "there is no action yet"
-
-
-def with_failures(session: Session) -> str:
-    """Some directory failed."""
-    if session.snapshot and any(action.failed for action in session.snapshot.actions):
-        return ""
-    return "nothing failed"
-
-
-def may_change(session: Session) -> str:
-    """Verbs are possible at all."""
-    if session.read_only:
-        return "the project was opened read-only"
-    if session.sending and session.sending.running:
-        return "a plan is being sent"
-    if session.planning:
-        return "a plan is being prepared"
-    return ""
-
-
-def may_submit(session: Session) -> str:
-    """The chosen action has something to submit."""
-    if reason := may_change(session) or with_action(session):
-        return reason
-    action = session.action
-    if action and not action.eligible:
-        return f"no directory is eligible for {action.name}"
-    return ""
-
-
-def may_submit_groups(session: Session) -> str:
-    """The groups on the screen are those that would be submitted."""
-    if reason := may_submit(session):
-        return reason
-    if session.filter.word != "eligible":
-        return "only eligible groups can be submitted: press f until the list shows them"
-    return ""
-
-
-def may_resubmit_groups(session: Session) -> str:
-    """The groups on the screen are of directories that failed."""
-    if reason := may_change(session) or with_action(session):
-        return reason
-    action = session.action
-    if action and not action.failed:
-        return f"no directory failed at {action.name}"
-    if session.filter.word != "failed":
-        return "only failed groups can be resubmitted: press f until the list shows them"
-    return ""
-
-
-def may_mark(session: Session) -> str:
-    """Marks are for submitting and resubmitting."""
-    if session.filter.word not in ("eligible", "failed"):
-        return "only eligible or failed groups can be marked: press f until the list shows them"
-    return with_action(session)
-
-
-def may_submit_all(session: Session) -> str:
-    """Any action has something to submit."""
-    if reason := may_change(session):
-        return reason
-    if session.snapshot and any(action.eligible for action in session.snapshot.actions):
-        return ""
-    return "no directory is eligible"
-
-
-def may_confirm(session: Session) -> str:
-    """A plan waits for its yes."""
-    if session.read_only:
-        return "the project was opened read-only"
-    if session.sending is None:
-        return "there is no plan: mark groups in 2 and press s"
-    if session.sending.phase != "review":
-        return "this plan was already confirmed"
-    if conflict := session.sending.copying.conflict:
-        return conflict
-    return "" if session.sending.plan.jobs else "the plan has no jobs"
-
-
-def may_stop(session: Session) -> str:
-    """A plan is being sent."""
-    if session.sending and session.sending.phase == "sending":
-        return ""
-    return "nothing is being sent"
-
-
-def with_job(session: Session) -> str:
-    """There is a job to look at."""
-    return "" if session.job else "there are no jobs yet"
-
-
-def with_own_job(session: Session) -> str:
-    """The job under the cursor is one of this project's."""
-    if session.other_job:
-        return "the job is not of this project: it is only shown"
-    return with_job(session)
-
-
-def may_act_on_jobs(verb: JobVerb) -> Callable[[Session], str]:
-    """The chosen job, or a marked one, is in a state for which that makes sense."""
-
-    def enabled(session: Session) -> str:
-        if reason := may_change(session):
-            return reason
-        if not session.marked_jobs and (reason := with_own_job(session)):
-            return reason
-        return verb.why_not(session.chosen_jobs)
-
-    return enabled
-
-
-def may_connect(session: Session) -> str:
-    """Some cluster waits for a login."""
-    if session.jobs is None:
-        return "the clusters are not known yet"
-    if session.logins:
-        return ""
-    if session.connecting:
-        return f"the login to {min(session.connecting)} is under way"
-    if any(cluster.connected for cluster in session.jobs.clusters):
-        return "every cluster is connected"
-    return "no cluster needs a login"
-
-
-def with_decision(session: Session) -> str:
-    """There is a job whose way is known."""
-    if session.explanation is None:
-        return "nothing is explained yet"
-    return "" if session.explanation.decision else "there is no group to explain"
-
-
-def with_groups(session: Session) -> str:
-    """There are several groups to step through."""
-    many = session.explanation is not None and session.explanation.groups > 1
-    return "" if many else "there is no other group"
-
-
-def may_reset(session: Session) -> str:
-    """Something is wondered about."""
-    return "" if session.what_if else "there is no what-if"
-
-
-def may_make_change(number: int) -> Callable[[Session], str]:
-    """The destination under the cursor has a change with this number, from 0."""
-
-    def enabled(session: Session) -> str:
-        if reason := with_decision(session):
-            return reason
-        if session.refusal is None:
-            return "this destination takes the job"
-        if not session.refusal.changes:
-            return "no change is known that helps"
-        known = len(session.refusal.changes)
-        return "" if number < known else "there is no further change"
-
-    return enabled
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,13 +81,14 @@ VIEWS = {
     "status": (1, "Status"),
     "groups": (2, "Groups"),
     "explain": (3, "Explain"),
+    "pack": (4, "Pack"),
     "submit": (5, "Submit"),
     "queue": (6, "Queue"),
     "log": (7, "Log"),
 }
 """Views that exist: name -> (number, title). The numbers leave room for those to come."""
 
-TO_COME = {"pack": (4, "the packer"), "network": (8, "the network")}
+TO_COME = {"network": (8, "the network")}
 """Views that do not exist yet, and what they come with."""
 
 _GO = tuple(
@@ -312,6 +171,27 @@ COMMANDS: tuple[Command, ...] = (
     Command("explain.filter", "f", "filter", "next status: eligible, all, failed, ...", "explain",
             enabled=with_action),
     Command("explain.pane", "tab", "pane", "between destinations and reasons", "explain", 6),
+    # pack
+    Command("pack.submit", "s", "submit…", "submit the jobs as they are packed here", "pack", 1,
+            asks=True, enabled=may_submit_packing),
+    Command("pack.packer", "c", "packer", "pack with the next packer", "pack", 2,
+            enabled=with_packing),
+    Command("pack.limits", "e", "limits", "jobs in a bundle, longest bundle, time factor", "pack",
+            3),
+    Command("pack.node-type", "space", "node type", "pack without this node type, or with it again",
+            "pack", 4, enabled=may_toggle_node_type),
+    Command("pack.reset", "u", "as configured", "forget what was chosen here", "pack", 5,
+            enabled=may_reset_packing),
+    Command("pack.longer", "b", "look longer", "take more time to find a better packing", "pack",
+            6, enabled=with_packing),
+    Command("pack.next-destination", "n,right_square_bracket", "next destination",
+            "the packing at the next destination", "pack", 7, enabled=with_destinations),
+    Command("pack.previous-destination", "N,left_square_bracket", "previous destination",
+            "the packing at the destination before", "pack", enabled=with_destinations),
+    Command("pack.all-actions", "a", "all actions",
+            "pack the jobs of all actions together, or of this one", "pack", 8,
+            enabled=with_action),
+    Command("pack.pane", "tab", "pane", "between bundles and the lanes of one", "pack", 9),
     # submit
     Command("submit.confirm", "s,enter", "confirm…", "type the yes for this plan", "submit", 1,
             asks=True, enabled=may_confirm),

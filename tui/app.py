@@ -29,6 +29,7 @@ from rowtui.tui.palette_commands import RegistryProvider
 from rowtui.tui.screens.explain import ExplainView
 from rowtui.tui.screens.groups import GroupsView
 from rowtui.tui.screens.log import LogView
+from rowtui.tui.screens.pack import PackView
 from rowtui.tui.screens.queue import QueueView
 from rowtui.tui.screens.status import StatusView
 from rowtui.tui.screens.submit import SubmitView
@@ -44,7 +45,7 @@ ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 """The terminal went away, or somebody asks: leave cleanly, with 128 + the signal as exit code."""
 
 
-PREVIOUS_VIEW = {"explain": "groups", "submit": "groups", "log": "queue"}
+PREVIOUS_VIEW = {"explain": "groups", "pack": "groups", "submit": "groups", "log": "queue"}
 """Where a step back leads; to the status from all others."""
 
 
@@ -59,6 +60,7 @@ class RowtuiApp(App[int]):
         "status": StatusView,
         "groups": GroupsView,
         "explain": ExplainView,
+        "pack": PackView,
         "submit": SubmitView,
         "queue": QueueView,
         "log": LogView,
@@ -206,6 +208,9 @@ class RowtuiApp(App[int]):
         if reason := command.enabled(self.session):
             label = command.label.rstrip("…")
             self.notify(f"{label}: {reason}", severity="warning", markup=False)
+            return
+        if command_id == "go.pack" and self.view is not None:
+            self.view.show_packed()
             return
         if command_id.startswith("go."):
             self.go(command_id.removeprefix("go."))

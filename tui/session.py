@@ -25,6 +25,7 @@ from rowtui.core.engine import (
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Status
 from rowtui.core.mapping.decision import Refusal
+from rowtui.tui.packing import Packing
 from rowtui.tui.render.chrome import STALE_AFTER, Freshness
 from rowtui.tui.render.jobs import Other
 from rowtui.tui.render.plan import Sending
@@ -78,6 +79,7 @@ class Session:
     explanation: Explanation | None = None  # the latest answer
     destination: str = ""  # of the explanation, under the cursor
     what_if: WhatIfAsked | None = None
+    packing: Packing = field(default_factory=Packing)
     sending: Sending | None = None
     planning: bool = False
     job_token: str = ""

@@ -15,7 +15,7 @@ from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.engine import FailedJob
 from rowtui.core.text import plural
 from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, JobVerb
-from rowtui.tui.render.plan import Sending
+from rowtui.tui.render.plan import Sending, Wanted, jobs_words, requests_words
 from rowtui.tui.session import Session, describe
 from rowtui.tui.work import start
 from textual.screen import ModalScreen
@@ -43,7 +43,9 @@ class Verbs:
     ) -> None:
         """Ask for a plan and show it. `firsts`: the groups that the person had in mind."""
         ask = partial(self._session.engine.plan, action_index, groups, None)
-        self._prepare(ask, "groups", firsts)
+        those = None if groups is None else tuple(groups)
+        wanted = Wanted(action_index, those, frozenset(firsts or ()))
+        self._prepare(ask, "groups", firsts, wanted)
 
     def ask_again(self, jobs: Sequence[FailedJob], note: str = "") -> None:
         """Ask how these jobs are tried again, then plan that and show it."""
@@ -62,15 +64,24 @@ class Verbs:
         self._app.push_screen(AgainScreen(jobs, several_clusters=several, note=note), answered)
 
     def _prepare(
-        self, ask: Callable[[], Awaitable[Plan]], view: str, firsts: set[str] | None = None
+        self,
+        ask: Callable[[], Awaitable[Plan]],
+        view: str,
+        firsts: set[str] | None = None,
+        wanted: Wanted | None = None,
     ) -> None:
         self._session.planning = True
         self._session.note("you", "preparing a plan")
         self._app.show_again("planning")
-        start(self._app, partial(self._plan, ask, view, firsts), "plan", exclusive=True)
+        work = partial(self._plan, ask, view, firsts, wanted)
+        start(self._app, work, "plan", exclusive=True)
 
     async def _plan(
-        self, ask: Callable[[], Awaitable[Plan]], view: str, firsts: set[str] | None
+        self,
+        ask: Callable[[], Awaitable[Plan]],
+        view: str,
+        firsts: set[str] | None,
+        wanted: Wanted | None,
     ) -> None:
         try:
             plan = await ask()
@@ -87,11 +98,15 @@ class Verbs:
             self._feed.refresh_now()
             self._app.show_again("planning")
             return
-        self._session.sending = Sending(plan, asked_in=view)
+        self.review(plan, view, wanted)
+
+    def review(self, plan: Plan, view: str, wanted: Wanted | None) -> None:
+        """Show a plan, to be confirmed."""
+        self._session.sending = Sending(plan, asked_in=view, wanted=wanted)
         start(self._app, partial(self._ask_transfers, self._session.sending), "transfers")
         for text in plan.skipped:
             self._session.note("submit", text, "warning")
-        self._session.note("submit", f"planned {plural(len(plan.jobs), 'job')}, up to {plan.cost}")
+        self._session.note("submit", f"planned {jobs_words(plan)}, up to {plan.cost}")
         if isinstance(self._app.screen, ModalScreen):  # somebody is typing there
             self._app.notify("The plan is ready: press 5.", markup=False)
         else:
@@ -121,7 +136,7 @@ class Verbs:
         if sending.copying.conflict:  # found while the yes was typed
             return
         sending.phase = "sending"
-        self._session.note("you", f"confirmed {plural(len(sending.plan.jobs), 'job')}")
+        self._session.note("you", f"confirmed {jobs_words(sending.plan)}")
         start(self._app, partial(self._send, sending), "send")
         self._app.show_again("sending")
 
@@ -139,8 +154,8 @@ class Verbs:
                     continue
                 sending.done = step.done
                 sending.under_way = sending.copied = ""
-                if step.token:
-                    sending.outcomes[step.token] = (step.message, step.error)
+                for token in sending.sent_with(step.token):
+                    sending.outcomes[token] = (step.message, step.error)
                 style = "failed" if step.error else ""
                 told = f"{step.done:,} of {step.total:,}: {step.error or step.message}"
                 self._session.note("submit", told, style)
@@ -164,14 +179,15 @@ class Verbs:
 
     def _tell_result(self, sending: Sending) -> None:
         accepted = len(sending.outcomes) - sending.refused
-        total = plural(len(sending.plan.jobs), "job")
+        total = requests_words(sending.plan)
         text = f"{accepted:,} of {total} accepted by {sending.plan.cluster}"
         whole = accepted == len(sending.plan.jobs)
         self._session.note("submit", text, "completed" if whole else "warning")
         if self._app.view_name != "submit":  # there it is on the screen already
             self._app.notify(text, severity="information" if whole else "warning", markup=False)
         if accepted:
-            self._app.forget_marks(sending.asked_in)
+            view = sending.asked_in
+            self._app.forget_marks("groups" if view == "pack" else view)
             first = next(token for token, (_, error) in sending.outcomes.items() if not error)
             self._session.job_token = self._session.job_to_show = first
 

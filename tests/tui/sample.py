@@ -26,6 +26,8 @@ from rowtui.core.engine import (
     JobsView,
     JobView,
     LogTail,
+    PackChoice,
+    PackedPlan,
     Question,
     Snapshot,
     SubmitProgress,
@@ -113,6 +115,9 @@ class SampleEngine:
         self.bad: tuple[tuple[str, str], ...] = ()
         self.refresh_error: Exception | None = None
         self.plan_error: Exception | None = None
+        self.pack_error: Exception | None = None
+        self.pack_gate: Callable[[PackChoice], Awaitable[None]] | None = None
+        self.packings: list[PackChoice] = []  # what was asked for, in order
         self.queue_error = ""
         self.remote: dict[str, ClusterView] = {}  # without our jobs, which are added
         self.logins: dict[
@@ -444,6 +449,23 @@ class SampleEngine:
             f"plan-{self.generation}-{len(jobs)}", "2026-11-21T04:50:00Z", "someone",
             self.destination, self.scheduler, tuple(jobs), cost,
         )  # fmt: skip
+
+    async def pack(
+        self,
+        action_index: int | None,
+        groups: Sequence[int] | None,
+        limit: int | None,
+        choice: PackChoice,
+    ) -> PackedPlan:
+        from tests.tui.sample_packing import packed
+
+        self.calls.append("pack")
+        self.packings.append(choice)
+        if self.pack_gate is not None:
+            await self.pack_gate(choice)
+        if self.pack_error is not None:
+            raise self.pack_error
+        return packed(await self.plan(action_index, groups, limit), choice)
 
     def _planned(self, index: int, names: tuple[str, ...]) -> PlannedJob:
         action = self.actions[index]

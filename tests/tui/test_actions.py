@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.engine import PackChoice
 from rowtui.tui.actions import (
     COMMANDS,
     TO_COME,
@@ -16,6 +17,7 @@ from rowtui.tui.actions import (
     hints_here,
 )
 from rowtui.tui.app import RowtuiApp
+from rowtui.tui.render.bundles import picture_of
 from rowtui.tui.render.plan import Sending
 from rowtui.tui.screens.help import help_sections
 from rowtui.tui.session import FILTERS, Session
@@ -107,6 +109,7 @@ async def test_read_only_refuses_every_command_that_asks_whatever_is_chosen() ->
     session.snapshot, session.jobs = await engine.refresh(), await engine.jobs()
     session.action_index = 1
     session.sending = Sending(await engine.plan(1, None, None))
+    session.packing.shown = picture_of(await engine.pack(1, None, None, PackChoice()), {})
     active = [job for job in session.jobs.jobs if job.state.active]
     await engine.hold([active[0].record.token])
     engine.jobs_by_token[active[1].record.token].state = JobState.PENDING

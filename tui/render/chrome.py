@@ -80,7 +80,10 @@ class Pressable(NamedTuple):
 def tabs(width: int, views: Sequence[Tab], current: str) -> tuple[Line, tuple[Pressable, ...]]:
     """` [1 Status] 2 Groups ...`, with shorter titles where the line is too narrow."""
     right = (("ctrl+p", "key"), (" commands  ", "dim"), ("?", "key"), (" help ", "dim"))
-    for length, tail in ((99, right), (99, right[2:]), (99, ()), (2, ()), (0, ())):
+    short = (right[2], (" ", ""))
+    for length, tail in (
+        (99, right), (99, right[2:]), (99, short), (99, ()), (2, short), (2, ()), (0, ())
+    ):  # fmt: skip
         spans: list[tuple[str, str]] = []
         areas = []
         at = 0

@@ -314,6 +314,10 @@ class ExplainView(View):
         self.form.fill(texts)
         self._wonder_as_typed()
 
+    def show_packed(self) -> None:
+        """Pack the jobs of this action."""
+        self.pack_action()
+
     # Commands
 
     def copyable(self) -> str:

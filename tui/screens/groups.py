@@ -18,6 +18,7 @@ from rowtui.tui.render.groups import (
     marked_summary,
 )
 from rowtui.tui.render.marks import STATUS_MARKS
+from rowtui.tui.render.plan import Wanted
 from rowtui.tui.render.value import pretty
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.session import Filter
@@ -303,6 +304,25 @@ class GroupsView(View):
         wanted, firsts = await self._marked_groups(index)
         if wanted:
             self.dashboard.verbs.prepare(index, wanted, firsts)
+
+    def show_packed(self) -> None:
+        """Pack the jobs of the marked groups; without marks, those of all eligible groups."""
+        action, page, marks = self.session.action, self._page, self.table.marks
+        some = (
+            page is not None
+            and marks.count(page.total)
+            and not (marks.everything and not marks.keys)
+        )
+        if action is None or not some or self.session.filter.word != "eligible":
+            self.pack_action()
+            return
+        start(self, partial(self._pack_marked, action.index), "marks", exclusive=True)
+
+    async def _pack_marked(self, index: int) -> None:
+        wanted, firsts = await self._marked_groups(index)
+        if wanted and self.app.screen is self:
+            self.session.packing.want(Wanted(index, tuple(wanted), frozenset(firsts)))
+            self.dashboard.go("pack")
 
     def command_resubmit(self) -> None:
         """Ask how, then plan the jobs of the marked groups again; without marks this group's."""

@@ -134,6 +134,10 @@ class StatusView(View):
         """The name of the chosen action."""
         return self.session.action.name if self.session.action else ""
 
+    def show_packed(self) -> None:
+        """Pack the jobs of this action."""
+        self.pack_action()
+
     def command_open(self) -> None:
         """The groups of the chosen action."""
         action = self.session.action

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rowtui.core.submission.model import PlannedJob
+from rowtui.core.submission.model import Plan, PlannedJob
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.cells import Line, line, plain, wrapped
+from rowtui.tui.render.cells import Line, line, plain, width_of, wrapped
 from rowtui.tui.render.plan import (
     checks_in_short,
     confirm_word,
     confirms,
     cost_and_checks,
+    jobs_words,
     left_out,
-    plan_cells,
+    may_gain,
     plan_columns,
     script_line,
     sending_line,
 )
+from rowtui.tui.render.plan_rows import PlanRow, bundle_text, plan_rows, row_cells, row_heading
 from rowtui.tui.render.transfers import copied_in_short
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.widgets.chrome import OneLine, Panel
@@ -50,19 +52,34 @@ class SubmitView(View):
             yield OneLine(name="question")
             yield Input(id="yes", compact=True, disabled=True)
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: list[PlanRow] = []
+        self._rows_of: Plan | None = None
+
+    def _lay_out_rows(self) -> None:
+        plan = self.session.sending.plan if self.session.sending else None
+        if plan is not self._rows_of:
+            self._rows, self._rows_of = plan_rows(plan) if plan else [], plan
+
+    @property
+    def row(self) -> PlanRow | None:
+        """The planned job, or bundle, under the cursor."""
+        if self.session.sending is None or not self._rows:
+            return None
+        at = min(self.query_one("#planned", VirtualTable).cursor, len(self._rows) - 1)
+        return self._rows[at]
+
     @property
     def job(self) -> PlannedJob | None:
-        """The planned job under the cursor."""
-        sending = self.session.sending
-        if sending is None or not sending.plan.jobs:
-            return None
-        at = min(self.query_one("#planned", VirtualTable).cursor, len(sending.plan.jobs) - 1)
-        return sending.plan.jobs[at]
+        """The planned job under the cursor; None for none, and for a bundle."""
+        return self.row.job if self.row else None
 
     def show_body(self) -> None:
         """The plan and how far it is."""
         sending = self.session.sending
         table = self.query_one("#planned", VirtualTable)
+        self._lay_out_rows()
         if sending is None:
             table.empty = line(("No plan yet. Mark groups in 2 Groups and press s.", "dim"))
             table.show_nothing()
@@ -72,20 +89,16 @@ class SubmitView(View):
             table.empty = line(("The plan has no jobs.", "dim"))
             sent = sending.phase != "review"
             table.show(
-                ListRows(
-                    plan.jobs,
-                    lambda job: job.token,
-                    lambda at, job: plan_cells(at + 1, job, sending),
-                ),
+                ListRows(self._rows, lambda row: row.key, lambda _, row: row_cells(row, sending)),
                 plan_columns(plan.jobs, sent),
             )
             title = "Jobs of this plan" if sent else "Jobs to submit"
-            set_titles(table, title, plural(len(plan.jobs), "job"))
+            set_titles(table, title, jobs_words(plan))
         self._show_job()
         self._show_question()
 
     def _show_job(self) -> None:
-        sending, job = self.session.sending, self.job
+        sending, row, job = self.session.sending, self.row, self.job
         again = job.reasons[0] if job is not None and job.attempt > 1 and job.reasons else ""
         self.set_class(bool(again), "-again")
         self.query_one("#again", OneLine).show(line(" ", again))
@@ -96,24 +109,21 @@ class SubmitView(View):
             script.show(())
             set_titles(script, "Script")
             return
-        checks.show(
-            part
-            for one in cost_and_checks(sending.plan, job, sending.copying)
-            for part in wrapped(one, checks.size.width, 2)
-        )
-        if job is None:  # there is room for what the plan leaves out
+        said = cost_and_checks(sending.plan, job, sending.copying)
+        if sending.phase == "review" and sending.wanted and may_gain(sending.plan):
+            said.append(line(("4 ", "key"), ("packs them on as few nodes as it takes", "dim")))
+        checks.show(part for one in said for part in wrapped(one, checks.size.width, 2))
+        if row is None:  # there is room for what the plan leaves out
             width = script.scrollable_content_region.width - 2
             why = [part for one in left_out(sending.plan) for part in wrapped(one, width, 2)]
             script.show(tuple(f"# {plain(part)}" for part in why))
             set_titles(script, "Left out" if why else "Script")
             return
-        lines = tuple(job.script.splitlines())
+        lines = tuple(job.script.splitlines() if job else bundle_text(row))
         if lines != script.lines:
             script.show(lines)
             script.action_first()
-        number = sending.plan.jobs.index(job) + 1
-        of = f" {number:,} of {len(sending.plan.jobs):,}" if len(sending.plan.jobs) > 1 else ""
-        set_titles(script, f"Script{of} · {job.name}", plural(len(lines), "line"))
+        set_titles(script, row_heading(row, self._rows), plural(len(lines), "line"))
 
     def _show_question(self) -> None:
         sending = self.session.sending
@@ -148,25 +158,26 @@ class SubmitView(View):
             return line(("There is nothing to send.", "dim"))
         if conflict := sending.copying.conflict:
             return line(("✗ ", "failed"), (conflict, "failed"))
-        what = plural(len(sending.plan.jobs), "job")
+        what, where = jobs_words(sending.plan), sending.plan.cluster
+        key, esc = ("s", "key"), ("Esc", "key")
         word = confirm_word(sending.plan)
         if not self.query_one("#yes", Input).disabled:
-            return line(
-                "Type ",
-                (word, "key"),
-                " and press ",
-                ("Enter", "key"),
-                f" to send {what} to {sending.plan.cluster}.  ",
-                ("Esc", "key"),
-                " sends nothing.",
+            typed = line("Type ", (word, "key"), " and press ", ("Enter", "key"))
+            return self._that_fits(
+                (*typed, *line(f" to send {what} to {where}.  ", esc, " sends nothing.")),
+                (*typed, *line(f" to send {what}.  ", esc, " sends nothing.")),
+                (*typed, *line(f" to send {what}.")),
             )
-        return line(
-            "Nothing is sent yet.  ",
-            ("s", "key"),
-            f" then {word} sends {what} to {sending.plan.cluster}.  ",
-            ("Esc", "key"),
-            " leaves.",
+        then = f" then {word} sends {what}"
+        return self._that_fits(
+            line("Nothing is sent yet.  ", key, f"{then} to {where}.  ", esc, " leaves."),
+            line("Nothing is sent yet.  ", key, f"{then}.  ", esc, " leaves."),
+            line("Nothing is sent yet.  ", key, f"{then}."),
         )
+
+    def _that_fits(self, *forms: Line) -> Line:
+        room = self.query_one("#question", OneLine).size.width - 1
+        return next((form for form in forms if width_of(form) <= room), forms[-1])
 
     def on_virtual_table_cursor_moved(self) -> None:
         """The script of another job."""
@@ -207,7 +218,8 @@ class SubmitView(View):
 
     def copyable(self) -> str:
         """The first directory of the job under the cursor."""
-        return self.job.directories[0] if self.job and self.job.directories else ""
+        jobs = self.row.jobs if self.row else ()
+        return jobs[0].directories[0] if jobs and jobs[0].directories else ""
 
     def back(self) -> bool:
         """From the question, or the script, to the jobs; then to where the plan was made."""
@@ -224,6 +236,13 @@ class SubmitView(View):
             self.dashboard.go(sending.asked_in)
             return True
         return False
+
+    def show_packed(self) -> None:
+        """Pack what this plan would submit."""
+        sending = self.session.sending
+        if sending is not None and sending.phase == "review" and sending.wanted is not None:
+            self.session.packing.want(sending.wanted)
+        self.dashboard.go("pack")
 
     def command_confirm(self) -> None:
         """Ask the question."""

@@ -8,6 +8,7 @@ from rowtui.tui.actions import KEY_NAMES, VIEWS, hints_here
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.chrome import Hint, Tab, header, hints, tabs
 from rowtui.tui.render.numbers import clock_time
+from rowtui.tui.render.plan import Wanted
 from rowtui.tui.session import Session
 from rowtui.tui.widgets.chrome import OneLine
 from textual.app import ComposeResult
@@ -61,6 +62,16 @@ class View(Screen[None]):
     def copyable(self) -> str:
         """What `y` copies here; "" for nothing."""
         return ""
+
+    def show_packed(self) -> None:
+        """Go to the Pack view, with what would be submitted from here. Default: what it had."""
+        self.dashboard.go("pack")
+
+    def pack_action(self) -> None:
+        """Go to the Pack view, with all eligible groups of the action at hand."""
+        if self.session.action is not None:
+            self.session.packing.want(Wanted(self.session.action.index))
+        self.dashboard.go("pack")
 
     def back(self) -> bool:
         """One step back inside this view; False if there is none."""

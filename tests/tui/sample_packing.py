@@ -1,0 +1,283 @@
+"""Node types for the sample project, and its jobs packed on them: what `SampleEngine.pack` gives.
+
+Three small packers of our own, so that pictures and tests stay the same when the real ones get
+better; `test_real_pack.py` has those. Memory in MB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from math import ceil
+
+from rowtui.core.engine import PackChoice, PackedPlan
+from rowtui.core.errors import RowtuiError
+from rowtui.core.packing.model import Amounts
+from rowtui.core.project.pack_views import (
+    BundleView,
+    LaneView,
+    LeftAlone,
+    NodeTypeView,
+    PackedDestination,
+)
+from rowtui.core.submission.bundles import Layout, with_bundles
+from rowtui.core.submission.model import Destination, Packed, Plan, PlannedJob
+
+from tests.tui.sample import SampleAction, SampleEngine
+
+GB = 1024
+HOURS_48 = 48 * 3600
+MEMORY = {"equilibrate": 24 * GB, "sample": 40 * GB, "analyze": 12 * GB}
+PACKERS = (
+    ("best", "the cheapest that any of these finds, improved as long as time is given"),
+    ("fill", "nodes filled side by side, the longest jobs first"),
+    ("seed", "the cheapest node for each job in turn, filled with what fits"),
+)
+
+
+def _node(
+    name: str,
+    amounts: Amounts,
+    price: float,
+    at_most: int | None = None,
+    boot: int = 0,
+    whole: bool = False,
+) -> NodeTypeView:
+    return NodeTypeView(name, amounts, price, True, at_most, boot, HOURS_48, whole, "clusters.toml")
+
+
+MEDIUM = _node("medium", Amounts(64, 128 * GB), 2.2)
+TYPES: dict[str, tuple[NodeTypeView, ...]] = {
+    "local": (
+        _node("large", Amounts(128, 256 * GB), 4.0, 40, whole=True),
+        MEDIUM,
+        _node("highmem", Amounts(64, 1024 * GB), 6.5, 4, boot=180),
+        _node("gpu", Amounts(48, 192 * GB, 4), 11.0, 8),
+    ),
+    "pilot": (MEDIUM,),
+}
+
+
+@dataclass
+class _Lane:
+    amounts: Amounts
+    jobs: list[int]
+    seconds: list[int]
+
+
+@dataclass
+class _Node:
+    kind: int
+    view: NodeTypeView
+    lanes: list[_Lane] = field(default_factory=list)
+
+    @property
+    def used(self) -> Amounts:
+        return reduce(Amounts.plus, (lane.amounts for lane in self.lanes), Amounts())
+
+    @property
+    def longest(self) -> int:
+        return max((sum(lane.seconds) for lane in self.lanes), default=0)
+
+    @property
+    def jobs(self) -> int:
+        return sum(len(lane.jobs) for lane in self.lanes)
+
+    @property
+    def cost(self) -> float:
+        return self.view.price * (self.view.boot_seconds + self.longest) / 3600
+
+
+def packed(plan: Plan, choice: PackChoice) -> PackedPlan:
+    """The jobs of a plan, packed where they go. Raises: RowtuiError."""
+    if choice.packer not in ("", *(name for name, _ in PACKERS)):
+        raise RowtuiError(f"there is no packer '{choice.packer}'", "choose one of best, fill, seed")
+    memories = [MEMORY.get(job.action, 2 * GB) for job in plan.jobs]
+    jobs = tuple(
+        replace(job, memory_mb=memory) for job, memory in zip(plan.jobs, memories, strict=True)
+    )
+    there: dict[Destination, list[int]] = {}
+    for position, job in enumerate(jobs):
+        there.setdefault(job.destination, []).append(position)
+    found = {where: _pack_there(where, those, jobs, choice) for where, those in there.items()}
+    layouts = [_layout(node) for nodes, _ in found.values() for node in nodes]
+    after = with_bundles(jobs, layouts)
+    order = {(job.action, job.directories): at for at, job in enumerate(after)}
+    places = {at: order[job.action, job.directories] for at, job in enumerate(jobs)}
+    destinations = tuple(
+        _destination(where, nodes, left, (jobs, after, places), choice)
+        for where, (nodes, left) in found.items()
+    )
+    whole = replace(
+        plan,
+        id=f"{plan.id}-packed",
+        jobs=after,
+        packed=tuple(one.packed for one in destinations if one.packed.jobs),
+    )
+    return PackedPlan(whole, destinations, PACKERS)
+
+
+def _types(where: Destination, choice: PackChoice) -> tuple[NodeTypeView, ...]:
+    known = TYPES.get(where.cluster, ())
+    return tuple(one for one in known if not choice.node_types or one.name in choice.node_types)
+
+
+def _asks(job: PlannedJob) -> Amounts:
+    return Amounts(job.cpus, job.memory_mb or 0, job.gpus)
+
+
+def _pack_there(
+    where: Destination, positions: Sequence[int], jobs: Sequence[PlannedJob], choice: PackChoice
+) -> tuple[list[_Node], list[LeftAlone]]:
+    types = _types(where, choice)
+    if not types:
+        why = (
+            f"{where} has no node types in clusters.toml "
+            f"(`rowtui doctor --node-types {where.cluster}` finds them)"
+        )
+        return [], [LeftAlone(tuple(positions), why)]
+    factor = choice.time_factor or 1.0
+    limit = choice.longest_seconds or HOURS_48
+    order = list(positions)
+    if choice.packer != "seed":
+        order.sort(key=lambda at: (-jobs[at].walltime_seconds, -jobs[at].cpus))
+    nodes: list[_Node] = []
+    left: dict[str, list[int]] = {}
+    for at in order:
+        job = jobs[at]
+        seconds = ceil(job.walltime_seconds * factor)
+        if job.depends_on:
+            left.setdefault("it waits for other jobs", []).append(at)
+        elif seconds > limit:
+            left.setdefault("large: it takes longer than a bundle may", []).append(at)
+        elif not any(_asks(job).fits(view.amounts) for view in types):
+            why = f"large: {job.cpus} cores asked, {types[0].amounts.cpus} there"
+            left.setdefault(why, []).append(at)
+        else:
+            _place(nodes, types, at, (_asks(job), seconds), choice)
+    for node in nodes if choice.packer in ("", "best") else ():
+        kinds = [kind for kind, view in enumerate(types) if node.used.fits(view.amounts)]
+        node.kind = min(kinds, key=lambda kind: types[kind].price)
+        node.view = types[node.kind]
+    return nodes, [LeftAlone(tuple(those), why) for why, those in left.items()]
+
+
+def _place(
+    nodes: list[_Node],
+    types: Sequence[NodeTypeView],
+    at: int,
+    asks: tuple[Amounts, int],
+    choice: PackChoice,
+) -> None:
+    amounts, seconds = asks
+    most = choice.largest_bundle or 10**6
+    for node in nodes:
+        if node.jobs >= most:
+            continue
+        if choice.packer in ("", "best"):
+            for lane in node.lanes:
+                if amounts.fits(lane.amounts) and sum(lane.seconds) + seconds <= node.longest:
+                    lane.jobs.append(at)
+                    lane.seconds.append(seconds)
+                    return
+        if node.used.plus(amounts).fits(node.view.amounts):
+            node.lanes.append(_Lane(amounts, [at], [seconds]))
+            return
+
+    def each_core(kind: int) -> float:
+        price = types[kind].price
+        return price if choice.packer == "seed" else price / types[kind].amounts.cpus
+
+    fitting = [kind for kind, view in enumerate(types) if amounts.fits(view.amounts)]
+    kind = min(fitting, key=each_core)
+    nodes.append(_Node(kind, types[kind], [_Lane(amounts, [at], [seconds])]))
+
+
+def _layout(node: _Node) -> Layout:
+    used = node.used
+    return Layout(
+        node.view.name,
+        used.cpus,
+        used.memory_mb or None,
+        used.gpus,
+        node.view.whole_node,
+        tuple(tuple(lane.jobs) for lane in node.lanes),
+        tuple(tuple(lane.seconds) for lane in node.lanes),
+    )
+
+
+Jobs = tuple[Sequence[PlannedJob], Sequence[PlannedJob], dict[int, int]]  # before, after, places
+
+
+def _destination(
+    where: Destination, nodes: list[_Node], left: list[LeftAlone], of: Jobs, choice: PackChoice
+) -> PackedDestination:
+    before, after, places = of
+    types = _types(where, choice)
+    bundles = []
+    for node in nodes:
+        first = after[places[node.lanes[0].jobs[0]]].bundle
+        lanes = tuple(
+            LaneView(lane.amounts, tuple(places[at] for at in lane.jobs), tuple(lane.seconds))
+            for lane in node.lanes
+        )
+        token = first.token if first else ""
+        bundles.append(BundleView(token, node.kind, node.used, node.longest, node.cost, lanes))
+    those = [at for node in nodes for lane in node.lanes for at in lane.jobs]
+    factor = choice.time_factor or 1.0
+
+    def hours(at: int) -> float:
+        return ceil(before[at].walltime_seconds * factor) / 3600
+
+    alone = sum(
+        min(one.price for one in types if _asks(before[at]).fits(one.amounts)) * hours(at)
+        for at in those
+    )
+    core = min((one.price / one.amounts.cpus for one in types), default=0.0)
+    cost = sum(node.cost for node in nodes)
+    bound = min(cost, sum(core * before[at].cpus * hours(at) for at in those))
+    done = Packed(where, choice.packer or "best", len(those), len(nodes), alone, cost, bound, "EUR")
+    kept = tuple(LeftAlone(tuple(places[at] for at in one.jobs), one.reason) for one in left)
+    proven = bool(those) and bound >= cost
+    return PackedDestination(where, done, types, tuple(bundles), kept, proven, 0.2)
+
+
+class SpreadEngine(SampleEngine):
+    """The sample project with jobs on three destinations: one of them has no node types."""
+
+    def _planned(self, index: int, names: tuple[str, ...]) -> PlannedJob:
+        job = super()._planned(index, names)
+        where = {1: "local", 2: "pilot"}.get(index, "old")
+        return replace(job, destination=Destination(where))
+
+
+class PatchedEngine(SampleEngine):
+    """The sample project with some jobs changed on the way into a plan."""
+
+    def __init__(self, change: Callable[[PlannedJob], PlannedJob]) -> None:
+        super().__init__()
+        self._change = change
+
+    def _planned(self, index: int, names: tuple[str, ...]) -> PlannedJob:
+        return self._change(super()._planned(index, names))
+
+
+def with_awkward_jobs() -> SampleEngine:
+    """The sample project with jobs that wait for others, and some that fit nowhere."""
+
+    def change(job: PlannedJob) -> PlannedJob:
+        if job.directories[0].endswith("s2"):
+            return replace(job, cpus=512, processes=512)
+        return replace(job, depends_on=("x",)) if job.directories[0].endswith("s3") else job
+
+    return PatchedEngine(change)
+
+
+def with_many(directories: int = 3_000) -> SampleEngine:
+    """A project whose packing has a thousand bundles, most of them alike."""
+    actions = (
+        SampleAction("short", "x", (), "a", 1, 24, 3_600),
+        SampleAction("wide", "x", (), "b", 3, 40, 14_400),
+    )
+    return SampleEngine(actions=actions, directories=directories)

@@ -1,0 +1,382 @@
+"""The Pack view with the keys people press: choices, races, states, and on to the submission."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from rowtui.core.engine import PackChoice
+from rowtui.core.errors import RowtuiError
+from rowtui.tui.screens.pack import PackView
+from rowtui.tui.widgets.virtual_table import VirtualTable
+
+from tests.tui.hand import Hand, opened
+from tests.tui.sample import SampleAction, SampleEngine
+from tests.tui.sample_packing import PatchedEngine, SpreadEngine, with_awkward_jobs, with_many
+
+
+async def packed(hand: Hand[SampleEngine]) -> None:
+    await hand.sees("75 eligible")
+    await hand.press("4")
+    await hand.sees("✓ 8 jobs on 1 node of large: 16.0 EUR, alone 70.4 (77 % less)")
+
+
+async def all_packed(hand: Hand[SampleEngine]) -> None:
+    await packed(hand)
+    await hand.press("a")
+    await hand.sees("all actions", "✓ 24 jobs on 4 nodes of large: 192.0 EUR")
+
+
+def row(hand: Hand[SampleEngine], text: str) -> str:
+    """The line of the table with that text."""
+    [found] = [one for one in hand.text().splitlines() if one[:1] in "┃│" and text in one]
+    return found
+
+
+async def test_the_head_says_what_it_comes_to_and_how_good_that_is() -> None:
+    async with opened() as hand:
+        await all_packed(hand)
+        await hand.sees("alone 441.1 (56 % less)", "within 4.3 % of the best possible (≥ 184.0)")
+        await hand.sees("used cores 95%, memory 61%", "4 nodes, 2 kinds of bundles")
+        assert "● large           4     24" in row(hand, "● large")
+        assert "×3     12  ████████ 100%" in row(hand, "×3")
+        assert "not used" in row(hand, "○ medium")
+
+
+async def test_the_best_possible_is_said_to_be_proven() -> None:
+    async with opened() as hand:
+        await packed(hand)
+        await hand.sees("✓ the best possible, proven")
+
+
+async def test_the_lanes_of_the_bundle_under_the_cursor_run_over_time() -> None:
+    async with opened() as hand:
+        await all_packed(hand)
+        await hand.sees("One of 3 bundles on large", "[sample-T0.9-rho0.1-s1+4──")
+        await hand.press("j")
+        await hand.sees("Bundle on large", "12 jobs in 5 lanes · 112 cores, 152 GB")
+        await hand.sees("[equilibrate-T1.0-rho", "][equilibrate-T1.1-rho", "12:00:00")
+        await hand.press("tab", "G")
+        await hand.sees("8:00:00 – 8:15:00", "1 core, 12 GB")
+        await hand.press("escape", "g")
+        await hand.sees("Node type large", "128 cores, 256 GB", "4.00 EUR an hour")
+
+
+async def test_a_packer_is_another_packing_at_once_and_the_head_says_what_changed() -> None:
+    async with opened() as hand:
+        await all_packed(hand)
+        await hand.press("c")
+        await hand.sees("[fill]", "packer fill: nodes 4 → 5, cost 192.0 → 208.0  ▲ dearer")
+        await hand.press("c")
+        await hand.sees("[seed]", "packer seed: nodes 5 → 10, cost 208.0 → 203.0  ✓ cheaper")
+        await hand.press("u")
+        await hand.sees("[configured]", "packer as configured: nodes 10 → 4")
+        assert hand.engine.packings[-1].packer == ""
+        await hand.press("u")
+        await hand.sees("as configured: it is packed as configured")
+
+
+async def test_node_types_are_switched_off_and_on_but_never_the_last_one() -> None:
+    async with opened() as hand:
+        await all_packed(hand)
+        await hand.press("space")
+        await hand.sees("the cursor is not on a node type")
+        await hand.press("g", "space")
+        await hand.sees("without large: nodes 4 → 10", "✓ 24 jobs on 10 nodes of medium")
+        assert "– large" in row(hand, "– large")
+        assert "off" in row(hand, "– large")
+        await hand.press("g", "space")
+        await hand.sees("without medium: cost 203.0 → ")
+        await hand.press("g", "space")
+        await hand.sees("without highmem: nodes", " nodes of gpu")
+        assert hand.engine.packings[-1].node_types == ("gpu",)
+        await hand.press("g", "space")
+        await hand.sees("it is the only node type that is left")
+        await hand.press("u")
+        await hand.sees("✓ 24 jobs on 4 nodes of large")
+        assert hand.engine.packings[-1].node_types == ()
+
+
+async def test_limits_count_while_they_are_typed_and_half_typed_ones_change_nothing() -> None:
+    async with opened() as hand:
+        await all_packed(hand)
+        await hand.press("e", "2")
+        await hand.sees("at most 2 in a bundle: nodes 4 → 12", "┃ jobs in a bundle 2")
+        await hand.press("tab", "1", "0")
+        await hand.sees("▲ longest bundle: 10 is not like 04:00:00, 4h or 30m")
+        assert hand.engine.packings[-1].longest_seconds is None
+        await hand.press("h")
+        await hand.sees("14 jobs not packed", "at most 10:00:00")
+        await hand.press("tab", "2")
+        await hand.sees("times × 2", "time factor × 2")
+        await hand.press("enter")
+        await hand.sees_no("Esc close")
+        assert hand.engine.packings[-1] == PackChoice("", 2, 36_000, (), 2.0, 1.0)
+        await hand.press("e")
+        await hand.sees("Esc close", "10:00:00")
+        await hand.press("escape", "u")
+        await hand.sees("✓ 24 jobs on 4 nodes of large: 192.0 EUR")
+
+
+async def test_an_answer_to_an_older_choice_is_dropped_and_the_old_picture_stays_marked() -> None:
+    slow, go_on = asyncio.Event(), asyncio.Event()
+
+    async def gate(choice: PackChoice) -> None:
+        if choice.packer == "fill":
+            slow.set()
+            await go_on.wait()
+
+    async with opened() as hand:
+        await all_packed(hand)
+        hand.engine.pack_gate = gate
+        await hand.press("c")
+        await slow.wait()
+        await hand.sees("◐ packing (packer fill)…; this is the packing before")
+        assert "✓ 24 jobs on 4 nodes of large: 192.0 EUR" in hand.text()
+        await hand.press("s")
+        await hand.sees("submit: the jobs are being packed")
+        await hand.press("c")
+        await hand.sees("packer fill, packer seed")
+        go_on.set()
+        await hand.sees("✓ 24 jobs on 10 nodes of medium", "packer seed: nodes 4 → 10")
+        assert [choice.packer for choice in hand.engine.packings[-2:]] == ["fill", "seed"]
+
+
+async def test_submitting_shows_the_plan_with_the_cost_before_and_after() -> None:
+    async with opened() as hand:
+        await all_packed(hand)
+        await hand.press("s")
+        await hand.sees("Jobs to submit", "packed      441.1 → 192.0 EUR (56 % less)")
+        await hand.sees("4 jobs with 24 requests", "bundle of 12", "# One scheduler job on a node")
+        await hand.press("j")
+        await hand.sees("Script of request 0 of bundle 1", "#SBATCH --ntasks=32")
+        assert "submit" not in hand.engine.calls
+        await hand.press("s")
+        await hand.sees("Type 4 and press Enter to send 4 jobs with 24 requests")
+        await hand.press("2", "4", "enter")
+        await hand.sees("'24' is not '4': nothing was sent")
+        await hand.press("s", "4", "enter")
+        await hand.sees("24 of 24 requests accepted")
+        [plan] = hand.engine.submitted_plans
+        assert len({job.bundle.token for job in plan.jobs if job.bundle}) == 4
+        assert plan.packed
+
+
+async def test_a_bundle_that_has_an_answer_answers_for_all_of_its_requests() -> None:
+    from rowtui.tui.render.plan import Sending
+
+    from tests.tui.sample_packing import packed as pack_plan
+
+    plan = pack_plan(await SampleEngine().plan(1, None, None), PackChoice()).plan
+    sending = Sending(plan)
+    tokens = {job.token for job in plan.jobs}
+    assert set(sending.sent_with(plan.jobs[3].token)) == tokens
+    assert sending.sent_with("") == ()
+    assert sending.sent_with("another") == ("another",)
+
+
+async def test_leaving_the_plan_leads_back_to_the_packing_and_then_to_the_groups() -> None:
+    async with opened() as hand:
+        await packed(hand)
+        await hand.press("s")
+        await hand.sees("Jobs to submit")
+        await hand.press("escape")
+        await hand.sees("left the plan: nothing was sent", "How it is packed")
+        await hand.press("escape")
+        await hand.sees("Groups of equilibrate")
+        assert hand.engine.submitted_plans == []
+
+
+async def test_only_the_marked_groups_are_packed() -> None:
+    async with opened() as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("space", "space", "space")
+        await hand.sees("3 of 8 groups marked")
+        await hand.press("4")
+        await hand.sees("equilibrate · 3 groups · local", "✓ 3 jobs on 1 node of medium")
+        await hand.press("2", "a", "4")
+        await hand.sees("all eligible groups", "✓ 8 jobs on 1 node of large")
+
+
+async def test_marks_that_were_submitted_packed_are_forgotten() -> None:
+    async with opened() as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("space", "space", "4")
+        await hand.sees("✓ 2 jobs on 1 node of medium")
+        await hand.press("s")
+        await hand.sees("1 job with 2 requests")
+        await hand.press("s", *"yes", "enter")
+        await hand.sees("2 of 2 requests accepted")
+        await hand.press("2")
+        await hand.sees("6 groups ·")
+
+
+async def test_a_plan_in_review_is_packed_with_the_same_groups() -> None:
+    async with opened() as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("space", "space", "s")
+        await hand.sees("2 jobs", "4 packs them on as few nodes as it takes")
+        await hand.press("4")
+        await hand.sees("equilibrate · 2 groups", "✓ 2 jobs on 1 node of medium")
+        await hand.press("s")
+        await hand.sees("1 job with 2 requests")
+        assert "4 packs them" not in hand.text()
+
+
+async def test_marked_groups_that_became_others_are_not_packed() -> None:
+    async with opened() as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("j", "space", "space", "4")
+        await hand.sees("✓ 2 jobs on 1 node of medium")
+        hand.engine.complete("equilibrate", hand.engine.names[170:175])
+        await hand.sees("the project changed meanwhile", "This is the packing before")
+        await hand.press("s")
+        await hand.sees("submit: what is shown is not what was chosen")
+
+
+async def test_the_project_changes_and_so_does_the_packing() -> None:
+    async with opened() as hand:
+        await packed(hand)
+        await hand.press("c")
+        await hand.sees("packer fill: ")
+        hand.engine.complete("equilibrate", hand.engine.names[-30:])
+        await hand.sees("✓ 5 jobs on ")
+        await hand.sees_no("packer fill: ")  # it would not be what made the difference
+
+
+async def test_destinations_one_at_a_time_and_one_without_node_types_says_how_to_find_them() -> (
+    None
+):
+    async with opened(SpreadEngine()) as hand:
+        await hand.sees("75 eligible")
+        await hand.press("4")
+        await hand.sees("equilibrate · all eligible groups · local")
+        await hand.press("n")
+        await hand.sees("next destination: there is no other destination")
+        await hand.press("a")
+        await hand.sees("all actions · local", "destination 1 of 3 · n next")
+        await hand.press("n")
+        await hand.sees("all actions · pilot", "✓ 14 jobs on 7 nodes of medium")
+        await hand.press("g", "space")
+        await hand.sees("the jobs go to several destinations")
+        await hand.press("]")
+        await hand.sees("all actions · old", "▲ 2 jobs not packed: old has no node types")
+        await hand.sees("rowtui doctor --node-types old", "scheduler jobs of their own")
+        await hand.press("n", "N")
+        await hand.sees("destination 3 of 3")
+
+
+async def test_what_is_left_alone_says_why() -> None:
+    async with opened(with_awkward_jobs()) as hand:
+        await hand.sees("75 eligible")
+        await hand.press("4", "a")
+        await hand.sees("▲ 4 jobs not packed")
+        await hand.press("j", "j")
+        await hand.sees("2 jobs not packed: large: 512 cores asked, 128 there")
+        await hand.sees("they are sent as scheduler jobs of their own")
+        await hand.press("j")
+        await hand.sees("2 jobs not packed: it waits for other jobs")
+
+
+async def test_nothing_eligible_says_so_and_an_error_comes_with_its_hint() -> None:
+    async with opened() as hand:
+        await hand.sees("75 eligible")
+        await hand.press("k", "4")
+        await hand.sees(
+            "✗ there is nothing to submit. no directory is eligible", "Nothing is packed."
+        )
+        await hand.press("s")
+        await hand.sees("submit: ")
+        await hand.press("1", "j", "4")
+        await hand.sees("✓ 8 jobs on 1 node of large")
+        hand.engine.pack_error = RowtuiError("the cluster is on fire", "run")
+        await hand.press("c")
+        await hand.sees("✗ the cluster is on fire. run", "This is the packing before")
+        hand.engine.pack_error = None
+        await hand.press("u")
+        await hand.sees_no("✗ the cluster")
+
+
+async def test_no_actions_and_no_directories() -> None:
+    async with opened(SampleEngine(actions=())) as hand:
+        await hand.press("4")
+        await hand.sees("There is no action yet.")
+        await hand.press("a", "c", "s", "space", "n", "b", "tab", "escape")
+        await hand.rests()
+    async with opened(SampleEngine(directories=0)) as hand:
+        await hand.sees("includes no directory")
+        await hand.press("4")
+        await hand.sees("there is nothing to submit")
+
+
+async def test_a_thousand_bundles_are_a_few_rows_and_few_lines_are_drawn() -> None:
+    async with opened(with_many(), size=(120, 36)) as hand:
+        await hand.sees("eligible")
+        await hand.press("4", "a")
+        await hand.sees("on 932 nodes of large", "×597", "×333", "kinds of bundles")
+        table = hand.app.screen.query_one("#bundles", VirtualTable)
+        assert table.source.row_count < 20
+
+
+async def test_looking_longer_asks_with_more_time() -> None:
+    async with opened() as hand:
+        await packed(hand)
+        await hand.press("b")
+        await hand.sees("of 5 s", "looked for up to 5 s: = the same nodes and cost")
+        assert hand.engine.packings[-1].budget == 5.0
+
+
+@pytest.mark.parametrize("size", [(50, 14), (70, 20), (80, 24), (120, 36), (180, 45)])
+async def test_it_is_there_at_any_size(size: tuple[int, int]) -> None:
+    async with opened(size=size) as hand:
+        await hand.sees("equilibrate")
+        await hand.press("4", "a")
+        await hand.sees("✓ 24 jobs on 4 nodes of large", "● large", "×3")
+        await hand.press("e", "2", "enter")
+        await hand.sees("24 jobs on 12 nodes")
+
+
+async def test_read_only_packs_but_submits_nothing() -> None:
+    async with opened(read_only=True) as hand:
+        await packed(hand)
+        await hand.press("s")
+        await hand.sees("submit: the project was opened read-only")
+        assert isinstance(hand.app.screen, PackView)
+
+
+NASTY = "evil\x1b]0;owned\x07 [b]bold[/b] ‮name"
+
+
+async def test_hostile_names_steer_nothing_and_are_no_markup() -> None:
+    engine = PatchedEngine(lambda job: replace(job, name=NASTY, action=NASTY))
+    async with opened(engine, size=(160, 50)) as hand:
+        await hand.sees("75 eligible")
+        await hand.press("4")
+        await hand.sees("[evil\\x1b]0;owned\\x07 [b]bold[/b] \\u202ename")
+        await hand.press("s")
+        await hand.sees("Jobs to submit")
+        await hand.rests()
+        for bad in ("\x1b", "\x07", "‮"):
+            assert bad not in hand.text()
+
+
+async def test_copying_takes_the_first_directory_or_the_node_type() -> None:
+    async with opened() as hand:
+        await packed(hand)
+        await hand.press("y")
+        await hand.sees("Copied T1.0-rho0.7-s1")
+        await hand.press("k", "y")
+        await hand.sees("Copied large")
+
+
+def test_the_actions_of_the_sample_are_those_that_these_tests_speak_of() -> None:
+    assert [SampleAction.__name__, *(one.name for one in SampleEngine().actions[1:3])] == [
+        "SampleAction",
+        "equilibrate",
+        "sample",
+    ]

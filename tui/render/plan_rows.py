@@ -1,0 +1,141 @@
+"""The list of planned jobs: one row for each, or for each bundle with its requests beneath it.
+
+Takes a plan; gives rows, their cells, and what stands in the place of a script for a bundle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rowtui.core.packing.model import Amounts
+from rowtui.core.submission.model import InBundle, Plan, PlannedJob
+from rowtui.core.text import Cost, plural, visible
+from rowtui.tui.render.cells import Cell, Choice, Number, line
+from rowtui.tui.render.lanes import amounts_words
+from rowtui.tui.render.numbers import cost_forms, duration
+from rowtui.tui.render.plan import Sending, outcome_cell, plan_cells
+
+
+class PlanRow(NamedTuple):
+    """A scheduler job of a plan, or a request of a bundle. `number`: of the scheduler job, from 1.
+
+    `jobs`: the one planned job, or all those of the `bundle` whose heading the row is.
+    """
+
+    number: int
+    jobs: tuple[PlannedJob, ...]
+    bundle: InBundle | None = None
+
+    @property
+    def key(self) -> str:
+        """What the row is, whatever its place."""
+        return self.bundle.token if self.bundle else self.jobs[0].token
+
+    @property
+    def job(self) -> PlannedJob | None:
+        """The planned job; None for the heading of a bundle."""
+        return None if self.bundle else self.jobs[0]
+
+
+def plan_rows(plan: Plan) -> list[PlanRow]:
+    """The rows of a plan in its order. Those of a bundle stand together."""
+    rows: list[PlanRow] = []
+    number = 0
+    at = 0
+    while at < len(plan.jobs):
+        job = plan.jobs[at]
+        number += 1
+        end = at + 1
+        if job.bundle is not None:
+            while end < len(plan.jobs) and _same(plan.jobs[end].bundle, job.bundle):
+                end += 1
+            rows.append(PlanRow(number, plan.jobs[at:end], job.bundle))
+        rows += [PlanRow(number, (one,)) for one in plan.jobs[at:end]]
+        at = end
+    return rows
+
+
+def _same(one: InBundle | None, other: InBundle) -> bool:
+    return one is not None and one.token == other.token
+
+
+def row_cells(row: PlanRow, sending: Sending) -> dict[str, Cell]:
+    """One row of the list."""
+    if row.bundle is not None:
+        return _bundle_cells(row, row.bundle, sending)
+    job = row.jobs[0]
+    cells = plan_cells(row.number, job, sending)
+    if job.bundle is not None:
+        cells["number"] = line(("", "dim"))
+        cells["action"] = line((f"  {job.action}", ""))
+    return cells
+
+
+def _bundle_cells(row: PlanRow, bundle: InBundle, sending: Sending) -> dict[str, Cell]:
+    jobs = row.jobs
+    cost = Cost()
+    for job in jobs:
+        cost = cost.plus(job.cost)
+    many = f"bundle of {len(jobs):,}"
+    return {
+        "number": line((f"{row.number:,}", "dim")),
+        "action": line((many, "title")),
+        "size": Number(sum(len(job.directories) for job in jobs), "title"),
+        "outcome": outcome_cell(jobs[0], sending),
+        "destination": Choice(
+            (
+                line(f"{jobs[0].destination} ", (bundle.node_type, "dim")),
+                line(str(jobs[0].destination)),
+            )
+        ),
+        "cpus": Number(bundle.cpus, "title"),
+        "gpus": Number(bundle.gpus, "title"),
+        "walltime": line((duration(bundle.seconds), "title")),
+        "cost": Choice(tuple(line((form, "title")) for form in cost_forms(cost))),
+        "first": line((f"on {bundle.node_type}", "dim")),
+        "again": line(""),
+        "warnings": line(""),
+    }
+
+
+def bundle_text(row: PlanRow) -> Sequence[str]:
+    """What a bundle is, as comments of a script: who runs in which lane, and when."""
+    bundle = row.bundle
+    assert bundle is not None
+    asks = Amounts(bundle.cpus, bundle.memory_mb or 0, bundle.gpus)
+    lanes = len({job.bundle.lane for job in row.jobs if job.bundle})
+    whole = ", the whole node" if bundle.whole_node else ""
+    lines = [
+        f"# One scheduler job on a node of {visible(bundle.node_type)}:",
+        f"# {amounts_words(asks)}{whole}, {duration(bundle.seconds)} at most.",
+        f"# {plural(len(row.jobs), 'request')} in {plural(lanes, 'lane')}: lanes side by side, "
+        "in each one after another.",
+        "# The script of each request is its own: it stands at its row below.",
+        "",
+    ]
+    passed: dict[int, int] = {}
+    for number, job in enumerate(row.jobs):
+        assert job.bundle is not None
+        at = passed.get(job.bundle.lane, 0)
+        passed[job.bundle.lane] = at + job.bundle.own_seconds
+        when = f"from {duration(at)} on" if at else "at once"
+        own = Amounts(job.cpus, job.memory_mb or 0, job.gpus)
+        lines.append(
+            f"# .{number:<4} lane {job.bundle.lane + 1:<3} {when:<17} "
+            f"{visible(job.name)}: {amounts_words(own)}, {duration(job.bundle.own_seconds)}"
+        )
+    return lines
+
+
+def row_heading(row: PlanRow, rows: Sequence[PlanRow]) -> str:
+    """What the frame around its script says."""
+    if row.bundle is not None:
+        return f"Bundle {row.number:,} · {plural(len(row.jobs), 'request')}"
+    job = row.jobs[0]
+    if job.bundle is not None:
+        member = job.token.rpartition("~")[2]
+        return f"Script of request {member} of bundle {row.number:,} · {job.name}"
+    last = rows[-1].number
+    of = f" {row.number:,} of {last:,}" if last > 1 else ""
+    return f"Script{of} · {job.name}"

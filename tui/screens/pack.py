@@ -1,0 +1,405 @@
+"""View 4: the jobs of a plan on as few, as cheap machines as possible, and what choices make of it.
+
+One destination at a time: what it comes to, its node types and bundles, the lanes of the one under
+the cursor. A change of a choice is packed at once, off the screen's loop; only the newest answer
+counts, and the picture before stays, marked, until it is here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import ClassVar
+
+from rowtui.core.engine import PackChoice
+from rowtui.core.text import plural
+from rowtui.tui.actions import bindings_for
+from rowtui.tui.newest import NewestAnswer
+from rowtui.tui.packing import LONGER, MOST_SECONDS, START, Asked, Packing
+from rowtui.tui.render.bundles import (
+    AloneRow,
+    BundleRow,
+    Look,
+    Picture,
+    TypeRow,
+    bundle_cells,
+    bundle_columns,
+    picture_of,
+)
+from rowtui.tui.render.cells import Line, line, wrapped
+from rowtui.tui.render.lanes import row_lines, row_title
+from rowtui.tui.render.pack_limits import limit_texts, read_limits
+from rowtui.tui.render.packing import (
+    change_line,
+    choice_words,
+    head_lines,
+    next_packer,
+    scope,
+    settings_lines,
+    what_changed,
+)
+from rowtui.tui.render.plan import Wanted
+from rowtui.tui.screens.view import View, set_titles
+from rowtui.tui.session import describe
+from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.limits import LABELS, LimitsForm
+from rowtui.tui.widgets.rows import ListRows
+from rowtui.tui.widgets.text_lines import LaidOut
+from rowtui.tui.widgets.virtual_table import VirtualTable
+from rowtui.tui.work import start
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.timer import Timer
+
+SETTLE_SECONDS = 0.2
+"""After a key in the form, before jobs are packed again: a packing takes longer than an answer."""
+
+
+class PackView(View):
+    """Asks for packings; one question at a time, and only the newest answer counts."""
+
+    MODE = "pack"
+    BINDINGS = bindings_for("pack")
+    AUTO_FOCUS: ClassVar[str | None] = "#bundles"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._answers: NewestAnswer[Asked, Picture] = NewestAnswer(
+            self._fetch,
+            spawn=lambda work: start(self, work, "pack"),
+            arrived=self._take,
+            failed=self._failed,
+        )
+        self._settle: Timer | None = None
+        self._wrong: tuple[tuple[str, str], ...] = ()
+
+    def body(self) -> ComposeResult:
+        """What it comes to; bundles beside the choices; the bundle under the cursor."""
+        yield Panel("Packing", name="outcome")
+        yield LimitsForm(id="limits")
+        with Horizontal(id="packed"):
+            yield VirtualTable(name="bundles")
+            yield Panel("How it is packed", name="choices")
+        yield LaidOut(name="bundle")
+
+    @property
+    def table(self) -> VirtualTable:
+        """The node types and their bundles."""
+        return self.query_one("#bundles", VirtualTable)
+
+    @property
+    def form(self) -> LimitsForm:
+        """The limits."""
+        return self.query_one("#limits", LimitsForm)
+
+    @property
+    def packing(self) -> Packing:
+        """What is packed, and how."""
+        return self.session.packing
+
+    # Asking
+
+    def show_body(self) -> None:
+        """Ask if what is on the screen is not what is wanted any more; show what is known."""
+        packing, snapshot = self.packing, self.session.snapshot
+        if packing.wanted is None and self.session.action is not None:
+            packing.want(Wanted(self.session.action.index))
+        if packing.wanted is not None and snapshot is not None:
+            asked = Asked(packing.wanted, packing.choice, snapshot.generation)
+            if asked != packing.asked:
+                if packing.asked and packing.asked.generation != asked.generation:
+                    packing.change = ""  # it would not be the choice that made the difference
+                packing.asked = asked
+                packing.computing = True
+                self._answers.ask(asked)
+        self._show_packing()
+
+    async def _fetch(self, asked: Asked) -> Picture:
+        wanted = asked.wanted
+        packed = await self.session.engine.pack(wanted.action, wanted.groups, None, asked.choice)
+        if wanted.groups is not None:
+            firsts = {job.directories[0] for job in packed.plan.jobs if job.directories}
+            if not firsts <= wanted.firsts:
+                raise _Changed
+        if asked.choice.node_types == () and self.packing.wanted == wanted:
+            self.packing.known = {
+                str(there.destination): there.node_types for there in packed.destinations
+            }
+        return await asyncio.to_thread(picture_of, packed, dict(self.packing.known))
+
+    def _take(self, asked: Asked, picture: Picture) -> None:
+        packing = self.packing
+        if asked != packing.asked:  # chosen otherwise meanwhile, and asked for soon
+            return
+        begins = packing.shown is None
+        packing.shown, packing.error, packing.computing = picture, None, False
+        packing.at = min(packing.at, max(0, len(picture.looks) - 1))
+        if self.ready:
+            self._show_packing(begins)
+            self.show_bottom()
+
+    def _failed(self, error: Exception) -> None:
+        packing = self.packing
+        if isinstance(error, _Changed):
+            packing.error = (
+                "the project changed meanwhile: these are not the groups that were marked",
+                "mark them again in 2, then press 4",
+            )
+        else:
+            packing.error = describe(error)
+            self.dashboard.report("the jobs cannot be packed", error)
+        packing.computing = False
+        if self.ready:
+            self._show_packing()
+            self.show_bottom()
+
+    # Showing
+
+    def _show_packing(self, begins: bool = False) -> None:
+        """All there is. `begins`: of a destination that was not on the screen before."""
+        look = self.packing.look
+        rows = look.rows if look else ()
+        keys = {row.key for row in rows}
+        begins = begins or (bool(keys) and self.table.cursor_key not in keys)
+        if begins:
+            self.table.start_over()
+        self.table.say_if_empty(line((self._why_empty(), "dim")))
+        self.table.show(
+            ListRows(rows, lambda row: row.key, lambda _, row: bundle_cells(row)),
+            bundle_columns(rows),
+            stale=self.session.stale,
+        )
+        if begins and (first := next((row for row in rows if isinstance(row, BundleRow)), None)):
+            self.table.move_to_key(first.key)
+        set_titles(self.table, "Nodes", self._count(look))
+        self._show_outcome(look)
+        self._show_choices()
+        self._show_row()
+
+    def _why_empty(self) -> str:
+        packing = self.packing
+        if packing.error is not None:
+            return "Nothing is packed."
+        if packing.wanted is None:
+            return "There is no action yet."
+        return "Packing…" if packing.shown is None else "No job goes there."
+
+    def _count(self, look: Look | None) -> str:
+        if look is None:
+            return ""
+        nodes = sum(number for _, number in look.nodes)
+        kinds = sum(1 for row in look.rows if row.key[0] == "bundle")
+        text = plural(nodes, "node")
+        if kinds < nodes:
+            text += ", all alike" if kinds == 1 else f", {kinds:,} kinds of bundles"
+        return text
+
+    def _show_outcome(self, look: Look | None) -> None:
+        panel, packing = self.query_one("#outcome", Panel), self.packing
+        width = panel.size.width
+        lines: list[Line] = []
+        for one in head_lines(look) if look else ():
+            lines += wrapped(one, width, 2)
+        if (state := self._state_line()) and width:
+            lines += wrapped(state, width, 2)
+        panel.show(lines or [line((self._why_empty(), "dim"))], stale=self.session.stale)
+        wanted, looks = packing.wanted, packing.shown.looks if packing.shown else ()
+        groups = None if wanted is None or wanted.groups is None else len(wanted.groups)
+        snapshot = self.session.snapshot
+        actions = snapshot.actions if snapshot else ()
+        action = next((one for one in actions if wanted and one.index == wanted.action), None)
+        everything = wanted is not None and wanted.action is None
+        where = str(look.of.destination) if look else ""
+        many = len(looks)
+        below = f"destination {packing.at + 1} of {many} · n next" if many > 1 else ""
+        set_titles(panel, scope(action, everything, groups, where), below)
+
+    def _state_line(self) -> Line:
+        """What is under way or went wrong, else what the last change did."""
+        packing = self.packing
+        if packing.computing:
+            before = "; this is the packing before" if packing.shown else ""
+            change = f" ({packing.change})" if packing.change else ""
+            return line(("◐ packing", "submitted"), f"{change}…", (before, "dim"))
+        if packing.error is not None:
+            message, hint = packing.error
+            text = f"{message}. {hint}" if hint else message
+            before = "  This is the packing before." if packing.shown else ""
+            return line(("✗ ", "failed"), (text, "failed"), (before, "dim"))
+        if packing.change and packing.before is not None and packing.shown is not None:
+            return change_line(packing.change, packing.before, packing.shown)
+        return ()
+
+    def _show_choices(self) -> None:
+        packing = self.packing
+        panel = self.query_one("#choices", Panel)
+        if width := panel.size.width:
+            types = packing.node_types
+            panel.show(settings_lines(packing.choice, packing.shown, types, width))
+        set_titles(panel, "How it is packed", "u as configured" if packing.chosen else "")
+        below = "Enter done · Esc close · empty: as configured"
+        if self._wrong:
+            below = f"▲ {LABELS[self._wrong[0][0]]}: {self._wrong[0][1]}"
+        set_titles(self.form, "Limits", below)
+
+    def _show_row(self) -> None:
+        packing, look = self.packing, self.packing.look
+        key = self.table.cursor_key
+        row = next((row for row in look.rows if row.key == key), None) if look else None
+        packing.row = row
+        shown = self.query_one("#bundle", LaidOut)
+        if row is None or look is None or packing.shown is None:
+            shown.show_made(lambda _: ())
+        else:
+            jobs = packing.shown.packed.plan.jobs
+            shown.show_made(partial(row_lines, row, jobs, look.of.packed.unit))
+        beside = self.query_one("#choices").display  # there they are said already
+        words = "" if beside else " · ".join(choice_words(packing.choice))
+        set_titles(shown, row_title(row), words)
+
+    # Events
+
+    def on_virtual_table_cursor_moved(self) -> None:
+        """The lanes of another bundle."""
+        self._show_row()
+        self.query_one("#bundle", LaidOut).action_first()
+        self.show_bottom()
+
+    def on_limits_form_changed(self) -> None:
+        """Something was typed: pack as soon as the fingers rest."""
+        if self._settle is not None:
+            self._settle.stop()
+        self._settle = self.set_timer(SETTLE_SECONDS, self._limit_as_typed)
+
+    def on_limits_form_done(self) -> None:
+        """Look at what came out."""
+        self._close_form()
+
+    def on_key(self, event: events.Key) -> None:
+        """Escape in the form closes it; the limits stay."""
+        if event.key == "escape" and self.form.inside:
+            event.stop()
+            event.prevent_default()
+            self._close_form()
+
+    def _limit_as_typed(self) -> None:
+        if self.ready:
+            typed = read_limits(self.form.texts, self.packing.choice)
+            self._wrong = typed.wrong
+            self._choose(typed.choice)
+
+    def _close_form(self) -> None:
+        if self._settle is not None:
+            self._settle.stop()
+        self._limit_as_typed()
+        self._wrong = ()
+        self.remove_class("-form")
+        self.table.focus()
+
+    def _choose(self, choice: PackChoice) -> None:
+        """Pack in this way from now on; what comes out is compared with what is shown."""
+        packing = self.packing
+        if choice != packing.choice:
+            if packing.settled:
+                packing.before = packing.shown
+                packing.change = ""
+            change = what_changed(packing.choice, choice, packing.node_types)
+            packing.change = ", ".join(text for text in (packing.change, change) if text)
+            packing.choice = choice
+        self.show()
+
+    # Commands
+
+    def copyable(self) -> str:
+        """The first directory of the bundle under the cursor, or the node type's name."""
+        row, shown = self.packing.row, self.packing.shown
+        if row is None or shown is None:
+            return ""
+        if isinstance(row, TypeRow):
+            return row.node_type.name
+        at = row.left.jobs[0] if isinstance(row, AloneRow) else row.bundle.lanes[0].jobs[0]
+        return shown.packed.plan.jobs[at].directories[0]
+
+    def back(self) -> bool:
+        """Out of the form, then from the lanes to the bundles."""
+        if self.has_class("-form"):
+            self._close_form()
+            return True
+        if not self.table.has_focus:
+            self.table.focus()
+            return True
+        return False
+
+    def command_submit(self) -> None:
+        """Show the plan with these bundles, to be confirmed."""
+        shown = self.packing.shown
+        if shown is not None:
+            self.dashboard.verbs.review(shown.packed.plan, "pack", self.packing.wanted)
+
+    def command_packer(self) -> None:
+        """The next packer."""
+        packing = self.packing
+        packers = packing.shown.packed.packers if packing.shown else ()
+        choice = packing.choice
+        self._choose(choice._replace(packer=next_packer(choice.packer, packers)))
+
+    def command_limits(self) -> None:
+        """Open the form."""
+        self.form.fill(limit_texts(self.packing.choice))
+        self.add_class("-form")
+        self.call_after_refresh(self.form.enter)
+
+    def command_node_type(self) -> None:
+        """Pack without this node type, or with it again."""
+        row, packing = self.packing.row, self.packing
+        if not isinstance(row, TypeRow):
+            return
+        names = packing.node_types
+        chosen = packing.choice.node_types or names
+        name = row.node_type.name
+        kept = tuple(one for one in names if (one in chosen) != (one == name))
+        self._choose(packing.choice._replace(node_types=() if len(kept) == len(names) else kept))
+
+    def command_longer(self) -> None:
+        """Look longer for a better packing."""
+        choice = self.packing.choice
+        self._choose(choice._replace(budget=min(MOST_SECONDS, choice.budget * LONGER)))
+
+    def command_reset(self) -> None:
+        """As configured."""
+        self._choose(START)
+
+    def command_all_actions(self) -> None:
+        """The jobs of all actions together, or of the one at hand again."""
+        packing, action = self.packing, self.session.action
+        if packing.wanted is not None and action is not None:
+            packing.want(Wanted(action.index if packing.wanted.action is None else None))
+            self.show()
+
+    def command_next_destination(self) -> None:
+        """The next destination."""
+        self._step(1)
+
+    def command_previous_destination(self) -> None:
+        """The destination before."""
+        self._step(-1)
+
+    def _step(self, step: int) -> None:
+        packing = self.packing
+        if packing.shown is not None and packing.shown.looks:
+            packing.at = (packing.at + step) % len(packing.shown.looks)
+            self._show_packing(begins=True)
+            self.show_bottom()
+
+    def command_pane(self) -> None:
+        """The other pane; in the form, the next field."""
+        if self.form.inside:
+            self.form.next_field()
+        else:
+            bundle = self.query_one("#bundle", LaidOut)
+            (bundle if self.table.has_focus else self.table).focus()
+
+
+class _Changed(Exception):
+    """The groups are not those that were marked."""
