@@ -317,6 +317,7 @@ rowtui_main() {
         exit 3
     fi
     rowtui_open
+    rowtui_survey
     trap rowtui_warn USR1
     trap 'rowtui_forward TERM' TERM
     trap 'rowtui_forward INT' INT

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 
-from tests.core.submission.bundled import Bundled, Member
+from tests.core.submission.bundled import Bundled, Member, as_written
 from tests.core.submission.conftest import RealProject
 from tests.rig.processes import wait_until
-from tests.rig.slurm import SlurmCluster
+from tests.rig.slurm import Node, SlurmCluster, SlurmRig
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
@@ -227,3 +228,44 @@ def test_steps_have_gpus_and_memory_of_their_own(real: RealProject, slurm: Slurm
     assert gpus["c"] == [""]
     assert "cpu=2,mem=70M" in bundled.log("a", job_id)
     assert "cpu=1,mem=30M" in bundled.log("b", job_id)
+
+
+class Threaded(SlurmCluster):
+    """A cluster of one node with 4 cores of 2 threads."""
+
+    def _write_configuration(self, *what: Any) -> None:
+        super()._write_configuration(*what)
+        text = self.conf.read_text()
+        for old, new in (("CoresPerSocket=8", "CoresPerSocket=4"), ("PerCore=1", "PerCore=2")):
+            text = as_written(text, old, new)
+        self.conf.write_text(text)
+
+
+@pytest.fixture(scope="module")
+def threaded(slurm_rig: SlurmRig) -> SlurmCluster:
+    partitions = ("PartitionName=cpu Nodes=t1 Default=YES",)
+    nodes = (Node("t1", 8, 64000),)
+    return Threaded(
+        slurm_rig.keeper, slurm_rig.munge, name="threads", nodes=nodes, partitions=partitions
+    )
+
+
+@pytest.mark.parametrize(("cpus", "steps"), [(1, 0), (2, 4)])
+def test_lanes_that_cannot_have_whole_cores_run_side_by_side_all_the_same(
+    real: RealProject, threaded: SlurmCluster, cpus: int, steps: int
+) -> None:
+    count = 8 // cpus
+    meet = f"touch here.{{0}}; until [ $(ls here.* | wc -l) = {count} ]; do sleep 0.02; done"
+    wait = "; until [ -e go ]; do sleep 0.02; done; echo $SLURM_CPUS_PER_TASK"
+    lanes = [[Member(f"m{at}", meet.format(at) + wait, cpus=cpus)] for at in range(count)]
+    bundled = Bundled(real, lanes)
+    job_id = send(threaded, bundled)
+
+    bundled.wait_for(*(f"here.{at}" for at in range(count)))
+    there = threaded.run(f"squeue -h -s -j {job_id} -o %i").stdout.split()
+    (real.root / "go").touch()
+    threaded.wait_for(job_id, *OVER)
+
+    assert len([step for step in there if "batch" not in step]) == steps
+    assert set(said(bundled, job_id).values()) == {"ended well"}
+    assert {bundled.log(f"m{at}", job_id) for at in range(count)} == {f"{cpus}\n"}
