@@ -34,11 +34,17 @@ class Worth(NamedTuple):
         rows = np.array(sizes, float)
         least = np.full(len(rows), np.inf)
         for duals, room in zip(self.duals, self.rooms, strict=True):
-            cost = rows[:, : len(room)] @ np.array(duals)
-            cost[(rows[:, : len(room)] > room).any(axis=1)] = np.inf
-            np.minimum(least, cost, out=least)
+            part = rows[:, : len(room)]
+            costs = part @ np.array(duals)
+            costs[(part > np.array(room, float)).any(axis=1)] = np.inf
+            np.minimum(least, costs, out=least)
         worth: list[float] = np.where(np.isfinite(least), least, 0.0).tolist()
         return worth
+
+    def on(self, kinds: Sequence[int]) -> Worth:
+        """The same for some of the node types."""
+        duals = tuple(self.duals[at] for at in kinds)
+        return Worth(self.bound, duals, tuple(self.rooms[at] for at in kinds))
 
 
 def lower_bound(problem: Problem) -> float:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rowtui.core.packing.bound import worth
+from rowtui.core.packing.bound import Worth, worth
+from rowtui.core.packing.fewer import on_types_before, with_fewer_types
 from rowtui.core.packing.fill import fill
 from rowtui.core.packing.mend import mend
 from rowtui.core.packing.model import Bundle, GoOn, Problem
@@ -76,9 +77,12 @@ class Ours:
         return Found(bundles, solved.packer, solved.bound, solved.proven)
 
     def _find_timed(self, problem: Problem, go_on: GoOn) -> Found:
-        value = worth(problem)
-        bundles = pack_timed(problem, value, _asking(self.solve, MOST_ASKS), go_on)
-        return Found(bundles, self.name, value.bound)
+        fewer, value, kept = with_fewer_types(problem, worth(problem))
+        bundles = self._pack_timed(fewer, value, go_on)
+        return Found(shrink(on_types_before(bundles, kept), problem), self.name, value.bound)
+
+    def _pack_timed(self, problem: Problem, value: Worth, go_on: GoOn) -> tuple[Bundle, ...]:
+        return pack_timed(problem, value, _asking(self.solve, MOST_ASKS), go_on)
 
     def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
         """All requests, each once."""
@@ -107,12 +111,11 @@ class Best(Ours):
             return seed._replace(bound=other.bound)
         return other
 
-    def _find_timed(self, problem: Problem, go_on: GoOn) -> Found:
-        value = worth(problem)
+    def _pack_timed(self, problem: Problem, value: Worth, go_on: GoOn) -> tuple[Bundle, ...]:
         bundles = pack_timed(problem, value, _filled_once, go_on)
         if go_on() and cost_of(bundles, problem) > value.bound * (1 + CLOSE):
             bundles = mend(problem, bundles, value, go_on)
-        return Found(bundles, self.name, value.bound)
+        return bundles
 
 
 # -- solvers of vectors --------------------------------------------------------------------------

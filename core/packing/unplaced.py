@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rowtui.core.packing.model import (
     Amounts,
@@ -25,15 +26,24 @@ from rowtui.core.packing.model import (
 from rowtui.core.text import visible
 from rowtui.core.workflow.duration import format_duration
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+
 
 def find_unplaced(problem: Problem) -> tuple[Unplaced, ...]:
     """The classes that fit nowhere, in their order, with the reason."""
+    import numpy as np
+
     usable = [kind for kind in problem.node_types if kind.at_most != 0]
     best = most_capable(usable)
     by_name = {kind.name: kind for kind in reversed(problem.node_types)}
     free = [number for number, demand in enumerate(problem.demands) if not demand.hint]
+    rooms = np.array([_capability(kind) for kind in best], np.int64)
     reasons = {
-        number: _refused(problem.demands[number], best)
+        number: _refused(problem.demands[number], best, rooms)
         for number in _homeless(problem.demands, free, best)
     }
     for number, demand in enumerate(problem.demands):
@@ -138,12 +148,22 @@ def _homeless(
 Reason = tuple[str, tuple[str, ...]]  # nearest type, what is missing
 
 
-def _refused(demand: Demand, node_types: list[NodeType]) -> Reason:
-    """Why none of the types will do."""
+def _refused(demand: Demand, node_types: Sequence[NodeType], rooms: Whole) -> Reason:
+    """Why none of the types will do. `rooms`: what each can hold, and for how long."""
     if not node_types:
         return "", ("there is no node type",)
-    nearest = min(node_types, key=lambda kind: _distance(demand, kind))
+    nearest = node_types[_nearest(demand, node_types, rooms)]
     return visible(nearest.name), _missing(demand, nearest)
+
+
+def _nearest(demand: Demand, node_types: Sequence[NodeType], rooms: Whole) -> int:
+    """Where fewest things are missing, then the smallest shares of them, then the cheapest."""
+    import numpy as np
+
+    asked = np.array((*demand.amounts, demand.seconds), float)
+    lacks = np.maximum(0.0, (asked - rooms) / np.where(asked > 0, asked, 1))
+    prices = np.array([kind.price for kind in node_types])
+    return int(np.lexsort((prices, lacks.sum(axis=1), (lacks > 0).sum(axis=1)))[0])
 
 
 def _hint_refused(
@@ -165,19 +185,6 @@ def _hint_refused(
         cheapest = min(would_do, key=lambda kind: kind.price)
         missing = (*missing, f"{visible(cheapest.name)} would do")
     return name, missing
-
-
-def _distance(demand: Demand, kind: NodeType) -> tuple[float, ...]:
-    """How far from fitting: kinds of things missing, the share that is missing, the price."""
-    shares = [
-        (asked - there) / asked
-        for asked, there in zip(demand.amounts, kind.amounts, strict=True)
-        if asked > there
-    ]
-    longest = kind.longest_seconds
-    if longest is not None and demand.seconds > longest:
-        shares.append((demand.seconds - longest) / demand.seconds)
-    return len(shares), sum(shares), kind.price
 
 
 _UNITS = ("cpus", "MB of memory", "gpus", "MB of disk")

@@ -1,0 +1,77 @@
+"""Of a great many node types those that matter for the requests at hand.
+
+Catalogues of clouds have thousands, and lanes are packed part by part and in several ways, each
+of which looks at all types. Takes a problem; gives it with the types that a packing without time
+uses most, and one for each request that fits on none of these.
+Source: fastr_packing B2.3 (400 types become 63 without those that others better).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rowtui.core.packing.bound import Worth
+from rowtui.core.packing.fill import fill
+from rowtui.core.packing.model import Bundle, Demand, NodeType, Problem
+from rowtui.core.packing.shrink import CheapestType
+from rowtui.core.packing.static import form_of, numbers_by_name
+from rowtui.core.packing.unplaced import fits
+
+# So many classes of requests tell which types are good.
+MOST_CLASSES = 1_000
+
+# So many are no trouble; of more, about that many are kept.
+MOST_TYPES = 100
+
+
+def with_fewer_types(problem: Problem, value: Worth) -> tuple[Problem, Worth, list[int]]:
+    """The problem on fewer types, their worth, and the number that each type had before.
+
+    Of a problem with times. No packing on these is better than one on all: the bound stays.
+    """
+    usable = [at for at, kind in enumerate(problem.node_types) if kind.at_most != 0]
+    if len(usable) <= MOST_TYPES:
+        return problem, value, list(range(len(problem.node_types)))
+    chosen = set(_most_used(problem))
+    by_name = numbers_by_name(problem)
+    chosen |= {by_name[demand.hint] for demand in problem.demands if demand.hint}
+    finder = CheapestType(problem, timed=True)
+    last: NodeType | None = None
+    for demand in problem.demands:
+        if demand.hint or (last is not None and fits(demand, last)):
+            continue
+        home = next((at for at in chosen if fits(demand, problem.node_types[at])), None)
+        if home is None:
+            home = finder.for_load((*demand.amounts, demand.seconds), -1)
+            chosen.add(home)
+        last = problem.node_types[home]
+    kept = sorted(chosen)
+    place = {at: row for row, at in enumerate(usable)}
+    fewer = replace(problem, node_types=tuple(problem.node_types[at] for at in kept))
+    worth = value.on([place[at] for at in kept])
+    return fewer, worth, kept
+
+
+def on_types_before(bundles: Sequence[Bundle], kept: Sequence[int]) -> tuple[Bundle, ...]:
+    """The bundles with the numbers that the types had before."""
+    return tuple(Bundle(kept[one.node_type], one.lanes, one.times) for one in bundles)
+
+
+def _most_used(problem: Problem) -> list[int]:
+    """The types that requests with most hours are packed on if their time does not count."""
+    order = sorted(
+        range(len(problem.demands)),
+        key=lambda at: (-problem.demands[at].seconds * problem.counts[at], at),
+    )
+    counts: Counter[Demand] = Counter()
+    for at in order[:MOST_CLASSES]:
+        counts[problem.demands[at]._replace(seconds=0)] += problem.counts[at]
+    timeless = replace(problem, demands=tuple(counts), counts=tuple(counts.values()))
+    form = form_of(timeless)
+    paid: Counter[int] = Counter()
+    for pattern in fill(form.vectors, lambda: False):
+        number = form.node_types[pattern.bin]
+        paid[number] += pattern.times
+    return [at for at, _ in paid.most_common(MOST_TYPES)]
