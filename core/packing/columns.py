@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SAME = 1e-6
 
 # So near to the bound, the rest of a packing is not worth an integer program.
-GOOD = 2e-4
+GOOD = 1e-3
 
 # So many bins or fewer are chosen anew altogether.
 FEW_BINS = 200

@@ -32,10 +32,11 @@ Content = tuple[tuple[int, int], ...]
 # Tables that find most columns in a millisecond, and those that find nearly all of the others.
 COARSE_CELLS, FINE_CELLS = 4_000, 70_000
 
-# The program is done when its cost is so near to its bound; after some rounds, less near will do.
-EQUAL = 1e-7
-CLOSE = 4e-4
-SOME_ROUNDS = 20
+# The program is done when its cost is so near to its bound; from some round on, less near will do.
+CLOSE_ENOUGH = ((50, 1e-3), (20, 4e-4), (0, 1e-7))
+
+# Values are kept as long as they raise the bound by so much.
+PROGRESS = 1e-5
 
 # A column has to be worth so much more than it costs.
 BETTER = 1e-7
@@ -181,7 +182,7 @@ class Fractional:
         return True
 
     def _is_near(self) -> bool:
-        near = EQUAL if self._round < SOME_ROUNDS else CLOSE
+        near = next(part for first, part in CLOSE_ENOUGH if self._round >= first)
         return self._cost <= self.bound * (1 + near)
 
     def _value(self, content: Content) -> float:
@@ -207,7 +208,7 @@ class Fractional:
             if self._is_near():
                 return False
             # Nothing is missing at these values: they are now the best, or the duals are nearer.
-            part = part if self.bound > before * (1 + CLOSE / 10) else 0.0
+            part = part if self.bound > before * (1 + PROGRESS) else 0.0
 
     def _search(self, values: Numbers, cells: int, go_on: GoOn) -> bool:
         """Adds contents worth most, for each bin and each item, if the program gets cheaper."""
