@@ -55,8 +55,8 @@ LARGE = Way("value", 4, 4)
 
 # How many classes there may be for these ways to be tried after the first one.
 OTHERS = (
-    (8_000, Way("shuffled", 8, 4)),
-    (8_000, Way("dominant", 8, 4)),
+    (12_000, Way("shuffled", 8, 4)),
+    (12_000, Way("dominant", 8, 4)),
     (QUICK, Way("value", 16, 1)),
     (QUICK, Way("value", 24, 4)),
     (QUICK, Way("shuffled", 8, 4, 2)),

@@ -30,7 +30,7 @@ MOST_SIZES = 400
 AT_HOME = 1.02
 
 # Bins in which the same class is tried first, at most.
-MOST_KINDS = 20
+MOST_KINDS = 16
 
 # A bin for nothing is taken as one that costs a millionth of the cheapest: few are good, too.
 NEXT_TO_NOTHING = 1e-6
@@ -92,7 +92,7 @@ class Ground:
             for at, price in zip(self.kinds, self.prices, strict=True)
         ]
         sizes, own = [self.sizes[at] for at in items], [self.own[at] for at in items]
-        found = best_prices(bins, sizes, numbers, own, evenly=EVENLY)
+        found = best_prices(bins, sizes, numbers, own, evenly=EVENLY, quick=True)
         values = np.zeros(len(self.sizes))
         values[np.array(items, np.int64)] = found.values
         return Worth(np.array(found.duals).reshape(self.room.shape), values)

@@ -34,9 +34,11 @@ MOST_CELLS = 2500
 
 # All rounds together may cost so many numbers (about half a second).
 MOST_WORK = 120_000_000
+QUICK_WORK = 15_000_000
 
 # HiGHS needs about a second for as many columns.
 MOST_COLUMNS = 120_000
+QUICK_COLUMNS = 20_000
 
 # Sums of a million floats are off by less than that.
 HAIR = 1 - 1e-12
@@ -93,17 +95,19 @@ def best_prices(
     allowed: Sequence[int | None],
     *,
     evenly: float = 0.0,
+    quick: bool = False,
 ) -> Prices:
     """Exact prices where they are to be had, good ones otherwise.
 
     `evenly`: that share of every bin's price is spread evenly on its resources. The bound is a
-    little lower then, but nothing that items use is had for nothing: for packers.
+    little lower then, but nothing that items use is had for nothing: for packers. `quick`: a
+    tenth of a second has to do.
     """
     case = _Case(bins, sizes, weights, allowed)
-    cells = case.cells()
+    cells = case.cells(QUICK_COLUMNS if quick else MOST_COLUMNS)
     shares = _by_highs(cells) if find_spec("highspy") is not None else None
     if shares is None:
-        shares = _by_rounds(cells, None)
+        shares = _by_rounds(cells, None, QUICK_WORK if quick else MOST_WORK)
     return case.prices(shares * (1 - evenly) + evenly * case.even_shares())
 
 
@@ -167,10 +171,11 @@ class _Case:
         self.weights = np.array(weights, float)
         self.own = np.array([-1 if own is None else place[own] for own in allowed], np.int64)
 
-    def cells(self) -> _Cells:
+    def cells(self, columns: int = MOST_COLUMNS) -> _Cells:
         """Alike items together: a few for each resource between the sizes of bins."""
         kinds, resources = self.room.shape
-        most = max(40, min(MOST_CELLS, MOST_NUMBERS // max(1, kinds * resources)))
+        most = min(MOST_CELLS, MOST_NUMBERS // max(1, kinds * resources), columns // max(1, kinds))
+        most = max(40, most)
         for levels, with_rooms in ((8, 1), (5, 1), (3, 1), (6, 0), (3, 0), (1, 0)):
             cell = self._cell_of_each(levels, bool(with_rooms))
             number = int(cell.max(initial=-1)) + 1
@@ -246,14 +251,13 @@ class _Case:
 # -- how each bin's price is best shared among its resources ---------------------------------------
 
 
-def _by_rounds(cells: _Cells, most_rounds: int | None) -> Floats:
+def _by_rounds(cells: _Cells, most_rounds: int | None, most_work: int = MOST_WORK) -> Floats:
     """Exponentiated sub-gradient with momentum; crumbs choose bins the more sharply the longer."""
     number, kinds, resources = cells.costs.shape
     shares = np.full((kinds, resources), 1 / max(1, resources))
     if not number:
         return shares
-    work = max(1, cells.costs.size)
-    rounds = min(3000, max(100, MOST_WORK // work))
+    rounds = min(3000, max(60, most_work // max(1, cells.costs.size)))
     if most_rounds is not None:
         rounds = min(rounds, most_rounds)
     stride = 0.1 * max(1, rounds / 250)

@@ -28,13 +28,13 @@ def above_the_bound(vectors: Vectors, way: Way) -> float:
     return patterns_cost(patterns, vectors) / bound - 1
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=50)
 @given(drawn_vectors())
 def test_every_item_is_packed_once_and_no_bin_is_over_committed(vectors: Vectors) -> None:
     assert_packed(fill(vectors, lambda: False), vectors)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(drawn_vectors())
 def test_more_time_never_makes_it_dearer(vectors: Vectors) -> None:
     soon, late = fill(vectors, lambda: False), fill(vectors, lambda: True)
