@@ -73,17 +73,16 @@ def _say(
 ) -> int:
     if args.json:
         values = [
-            {"id": str(answer.job), "cluster": name, "error": answer.error}
-            for name, answer in answers
+            {"id": answer.label, "cluster": name, "error": answer.error} for name, answer in answers
         ]
         out.print(json.dumps(values, indent=2))
     several = len({name for name, _ in answers}) > 1
     for name, answer in answers:
         where = f" on {visible(name)}" if several else ""
         if answer.error:
-            out.error(f"Job {answer.job}{where}: {answer.error}")
+            out.error(f"Job {answer.label}{where}: {answer.error}")
         elif not args.json:
-            out.print(f"{verb.past.capitalize()} job {answer.job}{where}.")
+            out.print(f"{verb.past.capitalize()} job {answer.label}{where}.")
     return 1 if any(answer.error for _, answer in answers) else 0
 
 

@@ -122,10 +122,13 @@ def _pack_by_each(project: Project, plan: Plan, choice: Any, out: Output) -> lis
             packed = packing(plan.jobs)
             there = packing.destinations(packed.jobs)
             found.append([Done(name, summary, each) for each in there])
-    return [
-        Place(list(done), max(one.there.packed.bound for one in done))
-        for done in zip(*found, strict=True)
-    ]
+    return [Place(list(done), _bound(done)) for done in zip(*found, strict=True)]
+
+
+def _bound(done: Sequence[Done]) -> float:
+    """The best bound; not above the least cost, which rounding may bring it."""
+    bound = max(one.there.packed.bound for one in done)
+    return min(bound, *(one.there.packed.cost for one in done))
 
 
 def _print(place_: Place, out: Output, width: int | None) -> None:

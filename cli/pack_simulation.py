@@ -233,9 +233,9 @@ def _print(args: argparse.Namespace, course: Course, out: Output) -> None:
             out.print(f"! {one.policy}: {gave_up} given up, {stuck}.")
     for name in course.left_out:
         out.print(f"! {name}: not simulated, {MOST_SECONDS:g} s were over.")
-    out.print(
-        "Wait: until jobs run, on average and for all but 5 % of them. Nodes: at most, in all."
-    )
+    for left in course.there.left_alone:
+        out.print(f"Without {plural(len(left.jobs), 'job')}: {visible(left.reason)}")
+    out.print("Wait: until jobs run, on average and for all but 5 %. Nodes: at most, in all.")
 
 
 def _how(args: argparse.Namespace) -> str:

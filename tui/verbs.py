@@ -205,7 +205,7 @@ class Verbs:
             return
         refused = [answer for answer in answers if answer.error]
         for answer in refused:
-            told = f"job {answer.job} not {verb.done}: {answer.error}"
+            told = f"job {answer.label} not {verb.done}: {answer.error}"
             self._session.note("jobs", told, "failed")
         done = len(answers) - len(refused)
         text = f"{plural(done, 'job')} {verb.done}"

@@ -183,7 +183,7 @@ class Jobs:
             except OSError as error:
                 runner = error.strerror or str(error)
             why = "it runs in a bundle with others: cancel them all, or let it end"
-            answers.append(JobAnswer(record.key, why if runner else ""))
+            answers.append(JobAnswer(record.key, why if runner else "", record.member))
         return rest, answers
 
     async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:

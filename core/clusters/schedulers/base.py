@@ -195,10 +195,19 @@ SubmitResult = Accepted | Rejected | OutcomeUnknown | Unreachable
 
 @dataclass(frozen=True, slots=True)
 class JobAnswer:
-    """What became of a request about one job; `error` is empty if it was taken."""
+    """What became of a request about one job; `error` is empty if it was taken.
+
+    `member`: the number in its bundle of a job that shares `job` with others, if it is about that.
+    """
 
     job: JobKey
     error: str = ""
+    member: int | None = None
+
+    @property
+    def label(self) -> str:
+        """What a person calls it: `12`, `12_3`, of a bundle `12.3`."""
+        return str(self.job) if self.member is None else f"{self.job.id}.{self.member}"
 
 
 class Scheduler(Protocol):
