@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 from rowtui.core.packing.model import Amounts, Demand, NodeType, Problem
+from rowtui.core.packing.unplaced import find_unplaced, without_unplaced
 
 HUGE = 2**62
 
@@ -58,3 +61,20 @@ def problems(draw: st.DrawFn, timed: bool | None = None) -> Problem:
     )
     largest = draw(st.sampled_from([None, None, 1, 2, 7]))
     return Problem(kinds, tuple(demands), tuple(counts), largest)
+
+
+ROOMY = NodeType("roomy", Amounts(16, HUGE, 4, 10), 3.25)
+
+
+def placeable_problems(timed: bool | None = None) -> st.SearchStrategy[Problem]:
+    """Problems with requests, all of which fit somewhere."""
+    return problems(timed).map(_placeable)
+
+
+def _placeable(problem: Problem) -> Problem:
+    there = replace(problem, node_types=(*problem.node_types, ROOMY))
+    rest, _ = without_unplaced(there, find_unplaced(there))
+    if rest.demands:
+        return rest
+    demand = Demand(Amounts(1, 1), 60 * problem.timed)
+    return replace(rest, demands=(demand,), counts=(3,))

@@ -6,7 +6,7 @@ from collections import Counter
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.packing.members import assign
 from rowtui.core.packing.model import (
@@ -51,6 +51,7 @@ def test_nothing_is_in_no_bundle() -> None:
     assert placed.unplaced == {}
 
 
+@settings(max_examples=40)
 @given(problem=problems(), name=st.sampled_from(["fill", "seed"]), seed=st.integers(0, 9))
 def test_every_request_is_in_one_place_only_and_lanes_hold_what_they_say(
     problem: Problem, name: str, seed: int
