@@ -11,7 +11,8 @@ from pathlib import Path
 
 from rowtui.core.submission.bundle_script import bundle_script
 from rowtui.core.submission.bundles import Layout, with_bundles
-from rowtui.core.submission.model import PlannedJob
+from rowtui.core.submission.model import Plan, PlannedJob
+from rowtui.core.submission.plan_json import plan_id
 
 from tests.core.submission.conftest import RealProject
 from tests.rig.processes import wait_until
@@ -168,3 +169,28 @@ def as_written(script: str, old: str, new: str) -> str:
     """The script with something in it replaced that is there."""
     assert old in script
     return script.replace(old, new)
+
+
+def layout(lanes: Sequence[Sequence[int]], seconds: int = 60) -> Layout:
+    """A bundle with these positions in its lanes, each with a CPU."""
+    return Layout(
+        node_type="small",
+        cpus=len(lanes),
+        memory_mb=10 * len(lanes),
+        gpus=0,
+        whole_node=False,
+        lanes=tuple(map(tuple, lanes)),
+        seconds=tuple((seconds,) * len(lane) for lane in lanes),
+    )
+
+
+def bundled(plan: Plan, *layouts: Layout) -> Plan:
+    """The plan with its jobs in these bundles."""
+    changed = replace(plan, jobs=with_bundles(plan.jobs, layouts))
+    return replace(changed, id=plan_id(changed))
+
+
+def in_lanes(plan: Plan, lanes: int) -> Plan:
+    """All jobs in one bundle, dealt out."""
+    numbers = range(len(plan.jobs))
+    return bundled(plan, layout([numbers[lane::lanes] for lane in range(lanes)]))

@@ -23,13 +23,14 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 from rowtui.core.submission.arrays import with_arrays
-from rowtui.core.submission.bundles import START_SECONDS, STEP_SECONDS, Layout, with_bundles
+from rowtui.core.submission.bundles import START_SECONDS, STEP_SECONDS, with_bundles
 from rowtui.core.submission.journal import job_records
 from rowtui.core.submission.model import Destination, Packed, Plan, PlannedJob
 from rowtui.core.submission.plan_json import plan_from_json, plan_id, plan_to_json
 from rowtui.core.submission.sharing import cannot_share, shared_options
 from rowtui.core.workflow.model import SubmitOptions
 
+from tests.core.submission.bundled import bundled, in_lanes, layout
 from tests.core.submission.conftest import HOSTILE, RealProject
 from tests.rig.processes import wait_until
 from tests.rig.slurm import SlurmCluster
@@ -42,29 +43,6 @@ def real(slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     for name, value in slurm.env.items():
         monkeypatch.setenv(name, value)
     return RealProject(slurm.work / tmp_path.name, HOSTILE, SlurmScheduler("alpha"), ALPHA)
-
-
-def layout(lanes: Sequence[Sequence[int]], seconds: int = 60) -> Layout:
-    return Layout(
-        node_type="small",
-        cpus=len(lanes),
-        memory_mb=10 * len(lanes),
-        gpus=0,
-        whole_node=False,
-        lanes=tuple(map(tuple, lanes)),
-        seconds=tuple((seconds,) * len(lane) for lane in lanes),
-    )
-
-
-def bundled(plan: Plan, *layouts: Layout) -> Plan:
-    changed = replace(plan, jobs=with_bundles(plan.jobs, layouts))
-    return replace(changed, id=plan_id(changed))
-
-
-def in_lanes(plan: Plan, lanes: int) -> Plan:
-    """All jobs in one bundle, dealt out."""
-    numbers = range(len(plan.jobs))
-    return bundled(plan, layout([numbers[lane::lanes] for lane in range(lanes)]))
 
 
 def failures(real: RealProject) -> dict[str, str]:

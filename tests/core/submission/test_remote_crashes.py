@@ -1,5 +1,7 @@
 """rowtui is killed at every step of submitting held jobs over SSH, and of settling them.
 
+Once with two jobs of which the first is sent alone, once with a bundle of several requests.
+
 The steps are named here: whoever adds one to the protocol has to add it to its list, and is killed
 after it from then on. Source: slurm_rig 6.4.
 """
@@ -38,6 +40,7 @@ from rowtui.core.submission.settle import settle
 from rowtui.core.submission.settled import apply_settled
 from rowtui.core.submission.site import Access, LocalSite
 
+from tests.core.submission.bundled import in_lanes
 from tests.core.submission.conftest import RealProject
 from tests.rig.login import LoginNode
 from tests.rig.slurm import SlurmCluster
@@ -48,6 +51,7 @@ CLUSTER = Cluster(
     "alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=10),)
 )
 NAMES = ["a", "b c"]  # a job for each; the first is sent alone
+MEMBERS = ["a", "b c", "d", "e"]  # a request for each, in two lanes of one bundle
 
 # Each of these changes something, or asks for what the next one rests on. To be killed before a
 # step is to be killed after the one before it.
@@ -86,6 +90,22 @@ SETTLING = (
     "journal released",
 )
 KILLED_SUBMISSION = "before submit 2"
+# The same of a bundle, which is one job for the scheduler.
+SUBMITTING_BUNDLE = tuple(step for step in SUBMITTING if not step.endswith(" 2"))
+SETTLING_BUNDLE = (
+    "find",
+    "reserve",
+    "journal sending",
+    "submit",
+    "record",
+    "journal accepted",
+    "find 2",
+    "reserve 2",
+    "release",
+    "record 2",
+    "journal released",
+)
+KILLED_BUNDLE = "before submit"
 AT_ONCE = 4  # children: sshd drops logins when many come at once
 
 
@@ -168,11 +188,18 @@ class SteppingScheduler(SlurmScheduler):
 class Case:
     """One project and its plan, and what one process does with it."""
 
-    def __init__(self, folder: Path, login: LoginNode) -> None:
-        self.real = RealProject(folder, NAMES, SlurmScheduler("alpha"), CLUSTER)
+    def __init__(self, folder: Path, login: LoginNode, *, bundle: bool = False) -> None:
+        self.names = MEMBERS if bundle else NAMES
+        self.bundle = bundle
+        self.real = RealProject(folder, self.names, SlurmScheduler("alpha"), CLUSTER)
         self.login = login
         self.nonce = secrets.token_hex(6)
-        self.plan = self.real.plan(self.nonce)
+        self.plan = self.planned(self.nonce)
+
+    def planned(self, nonce: str) -> Plan:
+        """A plan for everything that is free."""
+        plan = self.real.plan(nonce)
+        return in_lanes(plan, 2) if self.bundle else plan
 
     @asynccontextmanager
     async def over_ssh(self, steps: Steps) -> AsyncIterator[SteppingScheduler]:
@@ -229,7 +256,7 @@ async def finish(cases: Sequence[Case], slurm: SlurmCluster) -> None:
         case.real.scheduler = SlurmScheduler("alpha")
         case.real.journal = Journal(case.real.root)
         await case.real.settle()
-        again = case.real.plan(f"{case.nonce}z")
+        again = case.planned(f"{case.nonce}z")
         await case.real.submit(again)
     deadline = time.monotonic() + 60
     waiting = list(cases)
@@ -242,9 +269,9 @@ async def finish(cases: Sequence[Case], slurm: SlurmCluster) -> None:
     queue = slurm.run("squeue -h -o '%T %k'").stdout
     for case in cases:
         point = case.real.root.name
-        assert case.real.runs() == dict.fromkeys(NAMES, 1), point
-        assert case.real.state.completed["one"] == 0b11, point
-        assert case.real.state.submitted == {}, point
+        assert case.real.runs() == dict.fromkeys(case.names, 1), point
+        assert case.real.state.completed["one"] == case.real.state.everything, point
+        assert (case.real.state.submitted, case.real.state.failed) == ({}, {}), point
         assert case.nonce not in queue, point
 
 
@@ -274,21 +301,34 @@ def slurm_here(slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> SlurmClu
     return slurm
 
 
+@pytest.mark.parametrize(
+    ("bundle", "submitting", "settling", "killed"),
+    [
+        pytest.param(False, SUBMITTING, SETTLING, KILLED_SUBMISSION, id="jobs"),
+        pytest.param(True, SUBMITTING_BUNDLE, SETTLING_BUNDLE, KILLED_BUNDLE, id="bundle"),
+    ],
+)
 def test_the_steps_of_submitting_and_of_settling_are_these(
-    slurm_here: SlurmCluster, login: LoginNode, tmp_path: Path
+    bundle: bool,
+    submitting: tuple[str, ...],
+    settling: tuple[str, ...],
+    killed: str,
+    slurm_here: SlurmCluster,
+    login: LoginNode,
+    tmp_path: Path,
 ) -> None:
-    case = Case(tmp_path / "undisturbed", login)
+    case = Case(tmp_path / "undisturbed", login, bundle=bundle)
     steps = Steps()
     asyncio.run(case.submit(steps))
-    assert tuple(steps.taken) == SUBMITTING
+    assert tuple(steps.taken) == submitting
 
-    killed = Case(tmp_path / "killed", login)
-    in_children([(killed, KILLED_SUBMISSION)], Case.submit)
+    other = Case(tmp_path / "killed", login, bundle=bundle)
+    in_children([(other, killed)], Case.submit)
     steps = Steps()
-    asyncio.run(killed.settle_twice(steps))
-    assert tuple(steps.taken) == SETTLING
+    asyncio.run(other.settle_twice(steps))
+    assert tuple(steps.taken) == settling
 
-    asyncio.run(finish([case, killed], slurm_here))
+    asyncio.run(finish([case, other], slurm_here))
 
 
 def test_killed_after_each_step_of_submitting_every_directory_runs_once(
@@ -312,6 +352,26 @@ def test_killed_after_each_step_of_settling_every_directory_runs_once(
     in_children(cases, Case.settle_twice)
 
     asyncio.run(finish([case for case, _ in cases], slurm_here))
+
+
+def test_killed_after_each_step_every_request_of_a_bundle_runs_once(
+    slurm_here: SlurmCluster, login: LoginNode, tmp_path: Path
+) -> None:
+    # To be killed after a look is to be killed after the step before it.
+    submitted, settled = (
+        [
+            (Case(tmp_path / f"{folder} {step}", login, bundle=True), f"after {step}")
+            for step in steps
+            if not step.startswith("find")
+        ]
+        for folder, steps in (("submit", SUBMITTING_BUNDLE), ("settle", SETTLING_BUNDLE))
+    )
+    in_children([(case, KILLED_BUNDLE) for case, _ in settled], Case.submit)
+
+    in_children(submitted, Case.submit)
+    in_children(settled, Case.settle_twice)
+
+    asyncio.run(finish([case for case, _ in (*submitted, *settled)], slurm_here))
 
 
 def test_killed_while_its_sbatch_is_on_its_way_what_comes_late_is_taken_away(
