@@ -23,6 +23,9 @@ COLOURS = ("submitted", "string", "keyword", "variable", "directive")
 NAMED_FROM = 10
 """Columns that a job needs for its name; narrower ones are drawn several together."""
 
+TOGETHER = 20
+"""Columns of a piece with several jobs in it, which says how many and of which action."""
+
 LEAST_NAME = 4
 """Columns of a name below which it says nothing."""
 
@@ -161,7 +164,7 @@ def _blocks(lane: LaneView, seconds: int, room: int) -> list[_Block]:
     wide = room * total / seconds
     together = 1
     if lane.jobs and wide / len(lane.jobs) < NAMED_FROM:
-        pieces = max(1, int(wide // NAMED_FROM))
+        pieces = max(1, int(wide // TOGETHER))
         together = -(-len(lane.jobs) // pieces)
     blocks = []
     at, passed = 0, 0

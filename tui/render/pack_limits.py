@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from rowtui.core.engine import PackChoice
 from rowtui.core.text import visible
-from rowtui.core.workflow.duration import format_duration
 from rowtui.tui.render.what_if import Unreadable, read_walltime
 
 FIELDS = ("largest", "longest", "factor")
@@ -54,10 +53,11 @@ def read_limits(texts: Mapping[str, str], choice: PackChoice) -> Typed:
 
 def limit_texts(choice: PackChoice) -> dict[str, str]:
     """What stands in the fields for a choice."""
-    longest = choice.longest_seconds
+    minutes, second = divmod(choice.longest_seconds or 0, 60)
+    longest = f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"
     return {
         "largest": "" if choice.largest_bundle is None else str(choice.largest_bundle),
-        "longest": "" if longest is None else format_duration(longest),
+        "longest": "" if choice.longest_seconds is None else longest,
         "factor": "" if choice.time_factor is None else f"{choice.time_factor:g}",
     }
 

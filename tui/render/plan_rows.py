@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rowtui.core.errors import RowtuiError
 from rowtui.core.packing.model import Amounts
 from rowtui.core.submission.model import InBundle, Plan, PlannedJob
 from rowtui.core.text import Cost, plural, visible
@@ -99,8 +100,27 @@ def _bundle_cells(row: PlanRow, bundle: InBundle, sending: Sending) -> dict[str,
     }
 
 
-def bundle_text(row: PlanRow) -> Sequence[str]:
-    """What a bundle is, as comments of a script: who runs in which lane, and when."""
+def bundle_text(row: PlanRow, scheduler: str) -> tuple[str, ...]:
+    """What a bundle is, as comments: who runs in which lane, and when; then its very script.
+
+    `scheduler`: slurm, local, bash, which its script is for.
+    """
+    return (*_who_runs(row), "", *_script(row.jobs, scheduler))
+
+
+def _script(jobs: Sequence[PlannedJob], scheduler: str) -> list[str]:
+    from rowtui.core.submission.bundle_script import bundle_script
+    from rowtui.core.submission.script_parts import split_script
+
+    if any(split_script(job.script) is None for job in jobs):  # not written by this version
+        return []
+    try:
+        return bundle_script(jobs, scheduler).splitlines()
+    except RowtuiError as error:
+        return [f"# {error}"]
+
+
+def _who_runs(row: PlanRow) -> list[str]:
     bundle = row.bundle
     assert bundle is not None
     asks = Amounts(bundle.cpus, bundle.memory_mb or 0, bundle.gpus)
@@ -111,7 +131,7 @@ def bundle_text(row: PlanRow) -> Sequence[str]:
         f"# {amounts_words(asks)}{whole}, {duration(bundle.seconds)} at most.",
         f"# {plural(len(row.jobs), 'request')} in {plural(lanes, 'lane')}: lanes side by side, "
         "in each one after another.",
-        "# The script of each request is its own: it stands at its row below.",
+        "# What each of them would run alone stands at its row below.",
         "",
     ]
     passed: dict[int, int] = {}

@@ -56,6 +56,7 @@ class SubmitView(View):
         super().__init__()
         self._rows: list[PlanRow] = []
         self._rows_of: Plan | None = None
+        self._text_of: tuple[PlanRow, tuple[str, ...]] | None = None
 
     def _lay_out_rows(self) -> None:
         plan = self.session.sending.plan if self.session.sending else None
@@ -119,11 +120,22 @@ class SubmitView(View):
             script.show(tuple(f"# {plain(part)}" for part in why))
             set_titles(script, "Left out" if why else "Script")
             return
-        lines = tuple(job.script.splitlines() if job else bundle_text(row))
+        lines = tuple(job.script.splitlines()) if job else self._bundle_text(row)
         if lines != script.lines:
             script.show(lines)
             script.action_first()
         set_titles(script, row_heading(row, self._rows), plural(len(lines), "line"))
+
+    def _bundle_text(self, row: PlanRow) -> tuple[str, ...]:
+        """Worked out once for each bundle that one looks at: it has the scripts of all requests."""
+        if self._text_of is None or self._text_of[0] is not row:
+            sending, known = self.session.sending, self.session.jobs
+            name = row.jobs[0].destination.cluster
+            kinds = {one.name: one.scheduler for one in (known.clusters if known else ())}
+            if sending is not None:
+                kinds[sending.plan.cluster] = sending.plan.scheduler
+            self._text_of = (row, bundle_text(row, kinds.get(name, "slurm")))
+        return self._text_of[1]
 
     def _show_question(self) -> None:
         sending = self.session.sending

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 LABELS = {"largest": "jobs in a bundle", "longest": "longest bundle", "factor": "time factor"}
-_EXAMPLES = {"largest": "16", "longest": "12:00:00", "factor": "1.5"}
+_EXAMPLES = {"largest": "like 16", "longest": "like 12:00:00", "factor": "like 1.5"}
 
 
 class LimitsForm(Horizontal):
