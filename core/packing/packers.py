@@ -175,7 +175,7 @@ def _best(vectors: Vectors, go_on: GoOn) -> Solved:
         exact = _exactly(vectors, go_on)
         if exact.proven:
             return exact
-    tried = [_filled(vectors, _never)]
+    tried = [_filled(vectors, go_on)]
     if go_on():
         tried.append(_by_columns(vectors, go_on))
     best = min(tried, key=lambda solved: patterns_cost(solved.patterns, vectors))
