@@ -20,6 +20,7 @@ from rowtui.core.workflow.model import SubmitOptions
 
 from tests.core.submission.bundled import Bundled, Member, as_written, over, stop
 from tests.core.submission.conftest import HOSTILE, RealProject
+from tests.rig.processes import wait_until
 
 ALPHA = Cluster(
     "alpha",
@@ -237,7 +238,7 @@ def test_a_job_that_does_not_listen_is_killed_and_the_driver_says_so_for_it(
 
 
 def test_the_warning_is_passed_on_and_nothing_more_begins(real: RealProject) -> None:
-    running = "touch began.{0}; until [ -e go ]; do sleep 0.02; done"
+    running = "touch began.{0}; until [ -e go ]; do sleep 0.02; done; sleep 1.5"
     bundled = Bundled(
         real, [[Member("a", running.format("a")), Member("b")], [Member("c", running.format("c"))]]
     )
@@ -245,10 +246,13 @@ def test_the_warning_is_passed_on_and_nothing_more_begins(real: RealProject) -> 
     bundled.wait_for("began.a", "began.c")
 
     process.send_signal(signal.SIGUSR1)
-    bundled.real.root.joinpath("go").touch()
+    wait_until(lambda: any(bundled.temporary.glob("*/warned")), "the warning", every=0.02)
+    (real.root / "go").touch()
     code, lines = over(process)
 
     assert code == 1
+    assert bundled.said(lines)["b"] == "not begun"
+    assert bundled.fence("b") == ""
     assert bundled.said(lines)["a"] == bundled.said(lines)["c"] == "ended well"
 
 

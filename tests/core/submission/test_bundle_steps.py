@@ -163,7 +163,10 @@ def test_at_the_bundles_limit_those_that_run_are_out_of_time(
 ) -> None:
     lanes = [
         [Member("a", "touch began.a; sleep 1000"), Member("b")],
-        [Member("c", "touch began.c; until [ -e go ]; do sleep 0.05; done"), Member("d")],
+        [
+            Member("c", "touch began.c; until [ -e go ]; do sleep 0.05; done; sleep 1.5"),
+            Member("d"),
+        ],
     ]
     bundled = Bundled(real, lanes)
     job_id = send(slurm, bundled, f"--export=ALL,TMPDIR='{real.root}'")
@@ -199,6 +202,7 @@ def test_a_requeued_bundle_runs_again_what_had_not_ended(
     slurm.wait_for(job_id, "PENDING", "REQUEUED")
     (real.root / "go").touch()
     slurm.run(f"scontrol update JobId={job_id} StartTime=now")
+    wait_until(lambda: bool(bundled.ended("c")), "the second run")
     slurm.wait_for(job_id, *OVER)
 
     assert said(bundled, job_id) == {
