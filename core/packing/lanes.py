@@ -50,10 +50,11 @@ def single(problem: Problem) -> list[LaneKind]:
     ]
 
 
-def chain(problem: Problem, length: int, alike: float) -> list[LaneKind]:
+def chain(problem: Problem, length: int, alike: float, *, even: bool = False) -> list[LaneKind]:
     """Lanes of similar requests, as long as `length` or a little less wherever there are enough.
 
-    `alike`: the least memory in a lane is at least this share of the most.
+    `alike`: the least memory in a lane is at least this share of the most. `even`: similar requests
+    are dealt out so that their lanes, no more of them, are about as long as each other.
     """
     by_name = numbers_by_name(problem)
     order = sorted(range(len(problem.demands)), key=lambda at: _likeness(problem.demands[at]))
@@ -61,7 +62,14 @@ def chain(problem: Problem, length: int, alike: float) -> list[LaneKind]:
     for key, members in groupby(order, key=lambda at: _likeness(problem.demands[at])[0]):
         node_type = by_name[key[0]] if key[0] else None
         for window in _windows(list(members), problem.demands, alike):
-            made.extend(_lanes_of(problem, window, length, node_type))
+            lanes = list(_lanes_of(problem, window, length, node_type))
+            if even:
+                number = sum(lane.number for lane in lanes)
+                total = sum(lane.number * lane.seconds for lane in lanes)
+                evenly = list(_lanes_of(problem, window, -(-total // number), node_type))
+                if sum(lane.number for lane in evenly) <= number:
+                    lanes = evenly
+            made.extend(lanes)
     return made
 
 

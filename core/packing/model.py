@@ -91,7 +91,7 @@ class Problem:
     @property
     def timed(self) -> bool:
         """Whether time counts: bundles are paid by their length, and requests may share a lane."""
-        return any(demand.seconds for demand in self.demands)
+        return bool(self.demands) and self.demands[0].seconds > 0
 
 
 class Run(NamedTuple):

@@ -9,6 +9,7 @@ Source: fastr_packing B2.5 and goal G8; the issue's "as few, as cheap machines a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from rowtui.core.packing.bound import Worth
 from rowtui.core.packing.lanes import LaneKind, chain, single, storeys
 from rowtui.core.packing.model import (
     HOUR,
+    Amounts,
     Bundle,
     GoOn,
     Lane,
@@ -32,6 +34,8 @@ FEWER_NODES = 0.005
 LONGEST_LANE = 24 * 3600  # seconds, where no limit is: nobody waits for ever to save a little
 BOOTS = 50  # lanes that long make the boot cheap: 2 %
 MOST_LENGTHS = 5
+FEW_NODES = 40
+NUMBERS_OF_NODES = 6  # that are tried then
 
 # Ways are tried whatever the time until so many classes were packed: about a second.
 CLASSES_AT_ONCE = 2_000
@@ -40,12 +44,13 @@ CLASSES_AT_ONCE = 2_000
 class Way(NamedTuple):
     """How lanes are made: as long as `length` (0: a request in each), `factor` within a bundle.
 
-    `alike`: the least memory in a lane is that share of the most, or more.
+    `alike`: the least memory in a lane is that share of the most, or more. `even`: see `chain`.
     """
 
     length: int
     factor: float
     alike: float = 1.0
+    even: bool = False
 
 
 class Tried(NamedTuple):
@@ -88,7 +93,8 @@ def ways(problem: Problem) -> list[Way]:
     """What is tried, the most promising first."""
     lengths = _lengths(problem)
     first = [Way(0, 1.05), Way(lengths[0], 1.1, 0.97), Way(lengths[-1], 1.05, 0.97)]
-    more = [Way(0, 1.25), *(Way(length, 1.1, 0.97) for length in lengths[1:])]
+    more = [Way(length, 1.1, 0.97, even=True) for length in (*_of_few_nodes(problem), *lengths)]
+    more += [Way(0, 1.25), *(Way(length, 1.1, 0.97) for length in lengths[1:])]
     return list(dict.fromkeys([*first, *more, Way(lengths[-1], 1.1, 0.8)]))
 
 
@@ -112,6 +118,33 @@ def _lengths(problem: Problem) -> list[int]:
     return sorted(useful, reverse=True)[:MOST_LENGTHS] or [0]
 
 
+def _of_few_nodes(problem: Problem) -> list[int]:
+    """Lengths that the least numbers of nodes would have if all lanes were full and equal.
+
+    Where nodes are few, whether lanes come out even is what the cost depends on.
+    """
+    node_seconds = 0.0
+    for demand, there in zip(problem.demands, problem.counts, strict=True):
+        at_once = max(_at_once(demand.amounts, kind.amounts) for kind in problem.node_types)
+        node_seconds += there * demand.seconds / max(1, at_once)
+    longest = max(demand.seconds for demand in problem.demands)
+    limit = min(max(map(_limit, problem.node_types)), max(longest, LONGEST_LANE))
+    fewest = math.ceil(node_seconds / limit)
+    if fewest > FEW_NODES:
+        return []
+    numbers = range(max(1, fewest), fewest + NUMBERS_OF_NODES)
+    even = [max(longest, math.ceil(node_seconds / number)) for number in numbers]
+    # Where requests do not come out even, there is one more in some lanes.
+    return [*even, *(min(limit, length + longest - 1) for length in even)]
+
+
+def _at_once(amounts: Amounts, room: Amounts) -> int:
+    """How many such requests are on such a node at the same time."""
+    return min(
+        (there // asked for there, asked in zip(room, amounts, strict=True) if asked), default=1
+    )
+
+
 # -- packing -------------------------------------------------------------------------------------
 
 
@@ -119,7 +152,7 @@ def pack_way(
     problem: Problem, way: Way, value: Worth, packer: VectorPacker, go_on: GoOn
 ) -> tuple[Bundle, ...]:
     """All requests in lanes made in one way, bundled and each bundle on its cheapest type."""
-    made = chain(problem, way.length, way.alike) if way.length else single(problem)
+    made = chain(problem, way.length, way.alike, even=way.even) if way.length else single(problem)
     parts = storeys(made, [_limit(kind) for kind in problem.node_types], way.factor)
     lanes = [lane for part in parts for lane in part]
     hourly = value.of([(*lane.amounts, lane.requests) for lane in lanes])

@@ -68,13 +68,13 @@ ROOMY = NodeType("roomy", Amounts(16, HUGE, 4, 10), 3.25)
 
 def placeable_problems(timed: bool | None = None) -> st.SearchStrategy[Problem]:
     """Problems with requests, all of which fit somewhere."""
-    return problems(timed).map(_placeable)
+    return problems(timed).map(lambda problem: _placeable(problem, bool(timed)))
 
 
-def _placeable(problem: Problem) -> Problem:
+def _placeable(problem: Problem, timed: bool) -> Problem:
     there = replace(problem, node_types=(*problem.node_types, ROOMY))
     rest, _ = without_unplaced(there, find_unplaced(there))
     if rest.demands:
         return rest
-    demand = Demand(Amounts(1, 1), 60 * problem.timed)
+    demand = Demand(Amounts(1, 1), 60 * (timed or problem.timed))
     return replace(rest, demands=(demand,), counts=(3,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.packing.bound import lower_bound, worth
@@ -9,7 +10,7 @@ from rowtui.core.packing.check import complaints
 from rowtui.core.packing.fewer import MOST_TYPES, with_fewer_types
 from rowtui.core.packing.lanes import single
 from rowtui.core.packing.mend import mend
-from rowtui.core.packing.model import Amounts, Bundle, Demand, Lane, NodeType, Problem, Run
+from rowtui.core.packing.model import HOUR, Amounts, Bundle, Demand, Lane, NodeType, Problem, Run
 from rowtui.core.packing.pack import pack
 from rowtui.core.packing.packers import OURS
 from rowtui.core.packing.riders import Riders
@@ -123,3 +124,17 @@ def test_of_a_great_many_node_types_some_are_kept_and_all_requests_fit() -> None
     result = pack(problem)
     assert complaints(result) == ()
     assert result.packer == "best"
+
+
+@pytest.mark.parametrize(
+    ("number", "seconds", "limit", "nodes"),
+    [(24, 122, 940, 1), (40, 62, 86_400, 1), (100, 3_600, 86_400, 5), (7, 100, None, 1)],
+)
+def test_as_few_nodes_as_cost_no_more_where_lanes_can_come_out_even(
+    number: int, seconds: int, limit: int | None, nodes: int
+) -> None:
+    kind = NodeType("half", Amounts(8, 16_000), 0.5, longest_seconds=limit)
+    problem = Problem((kind,), (Demand(Amounts(2, 200), seconds),), (number,))
+    result = pack(problem, "best")
+    assert result.nodes == nodes
+    assert result.cost == pytest.approx(0.5 * seconds * -(-number // 4) / HOUR)
