@@ -23,11 +23,12 @@ _OF_ITS_OWN = re.compile(
 
 def header_lines(job: PlannedJob) -> list[str]:
     """The options in a job's header, without `#SBATCH `."""
-    lines = []
-    for line in job.script.split("\n")[1:]:
-        if not line.startswith(_PREFIX):
-            break
-        lines.append(line.removeprefix(_PREFIX))
+    script, lines = job.script, []
+    begin = script.find("\n") + 1
+    while begin and script.startswith(_PREFIX, begin):  # what follows is long
+        end = script.find("\n", begin)
+        lines.append(script[begin + len(_PREFIX) : end if end >= 0 else None])
+        begin = end + 1
     return lines
 
 
