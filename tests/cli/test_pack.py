@@ -13,6 +13,7 @@ import pytest
 from tests.cli.conftest import Shell
 from tests.cli.in_process import Done, Here, prepared
 from tests.cli.terminal import on_a_terminal
+from tests.test_imports import Report
 
 WORKFLOW = """\
 [[action]]
@@ -263,6 +264,17 @@ def test_a_file_that_says_pack_can_be_overruled(here: Here) -> None:
     words = ("--search", "0", "--cluster", "far", "-a", "one")
     assert "Packed by" in here("plan", *words).out
     assert "Packed by" not in here("plan", "--no-pack", *words).out
+
+
+def test_who_does_not_pack_loads_nothing_of_it(here: Here) -> None:
+    for words in (("plan",), ("plan", "--no-pack"), ("submit", "--dry-run"), ("show", "status")):
+        loaded = Report(here.folder, "--cluster", "local", *words)
+        assert not {it for it in loaded.modules if it.startswith("rowtui.core.packing")}, words
+        assert not {it for it in loaded.modules if it.startswith("rowtui.cli.pack_")} - {
+            "rowtui.cli.pack_choice",
+            "rowtui.cli.pack_parser",
+        }
+        assert "numpy" not in loaded.packages
 
 
 def test_packed_jobs_run_to_the_end_with_logs_of_their_own(rowtui: Shell) -> None:
