@@ -374,7 +374,7 @@ def demand_of(job: PlannedJob, kinds: Sequence[NodeKind], factor: float) -> Dema
     """What a job asks of a node. Memory that nobody states is its cores' share of the node's."""
     memory = job.memory_mb
     if memory is None:
-        shares = [kind.memory_mb / kind.cpus for kind in kinds if kind.memory_mb is not None]
+        shares = [_usable_mb(kind) / kind.cpus for kind in kinds if kind.memory_mb is not None]
         memory = math.floor(min(shares, default=0.0) * job.cpus)
     seconds = _seconds(job, factor) + STEP_SECONDS
     return Demand(Amounts(job.cpus, memory, job.gpus), seconds, job.node_type)
@@ -383,17 +383,21 @@ def demand_of(job: PlannedJob, kinds: Sequence[NodeKind], factor: float) -> Dema
 def node_type_of(kind: NodeKind, longest: int | None, partition: int | None) -> NodeType:
     """A node type as packers see it; limits leave time for a bundle's own start and end."""
     limits = [it for it in (kind.longest_seconds or partition, longest) if it is not None]
-    memory = _UNKNOWN_MEMORY
-    if kind.memory_mb is not None:  # as many lanes as cores at most
-        memory = max(0, kind.memory_mb - SCRIPT_MB - WATCH_MB * kind.cpus)
     return NodeType(
         name=kind.name,
-        amounts=Amounts(kind.cpus, memory, kind.gpus, kind.disk_mb or 0),
+        amounts=Amounts(kind.cpus, _usable_mb(kind), kind.gpus, kind.disk_mb or 0),
         price=_price(kind),
         at_most=kind.at_most,
         boot_seconds=kind.boot_seconds,
         longest_seconds=max(0, min(limits) - START_SECONDS) if limits else None,
     )
+
+
+def _usable_mb(kind: NodeKind) -> int:
+    """The memory of a node for jobs, besides what a bundle needs for as many lanes as cores."""
+    if kind.memory_mb is None:
+        return _UNKNOWN_MEMORY
+    return max(0, kind.memory_mb - SCRIPT_MB - WATCH_MB * kind.cpus)
 
 
 def _price(kind: NodeKind) -> float:

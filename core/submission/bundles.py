@@ -102,12 +102,14 @@ def _members(jobs: Sequence[PlannedJob], layout: Layout) -> list[PlannedJob]:
 def _member(job: PlannedJob, place: InBundle, number: int) -> PlannedJob:
     token = member_token(place.token, number)
     old = f"\nrowtui_token={job.token}\n"
-    named = f"%j.{number}" if "%j" in job.log_path else f"{job.log_path}.{number}"
+    log = job.log_path.replace("%j", f"%j.{number}")
+    if log == job.log_path and log:
+        log = f"{log}.{number}"
     return replace(
         job,
         token=token,
         script=job.script.replace(old, f"\nrowtui_token={token}\n", 1),
-        log_path=job.log_path.replace("%j", named) if "%j" in job.log_path else named,
+        log_path=log,
         bundle=place,
     )
 
