@@ -29,7 +29,7 @@ from rowtui.core.packing.simulate import (
     simulate,
     usual_policies,
 )
-from rowtui.core.project.packing import demand_of, node_type_of
+from rowtui.core.project.pack_terms import demand_of, node_type_of
 from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ Source: the CAVATICA seed text; Fastr's rule for a list of jobs (a lane).
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,16 +19,22 @@ from rowtui.core.clusters.node_types import node_types_for, packing_for
 from rowtui.core.errors import RowtuiError
 from rowtui.core.packing.members import assign
 from rowtui.core.packing.model import (
-    HOUR,
     Amounts,
     Demand,
-    NodeType,
     PackResult,
     Problem,
     bundle_cost,
 )
 from rowtui.core.packing.pack import pack, packers
 from rowtui.core.packing.plug_ins import installed_packers
+from rowtui.core.project.pack_terms import (
+    alone_cost,
+    demand_of,
+    node_type_of,
+    price_of,
+    seconds_of,
+    unit_of,
+)
 from rowtui.core.project.pack_views import (
     BundleView,
     LaneView,
@@ -40,10 +45,6 @@ from rowtui.core.project.pack_views import (
     PackedPlan,
 )
 from rowtui.core.submission.bundles import (
-    SCRIPT_MB,
-    START_SECONDS,
-    STEP_SECONDS,
-    WATCH_MB,
     Layout,
     with_bundles,
 )
@@ -58,9 +59,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.workflow.model import Action
 
-CORE_HOURS = "core-hours"
 SHOWN_TYPES = 10  # that a refusal names
-_UNKNOWN_MEMORY = 1 << 50  # MB: nobody knows how much a node has, so that it cannot be counted
 
 
 @dataclass
@@ -159,7 +158,7 @@ class Packing:
     ) -> _Found:
         cluster = self._cluster(destination.cluster)
         kinds = node_types_for(cluster, destination.partition) if cluster is not None else ()
-        found = _Found(destination, kinds, _unit(kinds, cluster.currency if cluster else ""))
+        found = _Found(destination, kinds, unit_of(kinds, cluster.currency if cluster else ""))
         if not kinds:
             name = visible(destination.cluster)
             why = (
@@ -258,7 +257,7 @@ class Packing:
         found.proven = found.proven and result.proven
         out = {unplaced.demand for unplaced in result.unplaced}
         found.alone += sum(
-            count * _alone(demand, problem)
+            count * alone_cost(demand, problem)
             for number, (demand, count) in enumerate(
                 zip(problem.demands, problem.counts, strict=True)
             )
@@ -285,7 +284,8 @@ class Packing:
             whole_node=kind.whole_node,
             lanes=own,
             seconds=tuple(
-                tuple(_seconds(self._before[position], factor) for position in lane) for lane in own
+                tuple(seconds_of(self._before[position], factor) for position in lane)
+                for lane in own
             ),
         )
 
@@ -370,62 +370,6 @@ def pack_submission(
     return PackedPlan(plan, packing.destinations(plan.jobs), packers(installed.packers))
 
 
-def demand_of(job: PlannedJob, kinds: Sequence[NodeKind], factor: float) -> Demand:
-    """What a job asks of a node. Memory that nobody states is its cores' share of the node's."""
-    memory = job.memory_mb
-    if memory is None:
-        shares = [_usable_mb(kind) / kind.cpus for kind in kinds if kind.memory_mb is not None]
-        memory = math.floor(min(shares, default=0.0) * job.cpus)
-    seconds = _seconds(job, factor) + STEP_SECONDS
-    return Demand(Amounts(job.cpus, memory, job.gpus), seconds, job.node_type)
-
-
-def node_type_of(kind: NodeKind, longest: int | None, partition: int | None) -> NodeType:
-    """A node type as packers see it; limits leave time for a bundle's own start and end."""
-    limits = [it for it in (kind.longest_seconds or partition, longest) if it is not None]
-    return NodeType(
-        name=kind.name,
-        amounts=Amounts(kind.cpus, _usable_mb(kind), kind.gpus, kind.disk_mb or 0),
-        price=_price(kind),
-        at_most=kind.at_most,
-        boot_seconds=kind.boot_seconds,
-        longest_seconds=max(0, min(limits) - START_SECONDS) if limits else None,
-    )
-
-
-def _usable_mb(kind: NodeKind) -> int:
-    """The memory of a node for jobs, besides what a bundle needs for as many lanes as cores."""
-    if kind.memory_mb is None:
-        return _UNKNOWN_MEMORY
-    return max(0, kind.memory_mb - SCRIPT_MB - WATCH_MB * kind.cpus)
-
-
-def _price(kind: NodeKind) -> float:
-    return float(kind.cpus) if kind.price is None else kind.price
-
-
-def _unit(kinds: Sequence[NodeKind], currency: str) -> str:
-    if any(kind.price is None for kind in kinds):
-        return CORE_HOURS
-    return currency
-
-
-def _seconds(job: PlannedJob, factor: float) -> int:
-    return max(1, math.ceil(job.walltime_seconds * factor))
-
-
-def _alone(demand: Demand, problem: Problem) -> float:
-    """What one such request costs with the cheapest node to itself."""
-    prices = [
-        node_type.price * (node_type.boot_seconds + demand.seconds) / HOUR
-        for node_type in problem.node_types
-        if demand.amounts.fits(node_type.amounts)
-        and demand.hint in ("", node_type.name)
-        and demand.seconds <= (node_type.longest_seconds or demand.seconds)
-    ]
-    return min(prices, default=0.0)
-
-
 def _packed(found: _Found) -> Packed:
     return Packed(
         destination=found.destination,
@@ -443,7 +387,7 @@ def _type_view(kind: NodeKind, partition: int | None) -> NodeTypeView:
     return NodeTypeView(
         name=kind.name,
         amounts=Amounts(kind.cpus, kind.memory_mb or 0, kind.gpus, kind.disk_mb or 0),
-        price=_price(kind),
+        price=price_of(kind),
         priced=kind.price is not None,
         at_most=kind.at_most,
         boot_seconds=kind.boot_seconds,

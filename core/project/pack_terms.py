@@ -1,0 +1,77 @@
+"""Jobs and nodes in the packer's terms: what a job asks of a node, what a node has for jobs.
+
+Takes planned jobs and the node types of clusters.toml; gives demands and node types, with what
+running a bundle takes set aside: time for its start and for that of each job, memory for its script.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rowtui.core.clusters.model import NodeKind
+from rowtui.core.packing.model import HOUR, Amounts, Demand, NodeType, Problem
+from rowtui.core.submission.bundles import SCRIPT_MB, START_SECONDS, STEP_SECONDS, WATCH_MB
+from rowtui.core.submission.model import PlannedJob
+
+CORE_HOURS = "core-hours"
+UNKNOWN_MEMORY = 1 << 50  # MB: nobody knows how much a node has, so that it cannot be counted
+
+
+def demand_of(job: PlannedJob, kinds: Sequence[NodeKind], factor: float) -> Demand:
+    """What a job asks of a node. Memory that nobody states is its cores' share of the node's."""
+    memory = job.memory_mb
+    if memory is None:
+        shares = [usable_mb(kind) / kind.cpus for kind in kinds if kind.memory_mb is not None]
+        memory = math.floor(min(shares, default=0.0) * job.cpus)
+    seconds = seconds_of(job, factor) + STEP_SECONDS
+    return Demand(Amounts(job.cpus, memory, job.gpus), seconds, job.node_type)
+
+
+def node_type_of(kind: NodeKind, longest: int | None, partition: int | None) -> NodeType:
+    """A node type as packers see it; limits leave time for a bundle's own start and end."""
+    limits = [it for it in (kind.longest_seconds or partition, longest) if it is not None]
+    return NodeType(
+        name=kind.name,
+        amounts=Amounts(kind.cpus, usable_mb(kind), kind.gpus, kind.disk_mb or 0),
+        price=price_of(kind),
+        at_most=kind.at_most,
+        boot_seconds=kind.boot_seconds,
+        longest_seconds=max(0, min(limits) - START_SECONDS) if limits else None,
+    )
+
+
+def usable_mb(kind: NodeKind) -> int:
+    """The memory of a node for jobs, besides what a bundle needs for as many lanes as cores."""
+    if kind.memory_mb is None:
+        return UNKNOWN_MEMORY
+    return max(0, kind.memory_mb - SCRIPT_MB - WATCH_MB * kind.cpus)
+
+
+def price_of(kind: NodeKind) -> float:
+    """For an hour; where nobody says one, its cores."""
+    return float(kind.cpus) if kind.price is None else kind.price
+
+
+def unit_of(kinds: Sequence[NodeKind], currency: str) -> str:
+    """What prices of these are in."""
+    if any(kind.price is None for kind in kinds):
+        return CORE_HOURS
+    return currency
+
+
+def seconds_of(job: PlannedJob, factor: float) -> int:
+    """How long a job may take."""
+    return max(1, math.ceil(job.walltime_seconds * factor))
+
+
+def alone_cost(demand: Demand, problem: Problem) -> float:
+    """What one such request costs with the cheapest node to itself."""
+    prices = [
+        node_type.price * (node_type.boot_seconds + demand.seconds) / HOUR
+        for node_type in problem.node_types
+        if demand.amounts.fits(node_type.amounts)
+        and demand.hint in ("", node_type.name)
+        and demand.seconds <= (node_type.longest_seconds or demand.seconds)
+    ]
+    return min(prices, default=0.0)
