@@ -143,9 +143,9 @@ class Packing:
             more = ", ..." if len(names) > SHOWN_TYPES else ""
             there_are = f"there are {', '.join(map(visible, names[:SHOWN_TYPES]))}{more}"
             meant = did_you_mean(unknown[0], names)
-            where = ", ".join(visible(str(destination)) for destination in there)
+            where = " or ".join(visible(str(destination)) for destination in there)
             raise RowtuiError(
-                f"{where} has no node type {visible(unknown[0])}",
+                f"there is no node type {visible(unknown[0])} in {where}",
                 f"{meant} {there_are}" if meant else there_are,
             )
 
