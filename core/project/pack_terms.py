@@ -1,7 +1,7 @@
 """Jobs and nodes in the packer's terms: what a job asks of a node, what a node has for jobs.
 
 Takes planned jobs and the node types of clusters.toml; gives demands and node types, with what
-running a bundle takes set aside: time for its start and for that of each job, memory for its script.
+running a bundle takes set aside: time for its start and each job's, memory for its script.
 """
 
 from __future__ import annotations
