@@ -22,6 +22,8 @@ from rowtui.core.text import visible
 
 _LAUNCH = {"slurm": STEPS, "local": PROCESSES, "bash": PROCESSES}
 _ID = {"slurm": "$SLURM_JOB_ID", "local": "${ROWTUI_JOB_ID:-$$}", "bash": "$$"}
+# How often the scheduler started it before, if that is counted.
+_RESTARTS = {"slurm": "${SLURM_RESTART_COUNT:-0}"}
 # A job has begun for good when it is past the fence. What it must not know is taken out of its way.
 _BEGAN = 'printf \'%s\\n\' "$rowtui_job" >"$rowtui_began"\nunset rowtui_began'
 
@@ -90,7 +92,7 @@ def _tables(
     for number, job in enumerate(jobs):
         lanes.setdefault(_place(job).lane, []).append(number)
     return [
-        f"rowtui_id={_ID[scheduler]}",
+        f"rowtui_id={_ID[scheduler]} rowtui_restarts={_RESTARTS.get(scheduler, 0)}",
         f"rowtui_cpus={bundle.cpus} rowtui_gpus={bundle.gpus}",
         *_array("lanes", [f"'{' '.join(map(str, lane))}'" for _, lane in sorted(lanes.items())]),
         *_array("sizes", [f"'{_size(job)}'" for job in jobs]),

@@ -41,8 +41,9 @@ rowtui_lane() {
     rowtui_choose "$1"
     for rowtui_number in ${rowtui_lanes[$1]}; do
         [ ! -e "$rowtui_dir/closed" ] || break
+        [ ! -L "$rowtui_start+$((rowtui_restarts + 1))" ] || break
         rowtui_file=$rowtui_dir/$rowtui_number
-        ! rowtui_ended_before || continue
+        ! rowtui_over_before || continue
         read -r rowtui_share rowtui_memory rowtui_devices rowtui_seconds rowtui_processes \
             rowtui_steps <<<"${rowtui_sizes[rowtui_number]}"
         rowtui_log=${rowtui_logs[rowtui_number]//%j/$rowtui_id}
@@ -223,6 +224,11 @@ rowtui_judge() {
     if [ -e "$rowtui_file.began" ]; then
         { read -r code && read -r cause; } 2>/dev/null <"$ended"
     fi
+    # Maybe only its command was killed, and it could say so.
+    if [ "$cause" = exit ] && [ "$code" -gt 0 ] && rowtui_had_no_memory; then
+        cause='out of memory'
+        sed "2s/.*/$cause/" "$ended" >"$ended.tmp" && mv -f "$ended.tmp" "$ended"
+    fi
     case $code:$cause in
     0:exit) echo 'ended well' ;;
     *:exit) echo "failed (exit code $code)" ;;
@@ -247,15 +253,19 @@ rowtui_had_no_memory() {
         grep -qE '^(slurmstepd|srun)\S*: error: .*(oom[_-]kill|Out Of Memory|memory limit)'
 }
 
-# Whether a job has ended by itself before, in this bundle, which was started again: its result.
-rowtui_ended_before() {
-    local ended=.row/rowtui/ended/${rowtui_tokens[rowtui_number]} code='' cause=''
-    [ -e "$ended" ] && { read -r code && read -r cause; } <"$ended" && [ "$cause" = exit ] || return
-    if [ "$code" -eq 0 ]; then
-        echo 'ended well (before)'
-    else
-        echo "failed (before, exit code $code)"
-    fi >"$rowtui_file.result"
+# Whether a job was over before, in this bundle, which was started again: its result. What rowtui
+# takes for over while the bundle goes on (`ending.OVER`), it may have given to another job since.
+rowtui_over_before() {
+    local ended=.row/rowtui/ended/${rowtui_tokens[rowtui_number]} code='' cause='' result
+    [ -e "$ended" ] && { read -r code && read -r cause; } <"$ended" || return
+    case $code:$cause in
+    0:exit) result='ended well (before)' ;;
+    *:exit) result="failed (before, exit code $code)" ;;
+    *:'time limit') result='ran out of time (before)' ;;
+    *:'out of memory') result='stopped (before, out of memory)' ;;
+    *) return 1 ;;
+    esac
+    echo "$result" >"$rowtui_file.result"
 }
 
 # -- all of them -------------------------------------------------------------------------------
@@ -317,6 +327,12 @@ rowtui_main() {
         exit 3
     fi
     rowtui_open
+    # Where a node was given up that goes on, what it has not begun by now is left to this start.
+    rowtui_start=.row/rowtui/fence/${rowtui_tokens[0]%~*}+$rowtui_id
+    if [ "$rowtui_restarts" -gt 0 ]; then
+        mkdir -p .row/rowtui/fence
+        ln -sT "$rowtui_id" "$rowtui_start+$rowtui_restarts" 2>/dev/null
+    fi
     rowtui_survey
     trap rowtui_warn USR1
     trap 'rowtui_forward TERM' TERM

@@ -22,6 +22,9 @@ CANCELLED = "cancelled"
 OUT_OF_MEMORY = "out of memory"
 NODE_FAILED = "the node failed"
 NOT_BEGUN = "not begun"  # a request of a bundle that ended before its turn came
+# The causes by which a request of a bundle is over while the bundle goes on; what was stopped for
+# another cause may run again with the bundle. Its driver says the same (`rowtui_over_before`).
+OVER = frozenset({"exit", TIME_LIMIT, OUT_OF_MEMORY})
 NOT_REACHED = "not reached: "  # before the reason: of a directory after the one that failed
 
 _STATES = {
@@ -61,7 +64,7 @@ def ending_of(
         # ended well by itself was not stopped, whatever a scheduler that crashed makes of it.
         well = marker.cause == "exit" and not marker.exit_code
         # The scheduler's word is on the whole bundle, not on a request in it that ended by itself.
-        own = job.bundle is not None and marker.cause in ("exit", TIME_LIMIT)
+        own = job.bundle is not None and marker.cause in OVER
         reason = word if word in _STATES.values() and not (well or own) else marker.reason
     elif job.bundle is not None:
         exit_code = None

@@ -25,7 +25,8 @@ _LIMIT = 1 << 16
 class Ended:
     """How a script ended, in its own words.
 
-    `cause`: `exit`, `time limit`, `cancelled` or `signal NAME`. `at`: epoch seconds.
+    `cause`: `exit`, `time limit`, `cancelled`, `signal NAME`; of a request of a bundle also
+    `out of memory`. `at`: epoch seconds.
     `command_code`: that of the command that failed; `index`: of its directory in the job's list;
     None: neither is known.
     """
@@ -40,7 +41,7 @@ class Ended:
     @property
     def reason(self) -> str:
         """Why it failed, for a person; "" if it ended well."""
-        if self.cause in ("time limit", "cancelled"):
+        if self.cause in ("time limit", "cancelled", "out of memory"):
             return self.cause
         if self.cause != "exit":
             return f"stopped by {self.cause}"

@@ -10,7 +10,7 @@ Source: slurm_rig 6.1 and 6.4 (what a controller that is killed forgets, what ar
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rowtui.core.clusters.schedulers.base import (
@@ -77,14 +77,15 @@ class Lost:
             await it.cancel(jobs if job.bundle is None else ())
             it.give_up(job, "given up before it began")
             return
-        known = chosen(jobs, job_key_of(runner).id) if jobs else None
+        known = self.choose(job, jobs, 0)
         if known is not None and known.state is JobState.UNKNOWN:
             return  # it is there, and how it is doing cannot be told now
         key = known.key if known else job_key_of(runner)
         if job.bundle is None:  # else other requests may run in the other
             await it.cancel([other for other in jobs if other.key != key])
         if known is None or not known.state.active:
-            await it.finish(job, key, known)
+            if not self.may_run_in_another(job, entry, known):
+                await it.finish(job, key, known)
         else:
             message = f"{job.name} was found again: {visible(job.destination.cluster)}/{key}"
             it.news(job, Step.ACCEPTED, message, key=key, detail="found again")
@@ -99,18 +100,18 @@ class Lost:
         if known is None and traces.ended is None:
             if found is None:
                 return
-            jobs = found.get(job.token, ())
-            known = chosen(jobs, entry.job_id) if jobs else None
+            known = self.choose(job, found.get(job.token, ()), entry.job_id)
             if known is None and not traces.fence:
                 if self.was_forgotten(entry):
                     await self.send_later(job, entry, f"{visible(it.cluster)} forgot it")
                 elif not await it.access.site.abandon(job.token):
                     it.end(job, entry.key, ending_of(job, None, None, LOST, entry.job_id))
                 return
-            if known is None and self.may_go_on(job.token, entry):
+            if known is None and self.may_go_on(job.token, entry, entry.key):
                 return
         if known is None or not (known.state.active or known.state is JobState.UNKNOWN):
-            await it.finish(job, entry.key, known)
+            if not self.may_run_in_another(job, entry, known):
+                await it.finish(job, entry.key, known)
         elif known.key != entry.key:
             it.news(job, Step.ACCEPTED, "", key=known.key, detail="it has a new id")
 
@@ -128,13 +129,41 @@ class Lost:
         # Slurm keeps no record of waiting tasks that were cancelled, as long as others are there.
         return not same_id and it.clock() - entry.at <= FORGOTTEN_SECONDS
 
-    def may_go_on(self, token: str, entry: JournalEntry) -> bool:
+    def choose(self, job: PlannedJob, jobs: Sequence[Job], runner: int) -> Job | None:
+        """Which of the jobs with its token is its own: if it began, the one that made its fence.
+
+        The others had to leave it alone. `runner`: the id that is likely as long as it did not.
+        """
+        began = job_key_of(self.settling.traces_of(job.token).fence)
+        if began.id:
+            jobs = [one for one in jobs if one.key == began]
+        return chosen(jobs, runner) if jobs else None
+
+    def may_run_in_another(self, job: PlannedJob, entry: JournalEntry, known: Job | None) -> bool:
+        """Whether a job whose scheduler job is over may still run in one that was forgotten.
+
+        That one was sent before, and made the fence; what was sent again had to leave it alone.
+        """
+        it = self.settling
+        traces = it.traces_of(job.token)
+        began = job_key_of(traces.fence)
+        if traces.ended is not None or not began.id or (known and known.key == began):
+            return False
+        if known is None and entry.key == began:
+            return False  # it was waited for
+        other = it.known(began, job.token)
+        if other is not None and other.state.active:
+            it.news(job, Step.ACCEPTED, "", key=began, detail="it runs in another job")
+            return True
+        return other is None and self.may_go_on(job.token, entry, began)
+
+    def may_go_on(self, token: str, entry: JournalEntry, key: JobKey) -> bool:
         """Whether a job that began, and that the scheduler forgot, may still be running."""
         it = self.settling
         if not it.access.scheduler.forgets:
             return False
         if entry.detail != GONE:
-            it.noted(token, entry.key, GONE)
+            it.noted(token, key, GONE)
             return True
         return it.clock() - entry.at < ORPHAN_SECONDS
 

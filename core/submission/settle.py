@@ -22,10 +22,11 @@ from rowtui.core.clusters.schedulers.base import (
     JobState,
     QueueSnapshot,
     is_in_bundle,
+    token_in_queue,
 )
 from rowtui.core.clusters.schedulers.local_machine import user_name
 from rowtui.core.errors import RowtuiError
-from rowtui.core.submission.ending import TIME_LIMIT, WITHOUT_A_WORD, ending_of
+from rowtui.core.submission.ending import OVER, WITHOUT_A_WORD, ending_of
 from rowtui.core.submission.fence import ABANDONED
 from rowtui.core.submission.held import Held, take_late_ones_away
 from rowtui.core.submission.in_queue import find_requests
@@ -116,8 +117,8 @@ class _PlanSettling:
             it.traces = await self.access.site.traces(list(work))
             lost = [token for token, entry in work.items() if self.must_be_found(token, entry)]
             found = await find_requests(self.access.scheduler, lost)
-            if found and any(token not in found for token in lost):
-                # What began while we asked has made its fence by now.
+            if lost and found is not None:
+                # What began while we asked has made its fence by now, and what ended said so.
                 it.traces = {**it.traces, **await self.access.site.traces(lost)}
         except OSError as error:
             why = error.strerror or str(error)
@@ -165,11 +166,10 @@ class _PlanSettling:
         known = it.known(entry.key, token) if entry.step is Step.ACCEPTED else None
         waits = known is not None and (known.state.active or known.state is JobState.UNKNOWN)
         # Ended by itself: it never runs again, even if the scheduler starts it once more; nor does
-        # what had its time in a bundle that goes on, or was taken out of it.
-        over = traces.ended is not None and traces.ended.cause == "exit"
-        if is_in_bundle(token):
-            late = traces.ended is not None and traces.ended.cause == TIME_LIMIT
-            over = over or late or traces.fence == ABANDONED
+        # what had its time or memory in a bundle that goes on, or was taken out of it.
+        causes = OVER if is_in_bundle(token) else {"exit"}
+        over = traces.ended is not None and traces.ended.cause in causes
+        over = over or (is_in_bundle(token) and traces.fence == ABANDONED)
         if not elsewhere and waits and not over:
             assert known is not None
             self.held.note_active(token, entry, known)
@@ -222,7 +222,7 @@ class _PlanSettling:
         if traces.ended is None and runner != ABANDONED:
             from rowtui.core.clusters.schedulers.local_processes import processes_of_job
 
-            if processes_of_job(job.token, None):
+            if processes_of_job(token_in_queue(job.token), None):
                 it.tell(job.token, entry.step, f"{job.name} is still running")
                 return
             runner = runner or await self.access.site.abandon(job.token) or ABANDONED

@@ -205,7 +205,7 @@ class Settling:
                 return
             if not await self.access.site.abandon(job.token):
                 self.give_up(job, f"{NOT_BEGUN}: its bundle ended ({word or 'well'})")
-                return
+            return  # or it began just now, in another job: the next look sees where
         self.end(job, key, ending_of(job, marker, code, word, key.id))
 
     def end(self, job: PlannedJob, key: JobKey, ending: Ending) -> None:

@@ -14,7 +14,8 @@ from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.clusters.schedulers.local import LocalScheduler
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.bundle_script import bundle_script
-from rowtui.core.submission.fence import abandon
+from rowtui.core.submission.ending import CANCELLED, OUT_OF_MEMORY, OVER, ending_of
+from rowtui.core.submission.fence import abandon, read_ended
 from rowtui.core.submission.model import PlannedJob
 from rowtui.core.workflow.model import SubmitOptions
 
@@ -332,6 +333,71 @@ def test_a_bundle_that_is_started_again_runs_what_did_not_end(real: RealProject)
     }
     assert real.runs() == {"a": 1, "b": 1, "c": 2, "d": 1}
     assert bundled.log("a") == "once\n"
+
+
+@pytest.mark.parametrize(
+    "cause", ["exit", "time limit", "out of memory", "signal TERM", "signal KILL", "cancelled"]
+)
+def test_a_bundle_that_is_started_again_passes_over_what_counts_as_over(
+    real: RealProject, cause: str
+) -> None:
+    # given a job that ended in the first start, which settling takes for over or not
+    bundled = Bundled(real, [[Member("a"), Member("b")]])
+    token = bundled.job("a").token
+    for folder in ("fence", "ended"):
+        (real.root / ".row/rowtui" / folder).mkdir(parents=True)
+    (real.root / ".row/rowtui/fence" / token).symlink_to("local:7")
+    (real.root / ".row/rowtui/ended" / token).write_text(f"137\n{cause}\nlocal:7\n1\n\n\n")
+
+    bundled.run()
+
+    assert real.runs() == {"a": int(cause not in OVER), "b": 1}
+
+
+def test_what_a_start_that_was_given_up_has_not_begun_is_left_to_the_next_one(
+    real: RealProject,
+) -> None:
+    # given a bundle on a node that is taken for dead, and its next start on another
+    wait = "touch began; until [ -e go ]; do sleep 0.05; done"
+    bundled = Bundled(real, [[Member("a", wait), Member("b")]])
+    first = bundled.start()
+    bundled.wait_for("began")
+    again = as_written(bundled.script("local"), "rowtui_restarts=0", "rowtui_restarts=1")
+    second = bundled.start(again)
+    wait_until(lambda: real.runs()["a"] == 2, "its second start", every=0.02)
+
+    # when both go on
+    (real.root / "go").touch()
+    said_first, said_second = (bundled.said(over(it)[1]) for it in (first, second))
+
+    # then only the next start runs what had not begun
+    assert said_first["b"] == "not begun"
+    assert said_second["b"] == "ended well"
+    assert real.runs() == {"a": 2, "b": 1}
+
+
+@pytest.mark.parametrize(
+    ("run", "cause"),
+    [
+        (
+            "echo 'slurmstepd: error: Detected 1 oom_kill event in StepId=7.0.'; exit 1",
+            OUT_OF_MEMORY,
+        ),
+        ("echo 'no more memory'; exit 1", "exit"),
+        ("echo 'slurmstepd: error: Detected 1 oom_kill event in StepId=7.0.'", "exit"),
+    ],
+)
+def test_a_job_whose_command_slurm_killed_for_its_memory_says_so(
+    real: RealProject, run: str, cause: str
+) -> None:
+    bundled = Bundled(real, [[Member("a", run), Member("b")]])
+    bundled.run()
+
+    assert bundled.ended("a")[1] == cause
+    ended = read_ended(real.root, bundled.job("a").token)
+    assert ended is not None
+    killed = ending_of(bundled.job("a"), ended, None, CANCELLED, 7).reason
+    assert (ended.reason == OUT_OF_MEMORY) is (killed == OUT_OF_MEMORY) is (cause != "exit")
 
 
 def test_a_job_that_was_taken_out_does_not_run(real: RealProject) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +72,13 @@ def busy(running: list[tuple[float, float, int]]) -> tuple[int, int]:
 def test_forty_unequal_jobs_share_a_node_and_keep_apart(
     real: RealProject, slurm: SlurmCluster
 ) -> None:
-    time = "echo {0} {1} $(date +%s.%N) $SLURM_CPUS_ON_NODE >>times"
+    stamp = "echo {0} {1} $(date +%s.%N) $SLURM_CPUS_ON_NODE >>times"
     chance = random.Random(5)
 
     def member(number: int, cpus: int) -> Member:
         name = f"m{number}"
-        run = f"{time.format('begin', name)}\nsleep 0.{chance.randint(1, 6)}\n"
-        return Member(name, run + time.format("end", name), cpus=cpus, memory_mb=50 * cpus)
+        run = f"{stamp.format('begin', name)}\nsleep 0.{chance.randint(1, 6)}\n"
+        return Member(name, run + stamp.format("end", name), cpus=cpus, memory_mb=50 * cpus)
 
     # 16 CPUs: two lanes of up to 4, two of 2, four of 1. All lanes meet once, so that it is sure
     # that they run at the same time; then a lane of each kind has something of its own.
@@ -194,12 +195,20 @@ def test_a_requeued_bundle_runs_again_what_had_not_ended(
     real: RealProject, slurm: SlurmCluster
 ) -> None:
     wait = "touch began; until [ -e go ]; do sleep 0.05; done"
-    bundled = Bundled(real, [[Member("a", "echo once"), Member("b", wait), Member("c")]])
+    lanes = [
+        [Member("a", "echo once"), Member("b", wait), Member("c")],
+        [Member("late", "sleep 1000", seconds=1)],
+    ]
+    bundled = Bundled(real, lanes)
     job_id = send(slurm, bundled)
     bundled.wait_for("began")
+    wait_until(lambda: bool(bundled.ended("late")), "the end of its time")
 
     slurm.run(f"scontrol requeue {job_id}")
     slurm.wait_for(job_id, "PENDING", "REQUEUED")
+    # A node does not take a job back in the second in which it was told to kill it.
+    told = int(time.time())
+    wait_until(lambda: time.time() >= told + 1, "the next second")
     (real.root / "go").touch()
     slurm.run(f"scontrol update JobId={job_id} StartTime=now")
     wait_until(lambda: bool(bundled.ended("c")), "the second run")
@@ -209,8 +218,9 @@ def test_a_requeued_bundle_runs_again_what_had_not_ended(
         "a": "ended well (before)",
         "b": "ended well",
         "c": "ended well",
+        "late": "ran out of time (before)",
     }
-    assert real.runs() == {"a": 1, "b": 2, "c": 1}
+    assert real.runs() == {"a": 1, "b": 2, "c": 1, "late": 1}
     assert bundled.log("a", job_id) == "once\n"
 
 

@@ -16,6 +16,7 @@ from rowtui.core.clusters.schedulers.bash import BashScheduler
 from rowtui.core.clusters.schedulers.local import LocalScheduler
 from rowtui.core.submission.model import Plan
 
+from tests.core.submission.bundled import in_lanes
 from tests.core.submission.conftest import RealProject
 
 NAMES = ["a", "b c", "d\udcff"]
@@ -142,6 +143,38 @@ def test_killed_while_settling_every_directory_runs_once(tmp_path: Path) -> None
         assert real.state.submitted == {}
         assert real.journal.open_plan_ids() == []
     assert step > 5
+
+
+def test_killed_while_a_bundle_runs_inside_its_requests_are_not_free(tmp_path: Path) -> None:
+    # given a rowtui that is killed while it runs a bundle: the bundle goes on
+    real = RealProject(tmp_path / "project", NAMES, BashScheduler())
+    real.with_command(
+        "echo x >> workspace/{directory}/runs; touch began\n"
+        "while [ ! -e go ]; do sleep 0.01; done; touch workspace/{directory}/out"
+    )
+    plan = in_lanes(real.plan("first"), 2)
+    child = os.fork()
+    if child == 0:
+        try:
+            carry_on(real, plan)
+        finally:
+            os._exit(70)
+    while sum(real.runs().values()) < 2:
+        os.sched_yield()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    # when another one starts meanwhile, then none of its directories is free
+    said = asyncio.run(real.settle())
+    assert ["still running" in it.message for it in said] == [True] * 3
+    assert real.plan("second").jobs == ()
+    # and when it has ended, all are complete
+    (real.root / "go").touch()
+    while not all((real.root / ".row/rowtui/ended" / job.token).exists() for job in plan.jobs):
+        os.sched_yield()
+    asyncio.run(real.settle())
+    assert real.runs() == dict.fromkeys(NAMES, 1)
+    assert real.state.completed["one"] == 0b111
+    assert (real.state.submitted, real.state.failed) == ({}, {})
 
 
 def test_killed_while_a_job_runs_inside_every_directory_runs_once(tmp_path: Path) -> None:

@@ -21,16 +21,18 @@ from rowtui.core.clusters.schedulers.base import (
     SubmitResult,
 )
 from rowtui.core.state.forget import forget
+from rowtui.core.submission import lost as losing
 from rowtui.core.submission.journal import Journal
-from rowtui.core.submission.model import JournalEntry, Step
+from rowtui.core.submission.model import JournalEntry, Plan, Step
 
+from tests.core.submission.bundled import in_lanes
 from tests.core.submission.conftest import RealProject
 
 
 class Queue:
     """A scheduler that holds and forgets, and that can be out of reach."""
 
-    cluster, place, at_once = "alpha", "", 1
+    cluster, kind, place, at_once = "alpha", "slurm", "", 1
     immediate, shared, holds, forgets = False, True, True, True
 
     def __init__(self) -> None:
@@ -104,6 +106,73 @@ async def test_a_lost_job_whose_directories_were_submitted_anew_is_not_sent_agai
     # then only the new one ever gets to run
     may_run = [token for token, state in queue.jobs.values() if state is not JobState.CANCELLED]
     assert may_run == [anew.jobs[0].token]
+
+
+def began_in(real: RealProject, token: str, number: int) -> None:
+    """The script of this scheduler job made the fence."""
+    (real.root / ".row/rowtui/fence").mkdir(exist_ok=True)
+    (real.root / ".row/rowtui/fence" / token).symlink_to(f"slurm:{number}")
+
+
+class TestForgottenBundle:
+    """A bundle of two that the controller forgot while its node goes on.
+
+    What had not begun is sent again. Nobody runs anything here: what jobs leave is made up.
+    """
+
+    @pytest.fixture
+    def two(self, tmp_path: Path, queue: Queue) -> RealProject:
+        cluster = Cluster("alpha", Identify(always=True), "slurm", (Partition("cpu"),))
+        return RealProject(tmp_path / "project", ["a", "b"], queue, cluster)
+
+    @pytest.fixture
+    async def plan(self, two: RealProject, queue: Queue) -> Plan:
+        """Sent as job 1, in which the first began; forgotten; the second sent again as job 2."""
+        plan = in_lanes(two.plan("n"), 1)
+        await two.submit(plan)
+        began_in(two, plan.jobs[0].token, 1)
+        token, _ = queue.jobs.pop(1)
+        queue.jobs[1] = ("somebody's", JobState.RUNNING)
+        await two.settle()
+        assert queue.jobs[2] == (token, JobState.HELD)
+        await two.settle()
+        return plan
+
+    def where(self, real: RealProject, plan: Plan) -> list[tuple[str, int]]:
+        latest = real.journal.latest(plan.id)
+        return [(latest[job.token].step.value, latest[job.token].job_id) for job in plan.jobs]
+
+    async def test_what_began_is_not_taken_for_part_of_what_was_sent_again(
+        self, two: RealProject, queue: Queue, plan: Plan
+    ) -> None:
+        assert queue.jobs[2][1] is JobState.RUNNING
+        assert self.where(two, plan) == [("accepted", 1), ("accepted", 2)]
+
+    async def test_what_the_forgotten_job_began_all_the_same_is_not_free(
+        self, two: RealProject, queue: Queue, plan: Plan, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # given a second one that the forgotten job came to first
+        began_in(two, plan.jobs[1].token, 1)
+        # when the job that was sent again ends, for which nothing was left
+        queue.jobs[2] = (queue.jobs[2][0], JobState.COMPLETED)
+        await two.settle()
+        # then it is not taken for its end
+        assert self.where(two, plan) == [("accepted", 1), ("accepted", 1)]
+        assert len(two.state.submitted["one"]) == 2
+        # and after the time in which a node ends what nobody knows, it is
+        monkeypatch.setattr(losing, "ORPHAN_SECONDS", 0.0)
+        await two.settle()
+        assert [step for step, _ in self.where(two, plan)] == ["ended", "ended"]
+        assert two.state.submitted == {}
+
+    async def test_one_that_turns_up_again_has_what_it_began(
+        self, two: RealProject, queue: Queue, plan: Plan
+    ) -> None:
+        began_in(two, plan.jobs[1].token, 1)
+        token = queue.jobs[2][0]
+        queue.jobs |= {1: (token, JobState.RUNNING), 2: (token, JobState.COMPLETED)}
+        await two.settle()
+        assert self.where(two, plan) == [("accepted", 1), ("accepted", 1)]
 
 
 class SlowJournal(Journal):
