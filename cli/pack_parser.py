@@ -71,11 +71,13 @@ def packing_options(parser: Any, *, switch: bool) -> None:
             help="let jobs share nodes, see 'rowtui pack' [default: as clusters.toml says]",
         )
     group.add_argument(
-        "--packer", metavar="NAME", help="who packs, see 'rowtui pack --compare' [default: best]"
+        "--packer",
+        metavar="NAME",
+        help="who packs, see 'rowtui pack --compare' [default: as clusters.toml says, or best]",
     )
     group.add_argument("--largest", type=positive, metavar="N", help="at most N jobs in a bundle")
     group.add_argument(
-        "--longest", type=_duration, metavar="TIME", help="of a bundle, such as 12:00:00"
+        "--longest", type=_duration, metavar="TIME", help="no bundle is longer, such as 12:00:00"
     )
     group.add_argument(
         "--node-type",

@@ -6,6 +6,7 @@ Source: Row A5.1 (texts, prompt, order), rowtui's DESIGN §7 (`local` is followe
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.loop import run as run_async
@@ -152,6 +153,7 @@ async def _send(
     """Send the jobs one after another; what became of each, and whether any was not submitted."""
     started = time.monotonic()
     jobs = {job.token: (number, job) for number, job in enumerate(plan.jobs, start=1)}
+    sizes = Counter(job.bundle.token for job in plan.jobs if job.bundle is not None)
     answers = []
     failed = False
     done = 0
@@ -174,7 +176,8 @@ async def _send(
             out.note(step.message)
         else:
             number, job = jobs[step.token]
-            out.print(_line(number, len(plan.jobs), job, time.monotonic() - started))
+            size = sizes[job.bundle.token] if job.bundle is not None else 0
+            out.print(_line(number, len(plan.jobs), job, size, time.monotonic() - started))
             _flush()
     return answers, failed
 
@@ -200,11 +203,12 @@ def _say_answer(project: Project, step: SubmitProgress, out: Output) -> None:
         out.print(f"Row submitted {message.replace(f'{project.cluster.name}/', '', 1)}.")
 
 
-def _line(number: int, total: int, job: PlannedJob, seconds: float) -> str:
+def _line(number: int, total: int, job: PlannedJob, size: int, seconds: float) -> str:
+    """`size`: how many jobs are in its bundle."""
     if job.bundle is not None:
         return (
-            f"[{number:,}/{total:,}] Submitting a bundle on {visible(job.bundle.node_type)}, "
-            f"from {visible(job.name)} on ({_duration(seconds)})."
+            f"[{number:,}/{total:,}] Submitting a bundle of {plural(size, 'job')} on "
+            f"{visible(job.bundle.node_type)}, from {visible(job.name)} on ({_duration(seconds)})."
         )
     more = len(job.directories) - 1
     what = f"[{number:,}/{total:,}] Submitting action '{visible(job.action)}'"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rowtui.cli.busy import busy_with
 from rowtui.cli.pack_choice import choice_of
 from rowtui.cli.project import chosen_positions, open_project, say_mapping_problems
+from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from rowtui.core.grouping.select import matching_actions
     from rowtui.core.project.pack_views import PackChoice
 
+    _refuse_what_does_not_count(args)
     project = open_project(args, out, errors=False)
     actions = matching_actions(project.workflow, args.action)
     if not actions:
@@ -55,6 +57,16 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return 0
     _print(packed, out)
     return 0
+
+
+def _refuse_what_does_not_count(args: argparse.Namespace) -> None:
+    """Options that another one would leave without effect. Raises: RowtuiError."""
+    if args.compare and args.packer:
+        raise RowtuiError("--compare packs by every packer", "leave --packer out")
+    for option in ("per_hour", "failures", "spread", "seed"):
+        if getattr(args, option) and not args.simulate:
+            name = "--" + option.replace("_", "-")
+            raise RowtuiError(f"{name} belongs to --simulate", "add --simulate, or leave it out")
 
 
 def _print(packed: PackedPlan, out: Output) -> None:

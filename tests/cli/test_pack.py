@@ -162,6 +162,17 @@ def test_numbers_that_are_none_are_refused_before_anything_is_read(
         assert here("pack", *words).code == 2, words
 
 
+def test_options_without_effect_are_refused(here: Here) -> None:
+    for words, why in (
+        (("--compare", "--packer", "seed"), "--compare packs by every packer"),
+        (("--per-hour", "3"), "--per-hour belongs to --simulate"),
+        (("--seed", "3", "--json"), "--seed belongs to --simulate"),
+    ):
+        done = here("pack", *words)
+        assert (done.code, done.out) == (1, "")
+        assert why in done.err
+
+
 def test_a_partition_without_node_types_says_how_to_find_them(here: Here) -> None:
     configured(here, CLUSTERS[: CLUSTERS.index("[[cluster.node_type]]")])
     done = pack(here, cluster="far")
@@ -286,6 +297,7 @@ def test_packed_jobs_run_to_the_end_with_logs_of_their_own(rowtui: Shell) -> Non
     out = rowtui.succeed("submit", *words, cluster="local", **machine)
     assert "Submitting 10 jobs in 1 bundle that may cost up to" in out
     assert "Packed by" in out
+    assert re.search(r"^\[1/10\] Submitting a bundle of 10 jobs on this-machine, from", out, re.M)
     assert "Row submitted job 1: a bundle of 10 jobs." in out
     status = rowtui.succeed("show", "status", "-a", "one", cluster="local")
     assert status.splitlines()[1].split()[:5] == ["one", "10", "0", "0", "0"]
