@@ -8,13 +8,16 @@ Source: fastr_packing B2.1 (assignment bound), B2.5 (its price times the own run
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rowtui.core.packing.bins import BinFinder
-from rowtui.core.packing.model import HOUR, NodeType, Problem
+from rowtui.core.packing.model import HOUR, Bundle, NodeType, Problem, bundle_cost
+from rowtui.core.packing.shrink import cost_of
 from rowtui.core.packing.static import numbers_by_name
 from rowtui.core.packing.vectors import Bin, Size
+
+ROUNDING = 1e-10  # relative: what sums of floats may be off by
 
 
 class Worth(NamedTuple):
@@ -50,6 +53,33 @@ class Worth(NamedTuple):
 def lower_bound(problem: Problem) -> float:
     """No packing of these requests costs less. Every request has to fit somewhere."""
     return worth(problem).bound
+
+
+def if_cheaper(
+    bundles: Iterable[Bundle], problem: Problem, value: Worth, than: tuple[Bundle, ...]
+) -> tuple[Bundle, ...] | None:
+    """These bundles if they cost less than those, else None: as soon as that is certain.
+
+    Whatever is not yet in one of them costs at least its worth.
+    """
+    hourly = value.of([(*demand.amounts, 1) for demand in problem.demands])
+    timed, most = problem.timed, cost_of(than, problem)
+    each = [
+        worth * (demand.seconds / HOUR if timed else 1.0) * (1 - ROUNDING)
+        for worth, demand in zip(hourly, problem.demands, strict=True)
+    ]
+    most *= 1 - ROUNDING
+    least = sum(worth * there for worth, there in zip(each, problem.counts, strict=True))
+    taken: list[Bundle] = []
+    for bundle in bundles:
+        inside = sum(
+            lane.times * run.times * each[run.demand] for lane in bundle.lanes for run in lane.runs
+        )
+        least += bundle.times * (bundle_cost(bundle, problem) - inside)
+        if least >= most:
+            return None
+        taken.append(bundle)
+    return tuple(taken)
 
 
 def worth(problem: Problem) -> Worth:

@@ -36,18 +36,23 @@ BINS_BETWEEN_QUESTIONS = 32
 # Up to so many classes, a first way takes a second at most, and is not hurried.
 QUICK = 3_000
 
+# Up to so many, a hurried first way still looks ahead, a little less far: some seconds.
+UNHURRIED = 25_000
+
 
 class Way(NamedTuple):
     """How to pack: how bins are begun, how hard they are filled, how often prices are set anew.
 
     `order`: "value", "dominant" (share of the largest bin) or "shuffled"; `width`: how many items
-    are tried for a place in a bin by looking ahead, 0 for only the one that is worth most.
+    are tried for a place in a bin by looking ahead, 0 for only the one that is worth most;
+    `hurried`: the width when there is no more time, -1 if the way is then given up.
     """
 
     order: str
     width: int
     parts: int
     seed: int = 1
+    hurried: int = 0
 
 
 FIRST = Way("value", 8, 4)
@@ -67,6 +72,10 @@ FEW = 50_000  # more classes than that take the way for large problems
 Content = dict[int, int]
 
 
+class _TooLateError(Exception):
+    """There is no time for this way."""
+
+
 class _Sight(NamedTuple):
     """What a look ahead goes by: the worth of the room, how many to try, what is in the bin."""
 
@@ -76,21 +85,32 @@ class _Sight(NamedTuple):
 
 
 def fill(vectors: Vectors, go_on: GoOn) -> Patterns:
-    """All items in bins, the best of several ways; fewer and quicker ones if `go_on` says no."""
+    """All items in bins, the best of several ways; if `go_on` says no, only the first, quicker."""
     numbers = {
         at: item.number for at, item in enumerate(vectors.items) if item.number and any(item.size)
     }
     best: Patterns = ()
     if numbers:
         ground = Ground(vectors)
-        first = FIRST if len(numbers) <= FEW else LARGE
-        best = pack(ground, numbers, first, go_on if len(numbers) > QUICK else _always)
+        best = pack(ground, numbers, *_first_way(len(numbers), go_on))
         for most_classes, way in OTHERS:
             if len(numbers) > most_classes or not go_on():
                 break
-            other = pack(ground, numbers, way, go_on)
+            try:
+                other = pack(ground, numbers, way._replace(hurried=-1), go_on)
+            except _TooLateError:
+                break
             best = min(best, other, key=lambda patterns: patterns_cost(patterns, vectors))
     return with_weightless(best, vectors)
+
+
+def _first_way(classes: int, go_on: GoOn) -> tuple[Way, GoOn]:
+    """The way that always comes to its end, and whether it is hurried."""
+    if classes <= QUICK:
+        return FIRST, _always
+    if classes <= UNHURRIED:
+        return FIRST._replace(hurried=LARGE.width), go_on
+    return (FIRST if classes <= FEW else LARGE), go_on
 
 
 def _always() -> bool:
@@ -127,15 +147,17 @@ def pack_pool(
 ) -> list[Pattern]:
     """Bins with what is in the pool: all of it, or until so much worth is packed.
 
-    When `go_on` says no, what comes next is no longer looked for but taken.
+    When `go_on` says no, what comes next is looked for less far, or only taken: see `Way`.
     """
     made: list[Pattern] = []
     packed = 0.0
     left, width = pool.left, way.width
     for first in in_order(pool, way.order, random):
         while left[first]:
-            if width and len(made) % BINS_BETWEEN_QUESTIONS == 0 and not go_on():
-                width = 0
+            if width > way.hurried and len(made) % BINS_BETWEEN_QUESTIONS == 0 and not go_on():
+                width = way.hurried
+                if width < 0:
+                    raise _TooLateError
             kind, content, value = _best_bin(pool, first, width)
             times = min(left[bit] // number for bit, number in content.items())
             pool.take(content, times)

@@ -52,8 +52,7 @@ def pack(
     found = _checked(rest, _found(rest, packer, go_on, others), go_on)
     bundles = renumbered(found.bundles, numbers)
     cost = cost_of(bundles, problem)
-    enough = found.proven or (found.bound > 0 and rest.timed)
-    bound = found.bound if enough else max(found.bound, lower_bound(rest))
+    bound = found.bound if found.proven or found.bounded else max(found.bound, lower_bound(rest))
     proven = found.proven or bound >= cost * (1 - ROUNDING)
     bound = cost if proven else bound
     return PackResult(problem, found.packer, bundles, cost, bound, unplaced, proven)

@@ -8,19 +8,19 @@ Source: the seed text; DESIGN's `Packer` protocol; fastr_packing G6, G7.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rowtui.core.packing.bound import Worth, worth
+from rowtui.core.packing.bound import Worth, if_cheaper, worth
 from rowtui.core.packing.fewer import on_types_before, with_fewer_types
 from rowtui.core.packing.fill import fill
 from rowtui.core.packing.mend import mend
 from rowtui.core.packing.model import Bundle, GoOn, Problem
-from rowtui.core.packing.seed import seed_packing
+from rowtui.core.packing.seed import seed_patterns
 from rowtui.core.packing.shrink import cost_of, shrink
 from rowtui.core.packing.static import bundles_of, form_of
-from rowtui.core.packing.timed import pack_seed, pack_timed
+from rowtui.core.packing.timed import pack_timed, seed_bundles
 from rowtui.core.packing.vectors import Patterns, VectorPacker, Vectors, patterns_cost
 
 BEST, SEED, FILL, COLUMNS, EXACT = "best", "seed", "fill", "columns", "exact"
@@ -39,12 +39,14 @@ class Found(NamedTuple):
     """A packing, who made it, and what is known of the best possible one.
 
     `bound`: what any packing costs at least as far as this packer knows; 0: it does not.
+    `bounded`: the bound of `bound.py` is no higher.
     """
 
     bundles: tuple[Bundle, ...]
     packer: str
     bound: float = 0.0
     proven: bool = False
+    bounded: bool = False
 
 
 class Solved(NamedTuple):
@@ -70,16 +72,17 @@ class Ours:
     def find(self, problem: Problem, go_on: GoOn) -> Found:
         """All requests, each once, and who packed them. Every one fits somewhere."""
         if problem.timed:
-            return self._find_timed(problem, go_on)
+            return self._find_timed(problem, worth(problem), go_on)
         form = form_of(problem)
         solved = self.solve(form.vectors, go_on)
         bundles = shrink(bundles_of(solved.patterns, form), problem)
         return Found(bundles, solved.packer, solved.bound, solved.proven)
 
-    def _find_timed(self, problem: Problem, go_on: GoOn) -> Found:
-        fewer, value, kept = with_fewer_types(problem, worth(problem))
-        bundles = self._pack_timed(fewer, value, go_on)
-        return Found(shrink(on_types_before(bundles, kept), problem), self.name, value.bound)
+    def _find_timed(self, problem: Problem, value: Worth, go_on: GoOn) -> Found:
+        fewer, there, kept = with_fewer_types(problem, value)
+        bundles = self._pack_timed(fewer, there, go_on)
+        bundles = shrink(on_types_before(bundles, kept), problem)
+        return Found(bundles, self.name, value.bound, bounded=True)
 
     def _pack_timed(self, problem: Problem, value: Worth, go_on: GoOn) -> tuple[Bundle, ...]:
         return pack_timed(problem, value, _asking(self.solve, MOST_ASKS), go_on)
@@ -92,12 +95,9 @@ class Ours:
 class Seed(Ours):
     """The seed text's algorithm, as it is: each instance is of the type that it was opened as."""
 
-    def find(self, problem: Problem, go_on: GoOn) -> Found:
+    def find(self, problem: Problem, _go_on: GoOn) -> Found:
         """All requests, each once."""
-        if problem.timed:
-            return Found(pack_seed(problem, seed_packing, go_on), self.name)
-        form = form_of(problem, whole=True)
-        return Found(bundles_of(seed_packing(form.vectors, go_on), form), self.name)
+        return Found(tuple(_bundles_of_seed(problem)), self.name)
 
 
 class Best(Ours):
@@ -105,17 +105,33 @@ class Best(Ours):
 
     def find(self, problem: Problem, go_on: GoOn) -> Found:
         """All requests, each once, and who packed them best."""
-        seed = OURS[SEED].find(problem, go_on)
-        other = Ours.find(self, problem, go_on)
-        if cost_of(seed.bundles, problem) < cost_of(other.bundles, problem):
-            return seed._replace(bound=other.bound)
-        return other
+        value = worth(problem)
+        if problem.timed:
+            found = self._find_timed(problem, value, go_on)
+        else:
+            form = form_of(problem)
+            solved = _best(form.vectors, value.bound, go_on)
+            bundles = shrink(bundles_of(solved.patterns, form), problem)
+            found = Found(bundles, solved.packer, solved.bound, solved.proven, bounded=True)
+        seed = None
+        if not found.proven:
+            seed = if_cheaper(_bundles_of_seed(problem), problem, value, found.bundles)
+        return found if seed is None else found._replace(bundles=seed, packer=SEED)
 
     def _pack_timed(self, problem: Problem, value: Worth, go_on: GoOn) -> tuple[Bundle, ...]:
         bundles = pack_timed(problem, value, _filled_once, go_on)
         if go_on() and cost_of(bundles, problem) > value.bound * (1 + CLOSE):
             bundles = mend(problem, bundles, value, go_on)
         return bundles
+
+
+def _bundles_of_seed(problem: Problem) -> Iterator[Bundle]:
+    if problem.timed:
+        yield from seed_bundles(problem)
+        return
+    form = form_of(problem, whole=True)
+    for pattern in seed_patterns(form.vectors):
+        yield from bundles_of((pattern,), form)
 
 
 # -- solvers of vectors --------------------------------------------------------------------------
@@ -139,8 +155,8 @@ def _filled_once(vectors: Vectors, _go_on: GoOn) -> Patterns:
     return fill(vectors, _never)
 
 
-def _seeded(vectors: Vectors, go_on: GoOn) -> Solved:
-    return Solved(seed_packing(vectors, go_on), SEED)
+def _seeded(vectors: Vectors, _go_on: GoOn) -> Solved:
+    return Solved(tuple(seed_patterns(vectors)), SEED)
 
 
 def _filled(vectors: Vectors, go_on: GoOn) -> Solved:
@@ -149,38 +165,52 @@ def _filled(vectors: Vectors, go_on: GoOn) -> Solved:
 
 def _by_columns(vectors: Vectors, go_on: GoOn) -> Solved:
     """By filling where there are too many classes, or no solver."""
+    return _generated(vectors, go_on) or _filled(vectors, go_on)
+
+
+def _generated(vectors: Vectors, go_on: GoOn) -> Solved | None:
     from rowtui.core.packing import columns
 
     if len(vectors.items) > MOST_CLASSES or not columns.available():
-        return _filled(vectors, go_on)
+        return None
     made = columns.generate(vectors, go_on)
     return Solved(made.patterns, COLUMNS, made.bound, made.proven)
 
 
 def _exactly(vectors: Vectors, go_on: GoOn) -> Solved:
     """By filling where there are too many requests, or too little time."""
+    return _proven(vectors, go_on) or _filled(vectors, go_on)
+
+
+def _proven(vectors: Vectors, go_on: GoOn) -> Solved | None:
     from rowtui.core.packing.exact import prove
 
     proven = prove(vectors, go_on)
     if proven is None:
-        return _filled(vectors, go_on)
+        return None
     return Solved(proven, EXACT, patterns_cost(proven, vectors), proven=True)
 
 
-def _best(vectors: Vectors, go_on: GoOn) -> Solved:
-    """What may prove that it is the best comes first, then the best is improved."""
+def _best(vectors: Vectors, bound: float, go_on: GoOn) -> Solved:
+    """Filled first, as `fill` would with the same time; then what may prove it; then improved.
+
+    `bound`: what any packing costs at least as far as is known before.
+    """
     from rowtui.core.packing.improve import improve
 
-    if go_on():
-        exact = _exactly(vectors, go_on)
-        if exact.proven:
-            return exact
-    tried = [_filled(vectors, go_on)]
-    if go_on():
-        tried.append(_by_columns(vectors, go_on))
-    best = min(tried, key=lambda solved: patterns_cost(solved.patterns, vectors))
+    best = _filled(vectors, go_on)
     cost = patterns_cost(best.patterns, vectors)
-    bound = max(solved.bound for solved in tried)
+    for solve in (_proven, _generated):
+        if cost <= bound * (1 + CLOSE) or not go_on():
+            break
+        other = solve(vectors, go_on)
+        if other is None:
+            continue
+        if other.proven:
+            return other
+        bound = max(bound, other.bound)
+        if patterns_cost(other.patterns, vectors) < cost:
+            best, cost = other, patterns_cost(other.patterns, vectors)
     if go_on() and cost > bound * (1 + CLOSE):
         better = improve(vectors, best.patterns, go_on)
         if patterns_cost(better, vectors) < cost:
@@ -191,7 +221,7 @@ def _best(vectors: Vectors, go_on: GoOn) -> Solved:
 OURS: dict[str, Ours] = {
     one.name: one
     for one in (
-        Best(BEST, "the cheapest that any of these finds, as long as time is given", _best),
+        Best(BEST, "the cheapest that any of these finds, as long as time is given", _filled),
         Ours(FILL, "nodes filled so that nothing runs out first, for any number of jobs", _filled),
         Ours(COLUMNS, "nearly the best possible for up to 150 kinds of jobs", _by_columns),
         Ours(EXACT, "the proven best for about a dozen jobs", _exactly),

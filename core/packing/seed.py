@@ -17,7 +17,7 @@ Source: the CAVATICA seed text; fastr_packing B2.3, B2.7.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rowtui.core.errors import RowtuiError
@@ -170,6 +170,11 @@ def without_ended(instances: Iterable[Instance], ended: Collection[str]) -> tupl
 
 
 def seed_packing(vectors: Vectors, _go_on: GoOn) -> Patterns:
+    """The packing that `schedule` makes: see `seed_patterns`."""
+    return tuple(seed_patterns(vectors))
+
+
+def seed_patterns(vectors: Vectors) -> Iterator[Pattern]:
     """The packing that `schedule` makes of these items from an empty start; ties: as they stand.
 
     When an instance is allocated, all older ones have refused every job that is left, and their
@@ -178,14 +183,13 @@ def seed_packing(vectors: Vectors, _go_on: GoOn) -> Patterns:
     There is nothing to break off or to improve, so nobody is asked to go on.
     """
     if not vectors.items or not vectors.bins:
-        return ()
+        return
     order, opened = _ordered(vectors)
     items = [vectors.items[number] for number in order]
     sizes = [item.size for item in items]
     left = [item.number for item in items]
     bins = _Fill(items, vectors)
     alive = bins.within.all
-    patterns = []
     for at in range(len(items)):
         while left[at]:
             bin_number = opened[at]
@@ -196,8 +200,7 @@ def seed_packing(vectors: Vectors, _go_on: GoOn) -> Patterns:
                 if not left[other]:
                     alive ^= 1 << (len(items) - 1 - other)
             content = tuple((order[other], number) for other, number in filled)
-            patterns.append(Pattern(bin_number, content, times))
-    return tuple(patterns)
+            yield Pattern(bin_number, content, times)
 
 
 def _ordered(vectors: Vectors) -> tuple[list[int], list[int]]:

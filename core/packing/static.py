@@ -9,13 +9,13 @@ Source: fastr_packing B2.3 (dominated types), the contracts of `vectors.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from rowtui.core.packing.bins import worthwhile
 from rowtui.core.packing.model import Bundle, Lane, Problem, Run
-from rowtui.core.packing.vectors import Bin, Item, Patterns, Size, Vectors
+from rowtui.core.packing.vectors import Bin, Item, Pattern, Size, Vectors
 
 
 class Kind(NamedTuple):
@@ -93,7 +93,7 @@ def _cut(size: Size, used: Sequence[int], slots: int | None) -> Size:
     return counts if slots is None else (*counts, slots)
 
 
-def bundles_of(patterns: Patterns, form: Form) -> tuple[Bundle, ...]:
+def bundles_of(patterns: Iterable[Pattern], form: Form) -> tuple[Bundle, ...]:
     """The packed bins as bundles of single requests side by side; rows were classes."""
     return tuple(
         Bundle(

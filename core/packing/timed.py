@@ -10,7 +10,7 @@ Source: fastr_packing B2.5 and goal G8; the issue's "as few, as cheap machines a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rowtui.core.packing.bound import Worth
@@ -25,9 +25,10 @@ from rowtui.core.packing.model import (
     Problem,
 )
 from rowtui.core.packing.riders import Riders
+from rowtui.core.packing.seed import seed_patterns
 from rowtui.core.packing.shrink import FOR_EVER, cost_of, shrink
 from rowtui.core.packing.static import Form, Kind, Row, form
-from rowtui.core.packing.vectors import Patterns, Size, VectorPacker
+from rowtui.core.packing.vectors import Pattern, Size, VectorPacker
 
 # For this share of the cost fewer nodes are worth it: less to boot, to watch and to go wrong.
 FEWER_NODES = 0.005
@@ -195,7 +196,7 @@ def _pack_part(
 
 
 def hand_out(
-    patterns: Patterns, made: Form, lanes: Sequence[Sequence[LaneKind]]
+    patterns: Iterable[Pattern], made: Form, lanes: Sequence[Sequence[LaneKind]]
 ) -> Iterator[Bundle]:
     """The packed bins as bundles; `lanes[n]`: those that item n stands for, in the order to take.
 
@@ -216,7 +217,7 @@ def hand_out(
             left -= times
 
 
-def pack_seed(problem: Problem, packer: VectorPacker, go_on: GoOn) -> tuple[Bundle, ...]:
+def seed_bundles(problem: Problem) -> Iterator[Bundle]:
     """The seed's packing of a problem with times: it does not look at them.
 
     Every request is a lane, each instance is paid until its last request ends. Requests that take
@@ -244,7 +245,7 @@ def pack_seed(problem: Problem, packer: VectorPacker, go_on: GoOn) -> tuple[Bund
         if kind.at_most != 0
     ]
     made = form(kinds, rows, problem.largest_bundle, whole=True)
-    return tuple(hand_out(packer(made.vectors, go_on), made, list(alike.values())))
+    yield from hand_out(seed_patterns(made.vectors), made, list(alike.values()))
 
 
 def _limits_that_matter(problem: Problem) -> list[int]:
