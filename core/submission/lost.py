@@ -23,7 +23,7 @@ from rowtui.core.clusters.schedulers.base import (
     array_of,
     token_in_queue,
 )
-from rowtui.core.submission.ending import LOST, ending_of
+from rowtui.core.submission.ending import LOST, NOT_BEGUN, ending_of
 from rowtui.core.submission.fence import ABANDONED, job_key_of
 from rowtui.core.submission.journal import BEGUN, GONE, SEEN
 from rowtui.core.submission.model import JournalEntry, PlannedJob, Step
@@ -104,7 +104,11 @@ class Lost:
             if known is None and not traces.fence:
                 if self.was_forgotten(entry):
                     await self.send_later(job, entry, f"{visible(it.cluster)} forgot it")
-                elif not await it.access.site.abandon(job.token):
+                elif await it.access.site.abandon(job.token):
+                    pass  # it began just now
+                elif job.bundle is not None:  # with its turn still to come, it has not failed
+                    it.give_up(job, f"{NOT_BEGUN}: {visible(it.cluster)} knows its bundle no more")
+                else:
                     it.end(job, entry.key, ending_of(job, None, None, LOST, entry.job_id))
                 return
             if known is None and self.may_go_on(job.token, entry, entry.key):
@@ -188,7 +192,7 @@ class Lost:
             job = it.jobs[token]
             if all(other in ids for other in job.depends_on):
                 jobs.append(job)
-            else:
+            elif await self.never_begins(job):
                 it.give_up(job, "a job that it depends on was not sent")
         jobs = await it.still_theirs(jobs)
         if not jobs:
@@ -212,9 +216,16 @@ class Lost:
 
         units = units_of(sorted(jobs, key=lambda job: (sent_with(job), order[job.token])))
         for unit, result in await asyncio.gather(*map(send, units)):
-            self.concluded(unit, result)
+            await self.concluded(unit, result)
 
-    def concluded(self, unit: Unit, result: SubmitResult) -> None:
+    async def never_begins(self, job: PlannedJob) -> bool:
+        """Whether what was sent before certainly cannot begin it any more either."""
+        try:
+            return not await self.settling.access.site.abandon(job.token)
+        except OSError:
+            return False
+
+    async def concluded(self, unit: Unit, result: SubmitResult) -> None:
         """What became of a job, of tasks of an array or of a bundle that was sent again."""
         it = self.settling
         for job in unit.jobs:
@@ -223,7 +234,7 @@ class Lost:
                 key = JobKey(result.job_id, unit.task(job))
                 message = f"{job.name}: {why}; it was sent again: {visible(it.cluster)}/{key}"
                 it.news(job, Step.ACCEPTED, message, key=key, detail="sent again")
-            elif isinstance(result, Rejected):
+            elif isinstance(result, Rejected) and await self.never_begins(job):
                 release = Release(job.token, job.action, {})
                 message = f"{job.name} was refused: {visible(result.reason)}"
                 it.news(job, Step.REJECTED, message, detail=result.reason, release=release)

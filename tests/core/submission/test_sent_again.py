@@ -18,10 +18,12 @@ from rowtui.core.clusters.schedulers.base import (
     JobState,
     OutcomeUnknown,
     QueueSnapshot,
+    Rejected,
     SubmitResult,
 )
 from rowtui.core.state.forget import forget
 from rowtui.core.submission import lost as losing
+from rowtui.core.submission.fence import ABANDONED, read_fence
 from rowtui.core.submission.journal import Journal
 from rowtui.core.submission.model import JournalEntry, Plan, Step
 
@@ -36,7 +38,7 @@ class Queue:
     immediate, shared, holds, forgets = False, True, True, True
 
     def __init__(self) -> None:
-        self.reachable = True
+        self.reachable, self.refuses = True, False
         self.jobs: dict[int, tuple[str, JobState]] = {}
 
     def _shown(self) -> tuple[Job, ...]:
@@ -45,6 +47,8 @@ class Queue:
     async def submit(self, job: JobSpec) -> SubmitResult:
         if not self.reachable:
             return OutcomeUnknown("the line broke")
+        if self.refuses:
+            return Rejected("too many jobs")
         number = len(self.jobs) + 1
         self.jobs[number] = (job.token, JobState.HELD)
         return Accepted(number)
@@ -163,6 +167,34 @@ class TestForgottenBundle:
         monkeypatch.setattr(losing, "ORPHAN_SECONDS", 0.0)
         await two.settle()
         assert [step for step, _ in self.where(two, plan)] == ["ended", "ended"]
+        assert two.state.submitted == {}
+
+    async def test_what_is_refused_the_second_time_is_free_once_nobody_can_begin_it(
+        self, two: RealProject, queue: Queue
+    ) -> None:
+        plan = in_lanes(two.plan("n"), 1)
+        await two.submit(plan)
+        del queue.jobs[1]
+        queue.refuses = True
+        began_in(two, plan.jobs[0].token, 1)
+        await two.settle()
+        assert self.where(two, plan) == [("accepted", 1), ("rejected", 0)]
+        assert read_fence(two.root, plan.jobs[1].token) == ABANDONED
+
+    async def test_what_had_not_begun_when_its_bundle_is_long_gone_is_free(
+        self, two: RealProject, queue: Queue, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        plan = in_lanes(two.plan("n"), 1)
+        await two.submit(plan)
+        began_in(two, plan.jobs[0].token, 1)
+        del queue.jobs[1]
+        monkeypatch.setattr(losing, "FORGOTTEN_SECONDS", -1.0)
+        monkeypatch.setattr(losing, "ORPHAN_SECONDS", 0.0)
+        await two.settle()
+        await two.settle()
+        assert [step for step, _ in self.where(two, plan)] == ["ended", "abandoned"]
+        assert read_fence(two.root, plan.jobs[1].token) == ABANDONED
+        assert list(two.state.failed["one"]) == [two.state.directories.position("a")]
         assert two.state.submitted == {}
 
     async def test_one_that_turns_up_again_has_what_it_began(
