@@ -3,7 +3,8 @@
 On a real Slurm behind a real sshd, jobs that count their own runs are submitted over SSH by one
 rowtui while another one keeps asking what became of them, and at random moments of each seed
 connections are cut, the login node stops listening, the controller freezes, or both; with
-`--crashes` the controller is also killed and started again on the state that it had saved. Who
+`--crashes` the controller is also killed and started again on the state that it had saved. With
+`--bundles` most plans are packed: up to 8 requests share a scheduler job, others go alone. Who
 sends gives up now and then and begins again with what is left. Printed is a line for each seed;
 the exit code is 1 if any directory was lost or ran twice, or anything stayed held or reserved.
 """
@@ -27,6 +28,7 @@ from typing import Self
 from rowtui.core.clusters.schedulers.base import JobSpec, SubmitResult
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 from rowtui.core.errors import RowtuiError
+from rowtui.core.project.pack_views import PackChoice
 from rowtui.core.submission.model import Step
 
 from bench.__main__ import machine
@@ -39,6 +41,7 @@ FROZEN = (0.3, 3.5)  # seconds; clients give up after 2 (MessageTimeout)
 DEAF = (0.1, 1.0)  # seconds without a listener
 DEAD = (0.0, 1.0)  # seconds without a controller
 PORTION = (3, 25)  # jobs of one plan, so that there is sending for as long as there are faults
+PACKED = PackChoice(budget=0.0)
 RESTED = (0.0, 1.5)  # seconds between two plans
 FAULTS = 25  # for 200 jobs, at most
 PATIENCE = 300.0  # seconds after which a seed that does not come to its end has lost something
@@ -52,6 +55,9 @@ class Outcome:
     arrays: bool
     crashes: bool
     jobs: int
+    packs: bool = False
+    bundles: int = 0  # that were planned
+    packed: int = 0  # requests in them
     faults: dict[str, int] = field(default_factory=dict)
     once: int = 0
     lost: list[str] = field(default_factory=list)
@@ -168,7 +174,9 @@ class Seed:
         self.here = here
         self.outcome = outcome
         self.talk = talk
-        self.folder = here.make(f"seed-{outcome.seed}", outcome.jobs, arrays=outcome.arrays)
+        self.folder = here.make(
+            f"seed-{outcome.seed}", outcome.jobs, arrays=outcome.arrays, bundles=outcome.packs
+        )
         self.sender = here.open(self.folder)
         self.watcher = here.open(self.folder)
         self.chance = random.Random(-outcome.seed - 1)
@@ -199,8 +207,12 @@ class Seed:
             if not row.eligible:
                 await asyncio.sleep(RECONCILED)
                 continue
+            project.packing = PACKED if self.packs_now() else False
             plan = project.plan(project.workflow.actions, limit=self.chance.randint(*PORTION))
             self.outcome.plans += 1
+            bundles = [job.bundle.token for job in plan.jobs if job.bundle is not None]
+            self.outcome.bundles += len(set(bundles))
+            self.outcome.packed += len(bundles)
             for job in plan.jobs:
                 self.outcome.planned_again += job.directories[0] in self.names
                 self.names.update(job.directories)
@@ -211,6 +223,10 @@ class Seed:
             except RowtuiError as error:
                 self.talk(f"not sent: {error}")
             await asyncio.sleep(self.chance.uniform(*RESTED))
+
+    def packs_now(self) -> bool:
+        """Whether the next plan is packed: of one in ten each job goes alone."""
+        return self.outcome.packs and self.chance.random() < 0.9
 
     async def look_after(self) -> None:
         """Ask what became of the jobs, and enter it."""
@@ -306,7 +322,7 @@ def line(outcome: Outcome) -> str:
         outcome.seed,
         sum(outcome.faults.values()),
         *(outcome.faults.get(kind, 0) for kind in kinds),
-        "yes" if outcome.arrays else "",
+        f"{outcome.packed} in {outcome.bundles}" if outcome.packs else "yes" * outcome.arrays,
         outcome.once,
         len(outcome.lost),
         len(outcome.twice),
@@ -325,6 +341,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--crashes", action="store_true", help="kill the controller, too")
+    parser.add_argument("--bundles", action="store_true", help="most plans are packed")
     parser.add_argument("--both", action="store_true", help="all seeds without crashes, then with")
     parser.add_argument("--json", type=Path, help="a file for the figures")
     parser.add_argument("--save", help="the name of a file in bench/results")
@@ -345,9 +362,16 @@ def main() -> int:
 
     put(f"# {machine()}")
     for crashes in (False, True) if given.both else (given.crashes,):
-        put(f"\n### {'With' if crashes else 'Without'} crashes of the controller\n\n{HEAD}")
+        head = HEAD.replace("arrays", "packed") if given.bundles else HEAD
+        put(f"\n### {'With' if crashes else 'Without'} crashes of the controller\n\n{head}")
         for seed in range(given.first, given.first + given.seeds):
-            outcome = Outcome(seed, arrays=seed % 3 == 0, crashes=crashes, jobs=given.jobs)
+            outcome = Outcome(
+                seed,
+                arrays=seed % 3 == 0 and not given.bundles,
+                crashes=crashes,
+                jobs=given.jobs,
+                packs=given.bundles,
+            )
             with remote_projects() as here:
                 endure(here, outcome, faults=max(1, FAULTS * given.jobs // 200), talk=talk)
             put(line(outcome))

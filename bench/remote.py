@@ -36,11 +36,23 @@ host = "{host}"
 config = ["{config}"]
 paths = [{{ local = "{folder}", remote = "{folder}" }}]
 """
+# Bundles of 8 jobs: 4 lanes, in each two jobs of a minute, and the time to start them.
+PACKING = """
+[[cluster.node_type]]
+name = "quarter"
+cpus = 4
+memory = "16G"
+price_per_hour = 1
+
+[cluster.packing]
+largest_bundle = 8
+longest = "00:03:10"
+"""
 # What a run leaves behind is the product too: whatever ran is complete, and nothing else.
 WORKFLOW = """\
 [[action]]
 name = "{action}"
-command = 'echo "$SLURM_JOB_ID $SLURM_ARRAY_JOB_ID" >> workspace/{{directory}}/runs'
+command = 'echo "$SLURM_JOB_ID $SLURM_ARRAY_JOB_ID" >> workspace/{{directory}}/runs{after}'
 products = ["runs"]
 group.maximum_size = 1
 resources.walltime.per_submission = "00:01:00"
@@ -54,12 +66,16 @@ class RemoteProjects:
         self.cluster = cluster
         self.login = LoginNode(keeper, cluster, name=NAME)
 
-    def make(self, name: str, directories: int, *, arrays: bool = False) -> Path:
-        """A new project; its folder."""
+    def make(
+        self, name: str, directories: int, *, arrays: bool = False, bundles: bool = False
+    ) -> Path:
+        """A new project; its folder. `bundles`: its jobs are packed, and take a little longer."""
         folder = self.cluster.work / name
         for number in range(directories):
             (folder / "workspace" / f"d{number:05}").mkdir(parents=True)
-        (folder / "workflow.toml").write_text(WORKFLOW.format(action=ACTION))
+        # Of a bundle some are to have ended, some to run and some to wait whatever happens to it.
+        after = "; sleep 0.5" if bundles else ""
+        (folder / "workflow.toml").write_text(WORKFLOW.format(action=ACTION, after=after))
         config = folder / "config" / "rowtui"
         config.mkdir(parents=True)
         text = CLUSTERS.format(
@@ -70,7 +86,7 @@ class RemoteProjects:
             config=self.login.ssh_config,
             folder=self.cluster.work,
         )
-        (config / "clusters.toml").write_text(text)
+        (config / "clusters.toml").write_text(text + PACKING * bundles)
         return folder
 
     def open(self, folder: Path) -> Project:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import signal
 import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -409,6 +411,23 @@ def test_a_job_that_was_taken_out_does_not_run(real: RealProject) -> None:
     assert code == 1
     assert bundled.said(lines)["a"].startswith("not begun: it was taken out")
     assert real.runs() == {"a": 0, "b": 1}
+
+
+def test_jobs_that_are_taken_out_while_they_begin_run_or_were_taken_out(real: RealProject) -> None:
+    bundled = Bundled(real, [[Member(f"m{turn}") for turn in range(12)]])
+    process = bundled.start()
+    runners = {}
+    for turn in range(12):
+        # Just before it makes its fence, which takes it some milliseconds, or just after.
+        begins = functools.partial(bundled.temporary.glob, f"*/{turn}.[pr]*")  # pid, result
+        while not any(begins()):
+            os.sched_yield()
+        time.sleep(turn / 200)
+        name = f"m{turn}"
+        runners[name] = abandon(real.root, bundled.job(name).token)
+    over(process)
+
+    assert real.runs() == {name: int(runner != "") for name, runner in runners.items()}
 
 
 def test_a_job_whose_log_cannot_be_written_does_not_run(real: RealProject) -> None:

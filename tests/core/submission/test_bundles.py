@@ -24,6 +24,7 @@ from rowtui.core.clusters.schedulers.base import (
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 from rowtui.core.submission.arrays import with_arrays
 from rowtui.core.submission.bundles import START_SECONDS, STEP_SECONDS, with_bundles
+from rowtui.core.submission.in_queue import find_requests
 from rowtui.core.submission.journal import job_records
 from rowtui.core.submission.model import Destination, Packed, Plan, PlannedJob
 from rowtui.core.submission.plan_json import plan_from_json, plan_id, plan_to_json
@@ -295,6 +296,19 @@ class TestFaults(OnSlurm):
         scheduler.deaf = False
         await real.settle()
         await real.settle()
+        await self.all_ran_once(real, plan)
+
+    async def test_two_who_settle_at_once_send_it_again_once(self, real: RealProject) -> None:
+        scheduler = real.scheduler = Answering("alpha")
+        scheduler.deaf, scheduler.drop = True, 1
+        plan = in_lanes(real.plan(nonce()), 4)
+        await real.submit(plan, patience=0.0)
+        scheduler.deaf = False
+        for _ in range(2):
+            await asyncio.gather(real.settle(), real.settle())
+        found = await find_requests(scheduler, [plan.jobs[0].token])
+        assert found is not None
+        assert len(found[plan.jobs[0].token]) == 1
         await self.all_ran_once(real, plan)
 
     async def test_requests_that_were_given_up_are_passed_over(self, real: RealProject) -> None:
