@@ -36,6 +36,9 @@ BINS_BETWEEN_QUESTIONS = 32
 # Up to so many classes, a first way takes a second at most, and is not hurried.
 QUICK = 3_000
 
+# Of so few classes prices do not change much when some are packed.
+SETTLED = 100
+
 # Up to so many, a hurried first way still looks ahead, a little less far: some seconds.
 UNHURRIED = 25_000
 
@@ -102,6 +105,19 @@ def fill(vectors: Vectors, go_on: GoOn) -> Patterns:
                 break
             best = min(best, other, key=lambda patterns: patterns_cost(patterns, vectors))
     return with_weightless(best, vectors)
+
+
+def fill_once(vectors: Vectors, go_on: GoOn) -> Patterns:
+    """All items in bins, one way only, and hurried when `go_on` says no: for parts of a problem.
+
+    Prices are set once where classes are few: setting them is what takes time then.
+    """
+    numbers = {
+        at: item.number for at, item in enumerate(vectors.items) if item.number and any(item.size)
+    }
+    parts = 1 if len(numbers) <= SETTLED else FIRST.parts
+    made = pack(Ground(vectors), numbers, FIRST._replace(parts=parts), go_on) if numbers else ()
+    return with_weightless(made, vectors)
 
 
 def _first_way(classes: int, go_on: GoOn) -> tuple[Way, GoOn]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rowtui.core.packing.bound import Worth, if_cheaper, worth
 from rowtui.core.packing.fewer import on_types_before, with_fewer_types
-from rowtui.core.packing.fill import fill
+from rowtui.core.packing.fill import QUICK, fill, fill_once
 from rowtui.core.packing.mend import mend
 from rowtui.core.packing.model import Bundle, GoOn, Problem
 from rowtui.core.packing.seed import seed_patterns
@@ -119,7 +119,8 @@ class Best(Ours):
         return found if seed is None else found._replace(bundles=seed, packer=SEED)
 
     def _pack_timed(self, problem: Problem, value: Worth, go_on: GoOn) -> tuple[Bundle, ...]:
-        bundles = pack_timed(problem, value, _filled_once, go_on)
+        hurried = len(problem.demands) > QUICK
+        bundles = pack_timed(problem, value, fill_once if hurried else _filled_well, go_on)
         if go_on() and cost_of(bundles, problem) > value.bound * (1 + CLOSE):
             bundles = mend(problem, bundles, value, go_on)
         return bundles
@@ -137,10 +138,6 @@ def _bundles_of_seed(problem: Problem) -> Iterator[Bundle]:
 # -- solvers of vectors --------------------------------------------------------------------------
 
 
-def _never() -> bool:
-    return False
-
-
 def _asking(solve: Solver, most: int) -> VectorPacker:
     """The solver for one of many parts: it may ask only so often for more time."""
 
@@ -151,8 +148,8 @@ def _asking(solve: Solver, most: int) -> VectorPacker:
     return pack
 
 
-def _filled_once(vectors: Vectors, _go_on: GoOn) -> Patterns:
-    return fill(vectors, _never)
+def _filled_well(vectors: Vectors, _go_on: GoOn) -> Patterns:
+    return fill_once(vectors, lambda: True)
 
 
 def _seeded(vectors: Vectors, _go_on: GoOn) -> Solved:

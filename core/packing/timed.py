@@ -28,7 +28,7 @@ from rowtui.core.packing.riders import Riders
 from rowtui.core.packing.seed import seed_patterns
 from rowtui.core.packing.shrink import FOR_EVER, cost_of, shrink
 from rowtui.core.packing.static import Form, Kind, Row, form
-from rowtui.core.packing.vectors import Pattern, Size, VectorPacker
+from rowtui.core.packing.vectors import Pattern, Patterns, Size, VectorPacker, Vectors
 
 # For this share of the cost fewer nodes are worth it: less to boot, to watch and to go wrong.
 FEWER_NODES = 0.005
@@ -38,8 +38,13 @@ MOST_LENGTHS = 5
 FEW_NODES = 40
 NUMBERS_OF_NODES = 6  # that are tried then
 
-# Ways are tried whatever the time until so many classes were packed: about a second.
-CLASSES_AT_ONCE = 2_000
+# Ways are tried whatever the time until so much was done: less than a second. Each part that is
+# packed is as much work as so many lanes more.
+WORK_AT_ONCE = 3_000
+WORK_OF_A_PART = 20
+
+# Where more classes than that are packed, lanes are made first: there are fewer of them.
+MANY_CLASSES = 4_000
 
 
 class Way(NamedTuple):
@@ -68,11 +73,43 @@ def pack_timed(
 ) -> tuple[Bundle, ...]:
     """The best of several ways of making lanes, all packed by `packer`."""
     tried: list[Tried] = []
-    for number, way in enumerate(ways(problem)):
-        if number * len(problem.demands) >= CLASSES_AT_ONCE and not go_on():
+    counted = _Counted(packer)
+    for way in ways(problem):
+        counted.free = counted.work < WORK_AT_ONCE
+        if not counted.free and not go_on():
             break
-        tried.append(_try(problem, way, value, packer, go_on))
+        try:
+            tried.append(_try(problem, way, value, counted if tried else counted.pack, go_on))
+        except _TooLateError:
+            break
     return cheapest_with_few_nodes(tried).bundles
+
+
+class _TooLateError(Exception):
+    """There is no time for this way."""
+
+
+class _Counted:
+    """A packer that knows how much it has done, and gives up when there is no time.
+
+    `free`: time does not matter.
+    """
+
+    def __init__(self, packer: VectorPacker) -> None:
+        self.work = 0
+        self.free = True
+        self._packer = packer
+
+    def pack(self, vectors: Vectors, go_on: GoOn) -> Patterns:
+        """What the packer makes of them."""
+        self.work += len(vectors.items) + WORK_OF_A_PART
+        return self._packer(vectors, go_on)
+
+    def __call__(self, vectors: Vectors, go_on: GoOn) -> Patterns:
+        """The same if there is time."""
+        if not self.free and not go_on():
+            raise _TooLateError
+        return self.pack(vectors, go_on)
 
 
 def _try(problem: Problem, way: Way, value: Worth, packer: VectorPacker, go_on: GoOn) -> Tried:
@@ -93,7 +130,10 @@ def cheapest_with_few_nodes(tried: Sequence[Tried]) -> Tried:
 def ways(problem: Problem) -> list[Way]:
     """What is tried, the most promising first."""
     lengths = _lengths(problem)
-    first = [Way(0, 1.05), Way(lengths[0], 1.1, 0.97), Way(lengths[-1], 1.05, 0.97)]
+    alone, short = Way(0, 1.05), Way(lengths[-1], 1.05, 0.97)
+    first = [alone, short, Way(lengths[0], 1.1, 0.97)]
+    if len(problem.demands) > MANY_CLASSES:
+        first = [short, Way(lengths[0], 1.1, 0.97), alone]
     more = [Way(length, 1.1, 0.97, even=True) for length in (*_of_few_nodes(problem), *lengths)]
     more += [Way(0, 1.25), *(Way(length, 1.1, 0.97) for length in lengths[1:])]
     return list(dict.fromkeys([*first, *more, Way(lengths[-1], 1.1, 0.8)]))
@@ -124,15 +164,15 @@ def _of_few_nodes(problem: Problem) -> list[int]:
 
     Where nodes are few, whether lanes come out even is what the cost depends on.
     """
+    longest = max(demand.seconds for demand in problem.demands)
+    limit = min(max(map(_limit, problem.node_types)), max(longest, LONGEST_LANE))
     node_seconds = 0.0
     for demand, there in zip(problem.demands, problem.counts, strict=True):
         at_once = max(_at_once(demand.amounts, kind.amounts) for kind in problem.node_types)
         node_seconds += there * demand.seconds / max(1, at_once)
-    longest = max(demand.seconds for demand in problem.demands)
-    limit = min(max(map(_limit, problem.node_types)), max(longest, LONGEST_LANE))
+        if node_seconds > FEW_NODES * limit:
+            return []
     fewest = math.ceil(node_seconds / limit)
-    if fewest > FEW_NODES:
-        return []
     numbers = range(max(1, fewest), fewest + NUMBERS_OF_NODES)
     even = [max(longest, math.ceil(node_seconds / number)) for number in numbers]
     # Where requests do not come out even, there is one more in some lanes.
