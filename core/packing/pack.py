@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from rowtui.core.errors import RowtuiError
 from rowtui.core.packing.bound import lower_bound
 from rowtui.core.packing.check import complaints
-from rowtui.core.packing.model import GoOn, Packer, PackResult, Problem
+from rowtui.core.packing.model import Bundle, GoOn, Lane, Packer, PackResult, Problem, Run
 from rowtui.core.packing.packers import BEST, OURS, SEED, Found
 from rowtui.core.packing.shrink import cost_of
 from rowtui.core.packing.unplaced import find_unplaced, renumbered, without_unplaced
@@ -62,9 +62,22 @@ def _found(problem: Problem, packer: str, go_on: GoOn, others: Mapping[str, Pack
     if packer in OURS:
         return OURS[packer].find(problem, go_on)
     try:
-        return Found(tuple(others[packer].pack(problem, go_on)), packer)
+        bundles = tuple(others[packer].pack(problem, go_on))
+        if all(map(_is_bundle, bundles)):
+            return Found(bundles, packer)
     except Exception:  # whatever a packer of somebody else does, the jobs are packed
-        return OURS[SEED].find(problem, go_on)
+        pass
+    return OURS[SEED].find(problem, go_on)
+
+
+def _is_bundle(bundle: object) -> bool:
+    """Whether it is made as bundles are, whatever its numbers say. Raises: whatever it is."""
+    if not isinstance(bundle, Bundle) or not all(isinstance(it, Lane) for it in bundle.lanes):
+        return False
+    runs = [run for lane in bundle.lanes for run in lane.runs]
+    numbers = [bundle.node_type, bundle.times, *(lane.times for lane in bundle.lanes)]
+    numbers += [number for demand, times in runs for number in (demand, times)]
+    return all(isinstance(run, Run) for run in runs) and all(type(it) is int for it in numbers)
 
 
 def _checked(problem: Problem, found: Found, go_on: GoOn) -> Found:

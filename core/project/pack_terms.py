@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from rowtui.core.clusters.model import NodeKind
 from rowtui.core.packing.model import HOUR, Amounts, Demand, NodeType, Problem
+from rowtui.core.project.pack_views import NodeTypeView
 from rowtui.core.submission.bundles import SCRIPT_MB, START_SECONDS, STEP_SECONDS, WATCH_MB
 from rowtui.core.submission.model import PlannedJob
 
@@ -38,6 +39,21 @@ def node_type_of(kind: NodeKind, longest: int | None, partition: int | None) -> 
         at_most=kind.at_most,
         boot_seconds=kind.boot_seconds,
         longest_seconds=max(0, min(limits) - START_SECONDS) if limits else None,
+    )
+
+
+def type_view(kind: NodeKind, partition: int | None) -> NodeTypeView:
+    """A node type as people see it: all that it has, also what is set aside."""
+    return NodeTypeView(
+        name=kind.name,
+        amounts=Amounts(kind.cpus, kind.memory_mb or 0, kind.gpus, kind.disk_mb or 0),
+        price=price_of(kind),
+        priced=kind.price is not None,
+        at_most=kind.at_most,
+        boot_seconds=kind.boot_seconds,
+        longest_seconds=kind.longest_seconds or partition,
+        whole_node=kind.whole_node,
+        source=kind.source,
     )
 
 
@@ -72,6 +88,6 @@ def alone_cost(demand: Demand, problem: Problem) -> float:
         for node_type in problem.node_types
         if demand.amounts.fits(node_type.amounts)
         and demand.hint in ("", node_type.name)
-        and demand.seconds <= (node_type.longest_seconds or demand.seconds)
+        and (node_type.longest_seconds is None or demand.seconds <= node_type.longest_seconds)
     ]
     return min(prices, default=0.0)

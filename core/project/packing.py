@@ -26,20 +26,20 @@ from rowtui.core.packing.model import (
     bundle_cost,
 )
 from rowtui.core.packing.pack import pack, packers
+from rowtui.core.packing.packers import OURS
 from rowtui.core.packing.plug_ins import installed_packers
 from rowtui.core.project.pack_terms import (
     alone_cost,
     demand_of,
     node_type_of,
-    price_of,
     seconds_of,
+    type_view,
     unit_of,
 )
 from rowtui.core.project.pack_views import (
     BundleView,
     LaneView,
     LeftAlone,
-    NodeTypeView,
     PackChoice,
     PackedDestination,
     PackedPlan,
@@ -90,7 +90,10 @@ class Packing:
         choice: PackChoice | None,
         others: Mapping[str, Packer] | None = None,
     ) -> None:
-        """`choice` None: only where clusters.toml says so, and as it says."""
+        """`choice` None: only where clusters.toml says so, and as it says.
+
+        `others`: the packers that are not ours; None: those that are installed.
+        """
         self._project = project
         self._choice = choice or PackChoice()
         self._wanted = choice is not None
@@ -183,8 +186,10 @@ class Packing:
             else:
                 together.setdefault(shared_options(job), []).append(position)
         found.left += [(tuple(those), why) for why, those in refused.items()]
-        for those in together.values():
-            self._pack_group(found, those, defaults or PackingDefaults(), deadline)
+        for number, those in enumerate(together.values()):
+            now = time.monotonic()
+            own = now + (deadline - now) / (len(together) - number)
+            self._pack_group(found, those, defaults or PackingDefaults(), own)
         return found
 
     def _pack_group(
@@ -215,9 +220,16 @@ class Packing:
             largest_bundle=choice.largest_bundle or defaults.largest_bundle,
         )
         began = time.monotonic()
-        result = pack(problem, name, lambda: time.monotonic() < deadline, self._others)
+        others = self._known_packers(name)
+        result = pack(problem, name, lambda: time.monotonic() < deadline, others)
         found.took += time.monotonic() - began
         self._take(found, result, positions, classes, factor)
+
+    def _known_packers(self, name: str) -> Mapping[str, Packer]:
+        """Those that are not ours. They are looked for once, and only if one of them is meant."""
+        if self._others is None and name not in OURS:
+            self._others = installed_packers().packers
+        return self._others or {}
 
     def _limit(self, destination: Destination) -> int | None:
         cluster = self._cluster(destination.cluster)
@@ -335,7 +347,7 @@ class Packing:
         return PackedDestination(
             destination=found.destination,
             packed=_packed(found),
-            node_types=tuple(_type_view(kind, limit) for kind in found.kinds),
+            node_types=tuple(type_view(kind, limit) for kind in found.kinds),
             bundles=tuple(bundles),
             left_alone=tuple(
                 LeftAlone(tuple(after[position] for position in those), why)
@@ -380,20 +392,6 @@ def _packed(found: _Found) -> Packed:
         cost=found.cost,
         bound=found.bound,
         unit=found.unit,
-    )
-
-
-def _type_view(kind: NodeKind, partition: int | None) -> NodeTypeView:
-    return NodeTypeView(
-        name=kind.name,
-        amounts=Amounts(kind.cpus, kind.memory_mb or 0, kind.gpus, kind.disk_mb or 0),
-        price=price_of(kind),
-        priced=kind.price is not None,
-        at_most=kind.at_most,
-        boot_seconds=kind.boot_seconds,
-        longest_seconds=kind.longest_seconds or partition,
-        whole_node=kind.whole_node,
-        source=kind.source,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -237,7 +238,15 @@ def forgets_one(problem: Problem) -> tuple[Bundle, ...]:
     return each_alone(problem)[1:]
 
 
-@pytest.mark.parametrize("wrong", [fails, forgets_one])
+def makes_none(problem: Problem) -> Any:
+    return [1, 2]
+
+
+def counts_in_words(problem: Problem) -> Any:
+    return (Bundle("0", (Lane((Run(0, 1),)),), 3),)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [fails, forgets_one, makes_none, counts_in_words])
 def test_the_seed_stands_in_for_a_packer_that_fails_or_packs_wrongly(
     wrong: Callable[[Problem], tuple[Bundle, ...]],
 ) -> None:
