@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from rowtui.core.errors import RowtuiError
+
 if TYPE_CHECKING:
     import argparse
 
@@ -13,20 +15,22 @@ if TYPE_CHECKING:
 def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
     """What was asked for; False: not to pack; None: nothing, so that clusters.toml decides.
 
-    Raises: RowtuiError for a packer that does not exist: before anything is read.
+    Raises: RowtuiError for a packer that does not exist, and for `--no-pack` beside an option that
+    says how: before anything is read.
     """
     wanted = getattr(args, "pack", None)
-    if wanted is False:
-        return False
     given = (
         getattr(args, "packer", None),
         getattr(args, "largest", None),
         getattr(args, "longest", None),
         getattr(args, "time_factor", None),
+        getattr(args, "search", None),
         *getattr(args, "node_type", ()),
     )
-    if not wanted and not any(given):
-        return None
+    if not wanted and all(it is None for it in given):
+        return wanted
+    if wanted is False:
+        raise RowtuiError("--no-pack packs nothing", "leave out the options that say how to pack")
     from rowtui.core.project.pack_views import PackChoice
 
     if args.packer:
@@ -37,12 +41,11 @@ def choice_of(args: argparse.Namespace) -> PackChoice | Literal[False] | None:
         longest_seconds=args.longest,
         node_types=tuple(dict.fromkeys(args.node_type)),
         time_factor=args.time_factor,
-        budget=args.search,
+        budget=PackChoice().budget if args.search is None else args.search,
     )
 
 
 def _refuse_unknown(packer: str) -> None:
-    from rowtui.core.errors import RowtuiError
     from rowtui.core.packing.pack import packers
     from rowtui.core.packing.plug_ins import installed_packers
     from rowtui.core.text import visible

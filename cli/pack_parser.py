@@ -95,7 +95,6 @@ def packing_options(parser: Any, *, switch: bool) -> None:
     group.add_argument(
         "--search",
         type=_rate,
-        default=2.0,
         metavar="SECONDS",
         help="look so long for a better packing [default: 2]",
     )
@@ -106,20 +105,21 @@ def _rate(text: str) -> float:
 
 
 def _factor(text: str) -> float:
-    return _float(text, 0.01)
+    return _float(text, 0.01, 100.0)  # as in clusters.toml
 
 
 def _above_zero(text: str) -> float:
     return _float(text, 1e-6)
 
 
-def _float(text: str, least: float) -> float:
+def _float(text: str, least: float, most: float = 1e9) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not least <= value <= 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least:g} on")
+    if not least <= value <= most:
+        at_most = "on" if most == 1e9 else f"to {most:g}"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least:g} {at_most}")
     return value
 
 

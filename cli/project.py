@@ -48,7 +48,7 @@ def open_project(
     project = Project.open(cluster=cluster_name(args), io_threads=threads)
     project.wait, project.person, project.always_ask = run, _person, True
     project.arrays = getattr(args, "array", None)
-    if getattr(args, "search", None) is not None:  # a command that may pack
+    if hasattr(args, "packer"):  # a command that may pack
         from rowtui.cli.pack_choice import choice_of
 
         project.packing = choice_of(args)

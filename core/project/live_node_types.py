@@ -54,7 +54,7 @@ def _usable(cluster: Cluster, found: FoundNodes) -> FoundNodes:
     names = {each for it in cluster.partitions for each in (it.name, *it.name.split(","))}
     kept = tuple(each for each in found.kinds if each.kind.partition in names)
     notices = found.notices
-    gone = dict.fromkeys(it.kind.partition for it in found.kinds if it not in kept)
+    gone = dict.fromkeys(it.kind.partition for it in found.kinds if it.kind.partition not in names)
     if gone:
         others = ", ".join(map(visible, gone))
         notices += (f"partitions that are not described are left out: {others}",)

@@ -33,6 +33,17 @@ products = ["wide"]
 [action.resources]
 threads_per_process = 100
 """
+THEIRS = """\
+from rowtui.core.packing.model import Bundle, Lane, Run
+
+class Alone:
+    name = "alone"
+    summary = "a node for each"
+    def pack(self, problem, go_on):
+        return tuple(
+            Bundle(0, (Lane((Run(n, 1),)),), there) for n, there in enumerate(problem.counts)
+        )
+"""
 # Nobody is asked: plans are made for it, and packed, without a connection.
 CLUSTERS = """\
 [[cluster]]
@@ -171,6 +182,9 @@ def test_options_without_effect_are_refused(here: Here) -> None:
         done = here("pack", *words)
         assert (done.code, done.out) == (1, "")
         assert why in done.err
+    done = here("plan", "--no-pack", "--longest", "04:00:00")
+    assert (done.code, done.out) == (1, "")
+    assert "--no-pack packs nothing" in done.err
 
 
 def test_a_partition_without_node_types_says_how_to_find_them(here: Here) -> None:
@@ -274,7 +288,25 @@ def test_a_file_that_says_pack_can_be_overruled(here: Here) -> None:
     configured(here, CLUSTERS + "\n[cluster.packing]\nlargest_bundle = 2\n")
     words = ("--search", "0", "--cluster", "far", "-a", "one")
     assert "Packed by" in here("plan", *words).out
-    assert "Packed by" not in here("plan", "--no-pack", *words).out
+    assert "Packed by" not in here("plan", "--no-pack", *words[2:]).out
+
+
+def test_who_says_how_long_to_search_wants_jobs_packed(here: Here) -> None:
+    assert "Packed by" in here("plan", "--search", "0", "--cluster", "local", "-a", "one").out
+
+
+def test_an_installed_packer_packs_plans_too(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here.home / "their_packers.py").write_text(THEIRS)
+    info = here.home / "their_packers-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-packers\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[rowtui.packers]\na = their_packers:Alone\n")
+    monkeypatch.syspath_prepend(here.home)
+    assert "Packed by alone" in here("plan", "--packer", "alone", "--cluster", "local").out
+
+    words = ("--cluster", "far", "-a", "one")
+    configured(here, CLUSTERS + '\n[cluster.packing]\npacker = "alone"\n')
+    assert "Packed by alone" in here("plan", *words).out
 
 
 def test_who_does_not_pack_loads_nothing_of_it(here: Here) -> None:
