@@ -49,7 +49,7 @@ def _say_failures(jobs: Sequence[JobView], out: Output) -> bool:
         record = job.record
         reason = record.end_reason or job.state.value
         out.error(
-            f"Job {record.job_id} ({visible(record.action)}) failed: {reason}.\n"
+            f"Job {record.label} ({visible(record.action)}) failed: {reason}.\n"
             f"Its log: {visible(record.log_path)}"
         )
     if len(failed) > SHOWN_FAILURES:

@@ -62,7 +62,9 @@ def _choice(
     tokens: set[str] = set()
     among: list[int] = []
     for name in named:
-        jobs = [it for it in records if it.job_id and name in (str(it.key), str(it.job_id))]
+        jobs = [
+            it for it in records if it.job_id and name in (it.label, str(it.key), str(it.job_id))
+        ]
         position = project.state.directories.position(name)
         if jobs:
             tokens.update([it.token for it in jobs if it.token in failing] or [jobs[0].token])

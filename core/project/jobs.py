@@ -259,7 +259,10 @@ class Jobs:
                 found += job_records(self._plans[plan_id], self.journal.entries(plan_id))
             except RowtuiError as error:
                 self.project.notice(str(error))
-        return sorted(found, key=lambda record: (-record.submitted_at, record.token))
+        return sorted(
+            found,
+            key=lambda it: (-it.submitted_at, token_in_queue(it.token), it.member or 0, it.token),
+        )
 
     def planned(self) -> dict[str, PlannedJob]:
         """What was sent for each token of `records`, as far as plans can be read."""

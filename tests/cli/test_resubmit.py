@@ -46,6 +46,23 @@ def planned(here: Here, *arguments: str) -> list[tuple[list[str], int]]:
     return [(job["directories"], job["attempt"]) for job in jobs]
 
 
+def test_a_job_of_a_bundle_is_named_by_its_number_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ROWTUI_LOCAL_CORES", "4")
+    workflow = WORKFLOW.replace("00:00:01", "00:01:00").replace("_size = 2", "_size = 1")
+    made = prepared(tmp_path, monkeypatch, capsys, workflow)
+    here = Local(made.folder, made.home, made.capture)
+
+    done = here("submit", "--yes", "--pack", "--search", "0")
+
+    assert done.code == 1
+    said = [f"Job 1.{number} (one) failed" in done.err for number in range(4)]
+    assert said == [True, True, True, False]
+    assert planned(here, "1.1") == [(["b"], 2)]
+    assert len(planned(here, "1")) == 3
+
+
 def test_jobs_that_reached_their_time_limit_end_well_with_more_time(empty_folder: Shell) -> None:
     folder = empty_folder.folder
     (folder / "workflow.toml").write_text(WORKFLOW)
