@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # Numbers in the table cells x bins x resources: what a round of the search may cost (4 ms).
 MOST_NUMBERS = 600_000
 MOST_CELLS = 2500
+FEW_ITEMS = 40  # each of them is a cell
 
 # All rounds together may cost so many numbers (about half a second).
 MOST_WORK = 120_000_000
@@ -175,12 +176,19 @@ class _Case:
         """Alike items together: a few for each resource between the sizes of bins."""
         kinds, resources = self.room.shape
         most = min(MOST_CELLS, MOST_NUMBERS // max(1, kinds * resources), columns // max(1, kinds))
-        most = max(40, most)
+        most = max(FEW_ITEMS, most)
+        if len(self.sizes) <= FEW_ITEMS:
+            return self._cells_by(np.arange(len(self.sizes)), len(self.sizes))
         for levels, with_rooms in ((8, 1), (5, 1), (3, 1), (6, 0), (3, 0), (1, 0)):
             cell = self._cell_of_each(levels, bool(with_rooms))
             number = int(cell.max(initial=-1)) + 1
             if number <= most:
                 break
+        return self._cells_by(cell, number)
+
+    def _cells_by(self, cell: Whole, number: int) -> _Cells:
+        """The cells when it is known in which each item is."""
+        resources = self.room.shape[1]
         weights: Floats = np.bincount(cell, self.weights, number).astype(float)
         count = np.bincount(cell, minlength=number).clip(1)
         some = np.where(weights > 0, weights, 1)
