@@ -143,6 +143,24 @@ async def test_an_answer_to_an_older_choice_is_dropped_and_the_old_picture_stays
         assert [choice.packer for choice in hand.engine.packings[-2:]] == ["fill", "seed"]
 
 
+async def test_a_choice_made_while_a_changed_project_is_packed_is_compared_too() -> None:
+    slow, go_on = asyncio.Event(), asyncio.Event()
+
+    async def gate(choice: PackChoice) -> None:
+        slow.set()
+        await go_on.wait()
+
+    async with opened() as hand:
+        await packed(hand)
+        hand.engine.pack_gate = gate
+        hand.engine.complete("equilibrate", hand.engine.names[-30:])
+        await slow.wait()
+        await hand.press("c")
+        await hand.sees("◐ packing (packer fill)…")
+        go_on.set()
+        await hand.sees("✓ 5 jobs on ", "packer fill: jobs packed 8 → 5")
+
+
 async def test_submitting_shows_the_plan_with_the_cost_before_and_after() -> None:
     async with opened() as hand:
         await all_packed(hand)

@@ -301,7 +301,7 @@ class PackView(View):
         """Pack in this way from now on; what comes out is compared with what is shown."""
         packing = self.packing
         if choice != packing.choice:
-            if packing.settled:
+            if packing.settled or not packing.change:  # what is shown is of the choice before
                 packing.before = packing.shown
                 packing.change = ""
             change = what_changed(packing.choice, choice, packing.node_types)
