@@ -167,7 +167,8 @@ def test_an_interrupt_leaves_no_process_behind(
     interrupting.join()
 
     assert children() == before
-    assert len(os.listdir("/proc/self/fd")) == descriptors
+    # What tests before this one left behind may have been collected meanwhile.
+    assert len(os.listdir("/proc/self/fd")) <= descriptors
 
 
 def test_whoever_stops_asking_leaves_no_process_behind() -> None:
