@@ -36,13 +36,22 @@ class Worth(NamedTuple):
 
         rows = np.array(sizes, float)
         least = np.full(len(rows), np.inf)
-        for duals, room in zip(self.duals, self.rooms, strict=True):
+        for duals, room in self._different():
             part = rows[:, : len(room)]
             costs = part @ np.array(duals)
             costs[(part > np.array(room, float)).any(axis=1)] = np.inf
             np.minimum(least, costs, out=least)
         worth: list[float] = np.where(np.isfinite(least), least, 0.0).tolist()
         return worth
+
+    def _different(self) -> list[tuple[tuple[float, ...], Size]]:
+        """Duals and rooms without those that others make needless: as cheap and as large."""
+        largest: dict[tuple[float, ...], list[Size]] = {}
+        for room, duals in sorted(zip(self.rooms, self.duals, strict=True), reverse=True):
+            rooms = largest.setdefault(duals, [])
+            if not any(all(map(int.__le__, room, other)) for other in rooms):
+                rooms.append(room)
+        return [(duals, room) for duals, rooms in largest.items() for room in rooms]
 
     def on(self, kinds: Sequence[int]) -> Worth:
         """The same for some of the node types."""
@@ -96,20 +105,27 @@ def worth(problem: Problem) -> Worth:
         weights[key] = weights.get(key, 0.0) + there * hours
     kinds = [number for number, kind in enumerate(problem.node_types) if kind.at_most != 0]
     room = () if problem.largest_bundle is None else (problem.largest_bundle,)
+    rooms = [(*problem.node_types[number].amounts, *room) for number in kinds]
+    # What nobody asks for keeps no type from being bettered by another.
+    used = [axis for axis in range(len(rooms[0])) if any(size[axis] for size, _ in weights)]
     bins = [
-        Bin((*kind.amounts, *room), kind.price * _with_boot(kind, longest, timed))
-        for kind in (problem.node_types[number] for number in kinds)
+        Bin(tuple(size[axis] for axis in used), kind.price * _with_boot(kind, longest, timed))
+        for size, kind in zip(rooms, (problem.node_types[at] for at in kinds), strict=True)
     ]
     place = {number: at for at, number in enumerate(kinds)}
     prices = best_prices(
         bins,
-        [size for size, _ in weights],
+        [tuple(size[axis] for axis in used) for size, _ in weights],
         list(weights.values()),
         [None if own is None else place[own] for _, own in weights],
     )
+    duals = [[0.0] * len(size) for size in rooms]
+    for row, some in zip(duals, prices.duals, strict=True):
+        for axis, dual in zip(used, some, strict=True):
+            row[axis] = dual
     dearest = _dearest(problem, [problem.node_types[number] for number in kinds], place)
     bound = max(prices.bound, dearest)
-    return Worth(bound, prices.duals, tuple(kind.size for kind in bins))
+    return Worth(bound, tuple(map(tuple, duals)), tuple(rooms))
 
 
 def _with_boot(kind: NodeType, longest: int, timed: bool) -> float:

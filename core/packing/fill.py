@@ -10,7 +10,7 @@ Source: fastr_packing B2.3 (portfolio of orders, prices of the LP, multiplicity)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -27,6 +27,9 @@ CARRIED = 0.2
 # A bin whose content is worth so much of its price is not compared with others.
 GOOD_ENOUGH = 0.999
 
+# Of so many kinds of bins at most the best is found by looking ahead.
+MOST_COMPARED = 4
+
 # Looking ahead begins when the room is worth so many of the item that would come next.
 NEAR = 8
 
@@ -34,7 +37,10 @@ NEAR = 8
 BINS_BETWEEN_QUESTIONS = 32
 
 # Up to so many classes, a first way takes a second at most, and is not hurried.
-QUICK = 3_000
+QUICK = 1_500
+
+# Up to so many, a further way takes a second or two.
+NOT_MANY = 3_000
 
 # Of so few classes prices do not change much when some are packed.
 SETTLED = 100
@@ -65,10 +71,10 @@ LARGE = Way("value", 4, 4)
 OTHERS = (
     (12_000, Way("shuffled", 8, 4)),
     (12_000, Way("dominant", 8, 4)),
-    (QUICK, Way("value", 16, 1)),
-    (QUICK, Way("value", 24, 4)),
-    (QUICK, Way("shuffled", 8, 4, 2)),
-    (QUICK, Way("shuffled", 16, 2, 3)),
+    (NOT_MANY, Way("value", 16, 1)),
+    (NOT_MANY, Way("value", 24, 4)),
+    (NOT_MANY, Way("shuffled", 8, 4, 2)),
+    (NOT_MANY, Way("shuffled", 16, 2, 3)),
 )
 FEW = 50_000  # more classes than that take the way for large problems
 
@@ -200,12 +206,29 @@ def in_order(pool: Pool, order: str, random: Random) -> Iterable[int]:
 
 
 def _best_bin(pool: Pool, first: int, width: int) -> tuple[int, Content, float]:
+    kinds = list(zip(pool.kinds[first], pool.promise[first], strict=True))
+    if width and len(kinds) > MOST_COMPARED:
+        # A quick look at all says which deserve a long one.
+        quick = _scored(pool, first, kinds, 0)
+        quick.sort(key=lambda one: -one[0])
+        chosen = {kind for _, kind, _, _ in quick[:MOST_COMPARED]}
+        kinds = [one for one in kinds if one[0] in chosen]
+    found = _scored(pool, first, kinds, width)
+    return max(found, key=lambda one: one[0])[1:] if found else _alone(pool, first)
+
+
+def _scored(
+    pool: Pool, first: int, kinds: Sequence[tuple[int, float]], width: int
+) -> list[tuple[float, int, Content, float]]:
+    """Bins of these kinds, filled: worth for their price, kind, content, worth.
+
+    Given up as soon as none that comes can be better: `kinds` come with what they promise.
+    """
     ground = pool.ground
-    best: tuple[int, Content, float] | None = None
+    made: list[tuple[float, int, Content, float]] = []
     best_score = -1.0
-    kinds = pool.kinds[first]
-    only_free = ground.free[kinds[0]]
-    for kind, promise in zip(kinds, pool.promise[first], strict=True):
+    only_free = ground.free[kinds[0][0]]
+    for kind, promise in kinds:
         if promise <= best_score:
             break
         if only_free and not ground.free[kind]:
@@ -214,11 +237,11 @@ def _best_bin(pool: Pool, first: int, width: int) -> tuple[int, Content, float]:
         if found is None:
             continue
         score = found[1] / ground.prices[kind]
-        if score > best_score:
-            best, best_score = (kind, *found), score
-            if score >= GOOD_ENOUGH:
-                break
-    return best or _alone(pool, first)
+        made.append((score, kind, *found))
+        best_score = max(best_score, score)
+        if score >= GOOD_ENOUGH:
+            break
+    return made
 
 
 def _alone(pool: Pool, first: int) -> tuple[int, Content, float]:

@@ -38,7 +38,7 @@ MOST_WORK = 120_000_000
 QUICK_WORK = 15_000_000
 
 # HiGHS needs about a second for as many columns.
-MOST_COLUMNS = 120_000
+MOST_COLUMNS = 80_000
 QUICK_COLUMNS = 20_000
 
 # Sums of a million floats are off by less than that.
@@ -85,7 +85,7 @@ def exact_prices(
     if find_spec("highspy") is None:
         return None
     case = _Case(bins, sizes, weights, allowed)
-    shares = _by_highs(case.cells())
+    shares = _by_highs(case.cells(), MOST_COLUMNS)
     return None if shares is None else case.prices(shares)
 
 
@@ -105,8 +105,9 @@ def best_prices(
     tenth of a second has to do.
     """
     case = _Case(bins, sizes, weights, allowed)
-    cells = case.cells(QUICK_COLUMNS if quick else MOST_COLUMNS)
-    shares = _by_highs(cells) if find_spec("highspy") is not None else None
+    columns = QUICK_COLUMNS if quick else MOST_COLUMNS
+    cells = case.cells(columns)
+    shares = _by_highs(cells, columns) if find_spec("highspy") is not None else None
     if shares is None:
         shares = _by_rounds(cells, None, QUICK_WORK if quick else MOST_WORK)
     return case.prices(shares * (1 - evenly) + evenly * case.even_shares())
@@ -290,13 +291,13 @@ def _by_rounds(cells: _Cells, most_rounds: int | None, most_work: int = MOST_WOR
     return best
 
 
-def _by_highs(cells: _Cells) -> Floats | None:
+def _by_highs(cells: _Cells, most_columns: int) -> Floats | None:
     """The assignment LP of the cells by HiGHS: its duals. None if it is too large."""
     import highspy
 
     number, kinds, resources = cells.costs.shape
     cell, kind = np.nonzero(np.isfinite(cells.closed))
-    if len(cell) > MOST_COLUMNS:
+    if len(cell) > most_columns:
         return None
     even = np.full((kinds, resources), 1 / max(1, resources))
     if not number or not resources:
