@@ -67,6 +67,7 @@ class InProcessEngine:
         self._generation = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changes = Changes(project)
+        self._packings = 0
         self._questions = Questions()
         self._connecting: asyncio.Task[None] | None = None
         self._under_way: dict[str, asyncio.Future[None]] = {}
@@ -195,11 +196,16 @@ class InProcessEngine:
         limit: int | None,
         choice: PackChoice,
     ) -> PackedPlan:
-        """What would be submitted in bundles. Raises: RowtuiError, as `plan`."""
+        """What would be submitted in bundles. Raises: RowtuiError, as `plan`.
+
+        A newer question ends the search of an older one, which answers with what it has.
+        """
+        self._packings += 1
+        newest = self._packings
         actions, only = self._chosen(action_index, groups)
+        pack = partial(self._project.pack, actions, choice, only=only, limit=limit)
         async with self._turn:
-            pack = partial(self._project.pack, actions, choice, only=only, limit=limit)
-            return await asyncio.to_thread(pack)
+            return await asyncio.to_thread(pack, go_on=lambda: self._packings == newest)
 
     def _chosen(
         self, action_index: int | None, groups: Sequence[int] | None

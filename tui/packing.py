@@ -19,7 +19,7 @@ QUICK_SECONDS = 1.0
 LONGER = 5
 """How many times as long it may look when a better packing is asked for."""
 
-MOST_SECONDS = 120.0
+MOST_SECONDS = 25.0
 """No packing is looked for any longer; the engine answers nothing else meanwhile."""
 
 START = PackChoice(budget=QUICK_SECONDS)

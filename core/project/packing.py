@@ -21,6 +21,7 @@ from rowtui.core.packing.members import assign
 from rowtui.core.packing.model import (
     Amounts,
     Demand,
+    GoOn,
     PackResult,
     Problem,
     bundle_cost,
@@ -89,12 +90,14 @@ class Packing:
         project: Project,
         choice: PackChoice | None,
         others: Mapping[str, Packer] | None = None,
+        go_on: GoOn = lambda: True,
     ) -> None:
         """`choice` None: only where clusters.toml says so, and as it says.
 
-        `others`: the packers that are not ours; None: those that are installed.
+        `others`: the packers that are not ours; None: those that are installed. `go_on` is asked
+        while a better packing is looked for, within the choice's budget.
         """
-        self._project = project
+        self._project, self._go_on = project, go_on
         self._choice = choice or PackChoice()
         self._wanted = choice is not None
         self._others = others
@@ -221,7 +224,7 @@ class Packing:
         )
         began = time.monotonic()
         others = self._known_packers(name)
-        result = pack(problem, name, lambda: time.monotonic() < deadline, others)
+        result = pack(problem, name, lambda: self._go_on() and time.monotonic() < deadline, others)
         found.took += time.monotonic() - began
         self._take(found, result, positions, classes, factor)
 
@@ -370,6 +373,7 @@ def pack_submission(
     *,
     only: Mapping[int, Collection[int]] | None = None,
     limit: int | None = None,
+    go_on: GoOn = lambda: True,
 ) -> PackedPlan:
     """See `Project.pack`."""
     from rowtui.core.project.planning import plan_submission
@@ -377,7 +381,7 @@ def pack_submission(
     installed = installed_packers()
     for left_out in installed.left_out:
         project.notice(f"{left_out.name}: {left_out.why} ({left_out.hint})")
-    packing = Packing(project, choice, installed.packers)
+    packing = Packing(project, choice, installed.packers, go_on)
     plan = plan_submission(project, actions, among, only=only, limit=limit, packing=packing)
     return PackedPlan(plan, packing.destinations(plan.jobs), packers(installed.packers))
 

@@ -367,11 +367,15 @@ class Project(Surroundings):
         *,
         only: Mapping[int, Collection[int]] | None = None,
         limit: int | None = None,
+        go_on: Callable[[], bool] = lambda: True,
     ) -> PackedPlan:
-        """What would be submitted in bundles. Raises: PlanError, RowtuiError."""
+        """What would be submitted in bundles; the best that is found while `go_on` says yes.
+
+        Raises: PlanError, RowtuiError.
+        """
         from rowtui.core.project.packing import pack_submission
 
-        return pack_submission(self, actions, choice, among, only=only, limit=limit)
+        return pack_submission(self, actions, choice, among, only=only, limit=limit, go_on=go_on)
 
     @cached_property
     def mapping(self) -> ProjectMapping:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -14,6 +16,11 @@ from rowtui.core.engine import Engine, Snapshot
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Status
 from rowtui.core.in_process import InProcessEngine
+from rowtui.core.packing.model import Bundle, GoOn, Problem
+from rowtui.core.packing.packers import OURS
+from rowtui.core.packing.plug_ins import Installed
+from rowtui.core.project import packing
+from rowtui.core.project.pack_views import PackChoice
 from rowtui.core.project.project import Project
 from rowtui.core.state.staging import stage_completions
 
@@ -236,3 +243,36 @@ async def test_closing_ends_the_changes(engine: InProcessEngine) -> None:
     await engine.close()
     async with asyncio.timeout(PATIENCE):
         await listening
+
+
+class Patient:
+    """Looks for a better packing as long as it may."""
+
+    name = "patient"
+    summary = "takes its time"
+    begun = threading.Event()
+
+    def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
+        self.begun.set()
+        while go_on():
+            time.sleep(0.01)
+        return OURS["seed"].pack(problem, go_on)
+
+
+async def test_a_newer_question_ends_the_search_for_a_better_packing(
+    engine: InProcessEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = Installed({"patient": Patient()}, ())
+    monkeypatch.setattr(packing, "installed_packers", lambda: installed)
+    await engine.refresh()
+    # given somebody who wants ten minutes to be spent
+    first = asyncio.ensure_future(
+        engine.pack(None, None, None, PackChoice(packer="patient", budget=600.0))
+    )
+    assert await asyncio.to_thread(Patient.begun.wait, 30)
+    # when something else is asked
+    async with asyncio.timeout(60):
+        second = await engine.pack(None, None, None, PackChoice(packer="seed"))
+        # then both have their answers
+        assert (await first).plan.jobs
+        assert second.plan.jobs
