@@ -40,7 +40,7 @@ NUMBERS_OF_NODES = 6  # that are tried then
 
 # Ways are tried whatever the time until so much was done: less than a second. Each part that is
 # packed is as much work as so many lanes more.
-WORK_AT_ONCE = 3_500
+WORK_AT_ONCE = 3_000
 WORK_OF_A_PART = 25
 
 # Where more classes than that are packed, lanes are made first: there are fewer of them.
