@@ -50,7 +50,8 @@ def pack(
     if not rest.demands:
         return PackResult(problem, packer, (), 0.0, 0.0, unplaced, proven=True)
     found = _checked(rest, _found(rest, packer, go_on, others), go_on)
-    bundles = renumbered(found.bundles, numbers)
+    same = len(numbers) == len(problem.demands)
+    bundles = found.bundles if same else renumbered(found.bundles, numbers)
     cost = cost_of(bundles, problem)
     bound = found.bound if found.proven or found.bounded else max(found.bound, lower_bound(rest))
     proven = found.proven or bound >= cost * (1 - ROUNDING)
