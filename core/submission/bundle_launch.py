@@ -1,7 +1,8 @@
 """How a bundle's driver starts one of its jobs: as a step of Slurm, or as a process with limits.
 
-Each text defines `rowtui_survey`, called once; `rowtui_choose LANE`, called in each lane; and
-`rowtui_launch SCRIPT`, called in the process that becomes the job. They know `rowtui_number`,
+Each text defines `rowtui_survey`, called once; `rowtui_choose LANE`, called in each lane;
+`rowtui_launch SCRIPT`, called in the process that becomes the job; and `rowtui_given_up`: whether
+the scheduler started all this again, or will. They know `rowtui_number`,
 `rowtui_share` (CPUs), `rowtui_memory` (MB, or `-` if nobody states it), `rowtui_devices` (GPUs),
 `rowtui_processes` and `rowtui_steps` of the job, and the tables of `bundle_script.py`.
 Source: srun's manual; measured on 22.05 (docs/architecture.md).
@@ -67,6 +68,7 @@ rowtui_choose() {
 PROCESSES = f"""{_PROCESSES}
 rowtui_survey() {{ :; }}
 rowtui_launch() {{ rowtui_process "$1"; }}
+rowtui_given_up() {{ return 1; }}
 """
 
 # The step gets its share of the job and no more (--exact), and must ask for its memory: without,
@@ -117,6 +119,17 @@ rowtui_launch() {
     exec srun --exact --nodes=1 --ntasks=1 --cpus-per-task="$rowtui_share" \
         --mem="${rowtui_memory/#-/0}" --mpi=none --export=ALL --input=none \
         --job-name="${rowtui_names[rowtui_number]}" "$@"
+}
+
+# A node that was taken for dead may go on: its srun would make steps in the job's next start.
+rowtui_given_up() {
+    local job
+    job=$(scontrol -o show job "$SLURM_JOB_ID" 2>/dev/null </dev/null)
+    case "$job " in
+    *' JobState=RUNNING '*" Restarts=$rowtui_restarts "*) return 1 ;;
+    *' JobState='*) return 0 ;;
+    esac
+    return 1
 }
 
 # What Slurm says to a job of this size, and srun takes for granted.

@@ -77,6 +77,9 @@ rowtui_prepare() {
     fi
     {
         [ -z "$rowtui_log" ] || printf 'exec </dev/null >>%q 2>&1\n' "$rowtui_log"
+        # Its step may be one of the next start, on another node.
+        printf '[ "${SLURMD_NODENAME-}" = %q ] || { : >%q; exit 0; }\n' \
+            "${SLURMD_NODENAME-}" "$rowtui_dir/closed"
         printf 'trap : USR1\necho "$$" >%q\n[ ! -e %q ] || exit 0\nrowtui_began=%q\n' \
             "$rowtui_file.pid" "$rowtui_dir/closed" "$rowtui_file.began"
         LC_ALL=C sed -n "${rowtui_places[rowtui_number]}" "$rowtui_script"
@@ -167,6 +170,7 @@ rowtui_see_through() {
         [ ! -e "$rowtui_file.code" ] || read -r rowtui_code <"$rowtui_file.code"
     done
     # What started it may have ended before it: let it write its report.
+    [ -n "$pid" ] || read -r pid 2>/dev/null <"$rowtui_file.pid"
     while [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null; do
         if [ "$kill_at" -eq 0 ]; then kill_at=$((SECONDS + ROWTUI_KILL_SECONDS)); fi
         if [ "$SECONDS" -ge "$kill_at" ]; then rowtui_kill "$pid"; fi
@@ -218,6 +222,7 @@ rowtui_judge() {
         [ "$rowtui_code" -gt 0 ] || rowtui_code=137
         cause=${rowtui_stopped:-signal KILL}
         if [ -z "$rowtui_stopped" ] && rowtui_had_no_memory; then cause='out of memory'; fi
+        if [ -z "$rowtui_stopped" ] && rowtui_given_up; then : >"$rowtui_dir/closed"; fi
         printf '%s\n%s\n%s\n%(%s)T\n\n\n' "$rowtui_code" "$cause" "$job" -1 >"$ended.tmp" &&
             sync "$ended.tmp" && mv -f "$ended.tmp" "$ended"
     fi

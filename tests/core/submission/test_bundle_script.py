@@ -413,6 +413,52 @@ def test_a_job_that_was_taken_out_does_not_run(real: RealProject) -> None:
     assert real.runs() == {"a": 0, "b": 1}
 
 
+LAUNCH = 'rowtui_launch() { rowtui_process "$1"; }'
+
+
+def test_a_step_on_another_node_belongs_to_the_next_start_and_runs_nothing(
+    real: RealProject,
+) -> None:
+    bundled = Bundled(real, [[Member("a"), Member("b")]])
+    elsewhere = 'rowtui_launch() { export SLURMD_NODENAME=p2; rowtui_process "$1"; }'
+
+    code, lines = bundled.run(
+        as_written(bundled.script("local"), LAUNCH, elsewhere), env={"SLURMD_NODENAME": "p1"}
+    )
+
+    assert code == 1
+    assert bundled.said(lines) == {"a": "not begun", "b": "not begun"}
+    assert real.runs() == {"a": 0, "b": 0}
+
+
+def test_a_job_that_outlives_what_started_it_is_waited_for(real: RealProject) -> None:
+    # given a node that nobody hears of: srun gives up soon, the job goes on
+    bundled = Bundled(real, [[Member("a", "sleep 0.3"), Member("b")]])
+    gives_up = (
+        'rowtui_launch() { "$BASH" "$1" & '
+        'until [ -e "$rowtui_file.pid" ]; do sleep 0.01; done; exit 1; }'
+    )
+
+    _, lines = bundled.run(as_written(bundled.script("local"), LAUNCH, gives_up))
+
+    assert bundled.said(lines) == {"a": "ended well", "b": "ended well"}
+    assert real.runs() == {"a": 1, "b": 1}
+
+
+def test_after_a_job_that_was_killed_with_its_start_nothing_more_begins(
+    real: RealProject,
+) -> None:
+    killed = "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)"
+    bundled = Bundled(real, [[Member("a", killed), Member("b")]])
+    given_up = "rowtui_given_up() { return %d; }"
+    script = as_written(bundled.script("local"), given_up % 1, given_up % 0)
+
+    _, lines = bundled.run(script)
+
+    assert bundled.said(lines) == {"a": "stopped (signal KILL)", "b": "not begun"}
+    assert real.runs() == {"a": 1, "b": 0}
+
+
 def test_jobs_that_are_taken_out_while_they_begin_run_or_were_taken_out(real: RealProject) -> None:
     bundled = Bundled(real, [[Member(f"m{turn}") for turn in range(12)]])
     process = bundled.start()

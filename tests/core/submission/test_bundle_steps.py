@@ -224,6 +224,51 @@ def test_a_requeued_bundle_runs_again_what_had_not_ended(
     assert bundled.log("a", job_id) == "once\n"
 
 
+@pytest.fixture(scope="module")
+def pair(slurm_rig: SlurmRig) -> SlurmCluster:
+    """A cluster of two nodes, one of which may fail."""
+    return SlurmCluster(
+        slurm_rig.keeper,
+        slurm_rig.munge,
+        name="pair",
+        nodes=(Node("p1", 4, 64000), Node("p2", 4, 64000)),
+        partitions=("PartitionName=cpu Nodes=p[1-2] Default=YES",),
+    )
+
+
+def test_a_node_that_is_taken_for_dead_begins_nothing_that_the_next_one_runs(
+    real: RealProject, pair: SlurmCluster
+) -> None:
+    # given a bundle whose node goes on when nobody hears of it any more
+    wait = "touch on.$SLURMD_NODENAME; until [ -e go ]; do sleep 0.05; done"
+    rest = [Member(name, "echo $SLURMD_NODENAME") for name in "bcd"]
+    bundled = Bundled(real, [[Member("a", wait), *rest]])
+    job_id = send(pair, bundled)
+    wait_until(lambda: any(real.root.glob("on.*")), "its begin")
+    (first,) = (path.suffix[1:] for path in real.root.glob("on.*"))
+    pair.nodes[first].kill()
+    pair.run(f"scontrol update nodename={first} state=down reason=gone")
+    pair.wait_for(job_id, "PENDING")
+
+    # when it has ended what it was at, and waits for the next job step
+    (real.root / "go").touch()
+    wait_until(lambda: bool(bundled.ended("a")), "the end of what it was at")
+    log = real.root / f"one-{job_id}.1.out"
+    wait_until(log.exists, "the next one's turn")
+    # and it is started again on the other one
+    pair.run(f"scontrol update JobId={job_id} StartTime=now", check=False)
+    wait_until(lambda: bool(bundled.ended("d")), "the second start")
+    pair.wait_for(job_id, *OVER)
+
+    # then all that had not begun ran there, once
+    assert real.runs() == dict.fromkeys("abcd", 1)
+    second = "p2" if first == "p1" else "p1"
+    assert {bundled.log(name, job_id).split("\n")[-2] for name in "cd"} == {second}
+    assert {bundled.fence(name) for name in "abcd"} == {f"slurm:{job_id}"}
+    begun = {path.name.partition("~")[2] for path in real.root.glob(".row/rowtui/fence/*~*+*")}
+    assert begun == {"0+0", "1+1", "2+1", "3+1"}
+
+
 def test_steps_have_gpus_and_memory_of_their_own(real: RealProject, slurm: SlurmCluster) -> None:
     show = "echo $CUDA_VISIBLE_DEVICES; scontrol show step $SLURM_JOB_ID.$SLURM_STEP_ID | grep TRES"
     meet = "touch here.{0}; until [ -e here.a ] && [ -e here.b ]; do sleep 0.02; done; " + show
