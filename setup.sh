@@ -121,7 +121,8 @@ case $command in
         .venv/bin/ruff format --check -q .
         .venv/bin/lint-imports --no-cache | tail -n 6
         .venv/bin/mypy --cache-dir=.mypy_cache -p rowtui.core -p rowtui.cli -p rowtui.tui
-        exec .venv/bin/python -m pytest -n 2 --dist loadfile "$@"
+        # A third of the time goes by in waits for daemons: one worker more than the usual two cores.
+        exec .venv/bin/python -m pytest -n 3 --dist loadfile "$@"
         ;;
     dev)
         python=$(find_python)

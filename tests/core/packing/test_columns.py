@@ -77,7 +77,7 @@ def test_the_solver_is_installed_where_these_tests_run() -> None:
     assert available()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(packings(most=3))
 def test_the_bound_never_exceeds_the_optimum_and_what_is_proven_is_one(vectors: Vectors) -> None:
     best = prove(vectors, always)
@@ -94,7 +94,7 @@ def test_the_bound_never_exceeds_the_optimum_and_what_is_proven_is_one(vectors: 
         assert math.isclose(cost, optimum, rel_tol=2e-6, abs_tol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(packings(most=10**6), st.integers(0, 30))
 def test_packings_are_right_whenever_the_time_is_over(vectors: Vectors, answers: int) -> None:
     left = iter([True] * answers)

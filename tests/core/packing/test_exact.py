@@ -77,7 +77,7 @@ def assert_right(patterns: Patterns, vectors: Vectors) -> None:
     assert not any(left)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(few_items())
 def test_what_is_proven_costs_what_trying_everything_finds(vectors: Vectors) -> None:
     patterns = prove(vectors, always)

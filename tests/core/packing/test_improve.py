@@ -36,7 +36,7 @@ def each_alone(vectors: Vectors) -> Patterns:
     )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(drawn_vectors(), st.integers(0, 8), st.booleans())
 def test_whatever_was_packed_stays_packed_and_is_never_dearer(
     vectors: Vectors, times: int, filled: bool

@@ -33,7 +33,7 @@ def requests_in(lanes: list[LaneKind]) -> Counter[int]:
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     problem=placeable_problems(timed=True),
     length=st.integers(60, 20000),
@@ -92,7 +92,7 @@ def test_requests_with_other_cpus_or_hints_or_much_less_memory_do_not_share_a_la
     assert len(lanes) == 4
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=placeable_problems(timed=True), factor=st.sampled_from([1.0, 1.1, 2.0]))
 def test_the_lanes_of_a_part_are_alike_in_length_and_fit_the_same_limits(
     problem: Problem, factor: float

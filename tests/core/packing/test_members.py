@@ -51,7 +51,7 @@ def test_nothing_is_in_no_bundle() -> None:
     assert placed.unplaced == {}
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=problems(), name=st.sampled_from(["fill", "seed"]), seed=st.integers(0, 9))
 def test_every_request_is_in_one_place_only_and_lanes_hold_what_they_say(
     problem: Problem, name: str, seed: int

@@ -485,7 +485,7 @@ def live(seed: int, policy: Policy, resumed_at: int = -1) -> tuple[list[Action],
         assert turn < 5000, "it goes on for ever"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(POLICIES))
 def test_nothing_is_ever_over_committed_and_every_job_is_over_once(
     seed: int, policy: Policy
@@ -496,7 +496,7 @@ def test_nothing_is_ever_over_committed_and_every_job_is_over_once(
     assert len(books.jobs) == 30
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(POLICIES), st.integers(0, 60))
 def test_an_engine_that_begins_with_the_state_of_another_goes_on_just_the_same(
     seed: int, policy: Policy, turn: int
@@ -515,7 +515,7 @@ def seeds(instances: tuple[Instance, ...]) -> list[tuple[int, str, list[str]]]:
     return [(each.number, each.node_type.name, [j.id for j in each.jobs]) for each in instances]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 10**9))
 def test_what_arrives_at_once_is_placed_as_the_seed_places_it(seed: int) -> None:
     chance = random.Random(seed)

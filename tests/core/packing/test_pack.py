@@ -36,7 +36,7 @@ def so_often(number: int) -> GoOn:
     return lambda: next(left, None) is not None
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=problems(), name=st.sampled_from(NAMES), asked=st.integers(0, 20))
 def test_nothing_is_ever_wrong_with_a_packing(problem: Problem, name: str, asked: int) -> None:
     result = pack(problem, name, so_often(asked))
@@ -46,7 +46,7 @@ def test_nothing_is_ever_wrong_with_a_packing(problem: Problem, name: str, asked
     assert result.bound <= result.cost
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=placeable_problems(), name=st.sampled_from(NAMES), asked=st.integers(0, 20))
 def test_no_packer_of_ours_needs_another_to_stand_in(
     problem: Problem, name: str, asked: int
@@ -54,7 +54,7 @@ def test_no_packer_of_ours_needs_another_to_stand_in(
     assert complaints((problem, OURS[name].pack(problem, so_often(asked)))) == ()
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=problems(), asked=st.integers(0, 20))
 def test_the_best_is_never_dearer_than_the_seed(problem: Problem, asked: int) -> None:
     seed = pack(problem, "seed")
@@ -65,7 +65,7 @@ def test_the_best_is_never_dearer_than_the_seed(problem: Problem, asked: int) ->
     assert best.unplaced == seed.unplaced
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=problems(), name=st.sampled_from(NAMES), asked=st.integers(0, 20))
 def test_no_packing_costs_less_than_the_bound_of_another(
     problem: Problem, name: str, asked: int
@@ -78,13 +78,13 @@ def test_no_packing_costs_less_than_the_bound_of_another(
     assert one.bound <= one_by_one.cost * (1 + 1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=problems(), name=st.sampled_from(NAMES), asked=st.integers(0, 20))
 def test_the_same_problem_gives_the_same_packing(problem: Problem, name: str, asked: int) -> None:
     assert pack(problem, name, so_often(asked)) == pack(problem, name, so_often(asked))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=problems())
 def test_what_is_unplaced_fits_on_no_type_and_the_rest_on_one(problem: Problem) -> None:
     result = pack(problem, "seed")

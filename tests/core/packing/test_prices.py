@@ -48,7 +48,7 @@ def assert_valid(prices: Prices, vectors: Vectors) -> None:
     assert prices.bound >= 0
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(drawn_vectors())
 def test_whatever_is_asked_for_the_bound_is_one_in_exact_arithmetic(vectors: Vectors) -> None:
     assert_valid(assignment_prices(*arguments(vectors), rounds=20), vectors)
@@ -57,7 +57,7 @@ def test_whatever_is_asked_for_the_bound_is_one_in_exact_arithmetic(vectors: Vec
     assert_valid(exact, vectors)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(drawn_vectors(), st.data())
 def test_no_packing_costs_less_than_the_bounds(vectors: Vectors, data: st.DataObject) -> None:
     cost = patterns_cost(fill(vectors, lambda: False), vectors)

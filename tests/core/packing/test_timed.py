@@ -41,7 +41,7 @@ def test_a_workflows_requests_are_few_nodes_near_the_bound() -> None:
     assert result.nodes * 4 < pack(problem, "seed").nodes
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=placeable_problems(timed=True), turns=st.integers(0, 30))
 def test_mending_keeps_all_requests_and_never_costs_more(problem: Problem, turns: int) -> None:
     before = OURS["seed"].pack(problem, lambda: False)
@@ -88,7 +88,7 @@ def test_nobody_rides_for_longer_than_the_bundle_runs() -> None:
     assert len(boarded[0].lanes) == 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(problem=placeable_problems())
 def test_shrinking_counts_equal_bundles_once_and_none_becomes_dearer(problem: Problem) -> None:
     before = OURS["seed"].pack(problem, lambda: False)
