@@ -29,7 +29,7 @@ from rowtui.core.packing.simulate import (
     simulate,
     usual_policies,
 )
-from rowtui.core.project.pack_terms import demand_of, node_type_of
+from rowtui.core.project.pack_terms import core_share_mb, demand_of, node_type_of
 from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
@@ -110,10 +110,11 @@ def _course(
     step = -(-everyone // MOST_JOBS)
     positions = positions[::step]
     chance = random.Random(args.seed)
+    core_mb = core_share_mb(kinds)
     arrivals = []
     clock = 0.0
     for at in positions:
-        demand = demand_of(jobs[at], kinds, 1.0)
+        demand = demand_of(jobs[at], core_mb, 1.0)
         seconds = _real_seconds(jobs[at], args.spread, chance)
         arrivals.append(Arrival(clock, demand.amounts, seconds, demand.hint))
         if args.per_hour:

@@ -19,12 +19,17 @@ CORE_HOURS = "core-hours"
 UNKNOWN_MEMORY = 1 << 50  # MB: nobody knows how much a node has, so that it cannot be counted
 
 
-def demand_of(job: PlannedJob, kinds: Sequence[NodeKind], factor: float) -> Demand:
-    """What a job asks of a node. Memory that nobody states is its cores' share of the node's."""
+def core_share_mb(kinds: Sequence[NodeKind]) -> float:
+    """The memory that goes with a core where it is scarcest; 0 where nobody knows any."""
+    shares = (usable_mb(kind) / kind.cpus for kind in kinds if kind.memory_mb is not None)
+    return min(shares, default=0.0)
+
+
+def demand_of(job: PlannedJob, core_mb: float, factor: float) -> Demand:
+    """What a job asks of a node. Where nobody states its memory: `core_mb` for each core."""
     memory = job.memory_mb
     if memory is None:
-        shares = [usable_mb(kind) / kind.cpus for kind in kinds if kind.memory_mb is not None]
-        memory = math.floor(min(shares, default=0.0) * job.cpus)
+        memory = math.floor(core_mb * job.cpus)
     seconds = seconds_of(job, factor) + STEP_SECONDS
     return Demand(Amounts(job.cpus, memory, job.gpus), seconds, job.node_type)
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.model import Cluster, NodeKind, PackingDefaults
 from rowtui.core.clusters.node_types import node_types_for, packing_for
@@ -31,6 +31,7 @@ from rowtui.core.packing.packers import OURS
 from rowtui.core.packing.plug_ins import installed_packers
 from rowtui.core.project.pack_terms import (
     alone_cost,
+    core_share_mb,
     demand_of,
     node_type_of,
     seconds_of,
@@ -63,6 +64,15 @@ if TYPE_CHECKING:
 SHOWN_TYPES = 10  # that a refusal names
 
 
+class _Made(NamedTuple):
+    """One bundle: on which of the node types, what it costs, and what each of its lanes takes."""
+
+    layout: Layout
+    node_type: int
+    cost: float
+    lanes: tuple[Amounts, ...]
+
+
 @dataclass
 class _Found:
     """What packing the jobs of one destination gave. Positions are in the list that was packed."""
@@ -78,7 +88,7 @@ class _Found:
     bound: float = 0.0
     proven: bool = True
     took: float = 0.0
-    layouts: list[tuple[Layout, int, float]] = field(default_factory=list)  # kind, cost
+    made: list[_Made] = field(default_factory=list)
     left: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
 
 
@@ -121,7 +131,7 @@ class Packing:
                 own = now + (deadline - now) / left  # what one leaves of the time, the others have
                 self._found.append(self._pack_there(destination, positions, defaults, own))
             left -= 1
-        layouts = [layout for found in self._found for layout, _, _ in found.layouts]
+        layouts = [made.layout for found in self._found for made in found.made]
         packed = tuple(_packed(found) for found in self._found if found.jobs)
         return PackedJobs(with_bundles(jobs, layouts), packed, self._warnings())
 
@@ -207,10 +217,11 @@ class Packing:
         factor = choice.time_factor or defaults.time_factor
         name = choice.packer or defaults.packer
         longest = choice.longest_seconds or defaults.longest_seconds
+        core_mb = core_share_mb(found.kinds)
         demands: dict[Demand, int] = {}
         classes = []
         for position in positions:
-            demand = demand_of(self._before[position], found.kinds, factor)
+            demand = demand_of(self._before[position], core_mb, factor)
             classes.append(demands.setdefault(demand, len(demands)))
         counts = [0] * len(demands)
         for number in classes:
@@ -257,9 +268,12 @@ class Packing:
         for bundle, lanes in placed.bundles:
             kind = found.kinds[bundle.node_type]
             own = tuple(tuple(positions[at] for at in lane) for lane in lanes)
-            amounts = [[problem.demands[classes[at]].amounts for at in lane] for lane in lanes]
-            layout = self._layout(own, kind, amounts, factor)
-            found.layouts.append((layout, bundle.node_type, costs[id(bundle)]))
+            amounts = tuple(
+                reduce(Amounts.most, (problem.demands[classes[at]].amounts for at in lane))
+                for lane in lanes
+            )
+            layout = self._layout(own, kind, reduce(Amounts.plus, amounts), factor)
+            found.made.append(_Made(layout, bundle.node_type, costs[id(bundle)], amounts))
         for unplaced in result.unplaced:
             those = tuple(positions[at] for at in placed.unplaced[unplaced.demand])
             found.left.append((those, str(unplaced)))
@@ -283,12 +297,9 @@ class Packing:
         self,
         own: tuple[tuple[int, ...], ...],
         kind: NodeKind,
-        amounts: Sequence[Sequence[Amounts]],
+        total: Amounts,
         factor: float,
     ) -> Layout:
-        total = Amounts()
-        for lane in amounts:
-            total = total.plus(reduce(Amounts.most, lane))
         jobs = [self._before[position] for lane in own for position in lane]
         stated = any(job.memory_mb is not None for job in jobs)
         return Layout(
@@ -326,14 +337,10 @@ class Packing:
         self, found: _Found, jobs: Sequence[PlannedJob], after: Mapping[int, int]
     ) -> PackedDestination:
         bundles = []
-        for layout, kind, cost in found.layouts:
+        for layout, kind, cost, amounts in found.made:
             lanes = tuple(
-                LaneView(
-                    self._lane_amounts(lane, found),
-                    tuple(after[position] for position in lane),
-                    times,
-                )
-                for lane, times in zip(layout.lanes, layout.seconds, strict=True)
+                LaneView(own, tuple(after[position] for position in lane), times)
+                for own, lane, times in zip(amounts, layout.lanes, layout.seconds, strict=True)
             )
             first = jobs[lanes[0].jobs[0]]
             bundles.append(
@@ -359,10 +366,6 @@ class Packing:
             proven=found.proven and found.jobs > 0,
             took=found.took,
         )
-
-    def _lane_amounts(self, lane: Sequence[int], found: _Found) -> Amounts:
-        demands = (demand_of(self._before[position], found.kinds, 1.0) for position in lane)
-        return reduce(Amounts.most, (demand.amounts for demand in demands))
 
 
 def pack_submission(

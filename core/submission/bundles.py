@@ -81,6 +81,7 @@ def with_bundles(jobs: Sequence[PlannedJob], layouts: Sequence[Layout]) -> tuple
 def _members(jobs: Sequence[PlannedJob], layout: Layout) -> list[PlannedJob]:
     """Lane after lane: within a lane the order is that of their turns."""
     token = f"{jobs[min(position for lane in layout.lanes for position in lane)].token}b"
+    asked_mb, longest = layout.asked_mb, layout.longest
     members: list[PlannedJob] = []
     for lane, (positions, times) in enumerate(zip(layout.lanes, layout.seconds, strict=True)):
         for position, seconds in zip(positions, times, strict=True):
@@ -88,9 +89,9 @@ def _members(jobs: Sequence[PlannedJob], layout: Layout) -> list[PlannedJob]:
                 token=token,
                 node_type=layout.node_type,
                 cpus=layout.cpus,
-                memory_mb=layout.asked_mb,
+                memory_mb=asked_mb,
                 gpus=layout.gpus,
-                seconds=layout.longest,
+                seconds=longest,
                 whole_node=layout.whole_node,
                 lane=lane,
                 own_seconds=seconds,
