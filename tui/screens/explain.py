@@ -276,13 +276,13 @@ class ExplainView(View):
         self.query_one("#reasons", LaidOut).action_first()
         self.show_bottom()
 
-    def on_what_if_form_changed(self) -> None:
+    def on_fields_changed(self) -> None:
         """Something was typed: ask as soon as the fingers rest."""
         if self._settle is not None:
             self._settle.stop()
         self._settle = self.set_timer(SETTLE_SECONDS, self._wonder_as_typed)
 
-    def on_what_if_form_done(self) -> None:
+    def on_fields_done(self) -> None:
         """Look at what came out."""
         self.table.focus()
 

@@ -266,13 +266,13 @@ class PackView(View):
         self.query_one("#bundle", LaidOut).action_first()
         self.show_bottom()
 
-    def on_limits_form_changed(self) -> None:
+    def on_fields_changed(self) -> None:
         """Something was typed: pack as soon as the fingers rest."""
         if self._settle is not None:
             self._settle.stop()
         self._settle = self.set_timer(SETTLE_SECONDS, self._limit_as_typed)
 
-    def on_limits_form_done(self) -> None:
+    def on_fields_done(self) -> None:
         """Look at what came out."""
         self._close_form()
 
