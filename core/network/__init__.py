@@ -1,0 +1,1 @@
+"""The network: samples that flow, the job graph that they make, and who goes first. Pure."""

@@ -1,0 +1,255 @@
+"""What a network.toml says, as values: sources, nodes with their inputs, sinks, and the order.
+
+These are what the loader makes of the file, what `Build` makes from Python, and what a network run
+keeps a frozen copy of. They say nothing about samples: those come with the sources' rows.
+Source: Fastr's vocabulary (networks, nodes, links, sources, constants, sinks; collapse and expand).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+JSON = Any  # null, bool, int, float, str, list or dict: what a value file may hold
+
+NODE_KEY = "node"  # the key of a value file that says whose samples the directories are
+
+
+class Place(NamedTuple):
+    """Where something stands in a file: 1-based; 0 for what was made from Python."""
+
+    line: int = 0
+    column: int = 0
+
+
+class Selection(NamedTuple):
+    """The values of each sample that a link takes: positions in its cardinality, as in a slice.
+
+    `stop` None: to the end. One value: `Selection(i, i + 1)`; the last: `Selection(-1, None)`.
+    """
+
+    start: int = 0
+    stop: int | None = None
+
+
+class Require(NamedTuple):
+    """How many members of a collapsed sample must be there: all, a number, or a share of them.
+
+    At most one of `number` and `share` is set; neither: all.
+    """
+
+    number: int | None = None
+    share: float | None = None
+
+    def least(self, members: int) -> int:
+        """How many of that many members must be there; never more than there are."""
+        if self.number is not None:
+            return min(self.number, members)
+        if self.share is not None:
+            # 0.8 of 5 are 4: what a float adds to the product must not ask for one more.
+            return min(members, math.ceil(self.share * members - 1e-9))
+        return members
+
+
+ALL = Require()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link: samples of a source or node, on their way into an input.
+
+    `output` is a product of the upstream node's action (a path in its directories), "" for the
+    directory as a whole. `collapse` names dimensions that become cardinality; `expand` names the
+    dimension that the cardinality becomes ("": none): the output is then a JSON list.
+    """
+
+    source: str
+    output: str = ""
+    select: Selection | None = None
+    collapse: tuple[str, ...] = ()
+    expand: str = ""
+    require: Require = ALL
+    place: Place = Place()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether samples pass as they are."""
+        return not (self.collapse or self.expand)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of a node: the links into it, one after another in the cardinality.
+
+    Inputs of the same `group` are matched by their dimensions' names and values; groups are
+    combined by the node's `combine`.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    group: str = ""
+    place: Place = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """A source's values as written: for each dimension how to make them. Crossed, but for `zipped`.
+
+    Each is a list of values, or a table with exactly one of `range`, `linspace`, `logspace`
+    (see `sources.expand_values`). `zipped` are sets of dimensions that go together, not crossed.
+    """
+
+    dimensions: Mapping[str, JSON]
+    zipped: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A source whose rows stand in a file: CSV with a header, or a JSON list of objects.
+
+    `path` is relative to the project. `dimensions`: which columns; () for the first alone.
+    """
+
+    path: str
+    kind: Literal["csv", "json"]
+    dimensions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A source with a sample for each file that a pattern finds, in order of their paths.
+
+    `pattern` is relative to the project, as in `pathlib` (`**` allowed). The one dimension is
+    `dimension`; its values are the files' paths.
+    """
+
+    pattern: str
+    dimension: str
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """A source whose samples are directories that are in the workspace already.
+
+    `dimensions` name keys (JSON pointers without the leading slash) of their value files; () for
+    the directory's name itself, under the source's name. `include` are glob patterns of names.
+    """
+
+    dimensions: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source: where samples come from."""
+
+    name: str
+    data: Values | Table | Files | Existing
+    place: Place = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node: an action of workflow.toml on every combination of its inputs' samples.
+
+    `combine`: `join` (dimensions of the same name must have the same value; others are crossed),
+    `cross` (every group with every other; no dimension may be in two), `zip` (by position, same
+    sizes), or the name of a plug-in. `constants` are keys of its directories' value files.
+    `directories`: `auto` shares those of an input that has the same dimensions, `own` does not.
+    """
+
+    name: str
+    action: str
+    inputs: tuple[Input, ...]
+    combine: str = "join"
+    constants: Mapping[str, JSON] = field(default_factory=lambda: MappingProxyType({}))
+    directories: Literal["auto", "own"] = "auto"
+    place: Place = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """A sink: a product of every sample of a node, copied out to a path relative to the project.
+
+    `publish` is a template: `{dimension}` for each dimension of the node, `{sample}` (the
+    directory's name), `{node}`, `{network}`, `{file}` (the product's own name), `{ext}` (with dot).
+    """
+
+    name: str
+    source: str
+    output: str
+    publish: str
+    place: Place = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """What may run one after another in one scheduler job. 0: no limit; `size` 1: nothing does."""
+
+    size: int = 1
+    walltime_seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """In which order ready work goes (`sample`, `sink`, `sink:NAME`, `source:+1`, `source:-1`,
+    `critical-path`, `row`, or a plug-in), and how it runs (`jobs`, `sequential`, `pilot`, or a
+    plug-in).
+    """
+
+    priority: str = "sample"
+    execution: str = "jobs"
+    gather: Gather = Gather()
+    place: Place = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network as written. Names of sources and nodes are unique together; so are sinks'."""
+
+    name: str
+    sources: tuple[Source, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    sinks: tuple[Sink, ...] = ()
+    schedule: Schedule = Schedule()
+
+    def node(self, name: str) -> Node | None:
+        """The node of this name."""
+        return next((it for it in self.nodes if it.name == name), None)
+
+    def source(self, name: str) -> Source | None:
+        """The source of this name."""
+        return next((it for it in self.sources if it.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRows:
+    """The samples of one source, as columns: a million of them are not a million objects.
+
+    `dimensions` are their names, and `values[d]` the distinct values of dimension d, in the
+    source's order. `codes` None: every combination, the last dimension fastest; else `codes[d][i]`
+    is the position in `values[d]` of sample i (no two samples are equal in all dimensions).
+    `more[i]` are further keys of the value file of sample i (() without any). `names[i]`: its
+    directory, where it exists already (`Existing`), else ().
+    `missing`: samples whose data is known to be absent: their jobs are skipped, and the run still
+    succeeds (Fastr's MISSING). `digest` is of the files that they came from, "" without any.
+    """
+
+    source: str
+    dimensions: tuple[str, ...]
+    values: tuple[tuple[JSON, ...], ...]
+    codes: tuple[Sequence[int], ...] | None = None
+    more: Sequence[Mapping[str, JSON]] = ()
+    names: Sequence[str] = ()
+    missing: frozenset[int] = frozenset()
+    digest: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many samples there are."""
+        if self.codes is not None:
+            return len(self.codes[0]) if self.codes else 0
+        return math.prod(len(values) for values in self.values)

@@ -1,0 +1,1 @@
+"""Network runs of a project: sources read, directories made, facts fed in, work sent on its way."""
