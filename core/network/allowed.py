@@ -1,0 +1,72 @@
+"""Which names, and which paths, a network may use: what is wrong with one, as half a sentence.
+
+Names of sources, nodes, sinks, inputs and dimensions stand in names of directories, in templates
+and on command lines, so they are plain words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from rowtui.core.errors import InvalidFileError
+from rowtui.core.network.spec import NODE_KEY
+from rowtui.core.workflow.toml_file import kind_of
+
+LONGEST_NAME: Final = 100  # characters: a directory's name has to hold it, and values, in 255 bytes
+NAME_HINT: Final = "use letters, digits, `_`, `.` and `-`; begin with a letter, a digit or `_`"
+
+_WORD: Final = re.compile(r"\w[\w.-]*")
+
+
+class NetworkError(InvalidFileError):
+    """network.toml, or a network made in Python, cannot be used."""
+
+
+def name_fault(name: str) -> str:
+    """Why this cannot be the name of something: `is not a plain word`; "" if it can."""
+    if not name:
+        return "is empty"
+    if _WORD.fullmatch(name) is None:
+        return "is not a plain word"
+    if len(name) > LONGEST_NAME:
+        return f"has {len(name)} characters, more than the {LONGEST_NAME} that are allowed"
+    return ""
+
+
+def dimension_fault(name: str) -> str:
+    """Why samples cannot have a dimension of this name, wherever it comes from; "" if they can.
+
+    Columns of tables and keys of value files may have any name that fits on a line.
+    """
+    if name == NODE_KEY:
+        return f"is reserved: `{NODE_KEY}` of a value file says whose samples a directory holds"
+    if not name:
+        return "is empty"
+    return "" if name.isprintable() else "has control characters"
+
+
+def path_fault(path: str, whole: str) -> str:
+    """Why a path does not stay inside its folder, the `whole` (`the project`); "" if it does."""
+    if not path:
+        return "is empty"
+    if path.startswith("/"):
+        return "is an absolute path"
+    if any(ord(char) < 0x20 or ord(char) == 0x7F for char in path):
+        return "has control characters"
+    if "\\" in path:
+        return "has a backslash"
+    parts = path.split("/")
+    if ".." in parts:
+        return f"leads out of {whole}"
+    return "names no file" if parts[-1] in {"", "."} else ""
+
+
+def kind_said(value: Any) -> str:
+    """What TOML or Python calls a value, with its article."""
+    return "nothing" if value is None else kind_of(value)
+
+
+def listed(dimensions: tuple[str, ...]) -> str:
+    """`temperature x replica`; `no dimensions`."""
+    return " x ".join(dimensions) or "no dimensions"

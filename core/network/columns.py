@@ -1,0 +1,245 @@
+"""Samples as columns of small integers, and what is done with whole columns at once.
+
+A million samples of three dimensions are three arrays of 4 MB. A row is a sample; its codes are
+positions in the dimensions' domains; rows stand in the order of their indexes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from rowtui.core.network.domain import Domain
+from rowtui.core.network.model import Dimension, SampleId, SampleIndex
+
+Codes = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.int64]
+
+_MOST = 1 << 62  # keys stay in 63 bits
+_DENSE = 8  # a table of so many places for each row is quicker than a search
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Samples: for each axis a domain, and for each sample a code in it.
+
+    `count` is said for its own: without axes there is one sample, or none. `prefix` are labels that
+    ids begin with, of dimensions that are there no more. `unnamed`: the labels mean nothing (a
+    constant's values), so these samples are matched by their position.
+    """
+
+    axes: tuple[Domain, ...]
+    codes: tuple[Codes, ...]
+    count: int
+    prefix: SampleId = ()
+    unnamed: bool = False
+    _keys: list[Rows] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The dimensions' names."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """Names and sizes: how many positions lead to a sample, whether or not all are there."""
+        return tuple(Dimension(axis.name, len(axis)) for axis in self.axes)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is exactly one sample, which goes with all others."""
+        return self.count == 1 and (not self.axes or self.unnamed)
+
+    def index(self, row: int) -> SampleIndex:
+        """The index of a row."""
+        return tuple(int(column[row]) for column in self.codes)
+
+    def id(self, row: int) -> SampleId:
+        """The id of a row."""
+        labels = (axis.labels[column[row]] for axis, column in self._pairs())
+        return (*self.prefix, *labels)
+
+    def _pairs(self) -> Iterable[tuple[Domain, Codes]]:
+        return zip(self.axes, self.codes, strict=True)
+
+    def row(self, index: SampleIndex) -> int:
+        """The row of an index. Raises: KeyError."""
+        if len(index) != len(self.axes):
+            raise KeyError(index)
+        if not self.axes:
+            if not self.count:
+                raise KeyError(index)
+            return 0
+        if any(not 0 <= at < len(axis) for at, axis in zip(index, self.axes, strict=True)):
+            raise KeyError(index)
+        wanted = 0
+        sizes = [len(axis) for axis in self.axes]
+        if _fits(sizes):
+            for at, size in zip(index, sizes, strict=True):
+                wanted = wanted * size + at
+            keys = self.keys()
+            found = int(np.searchsorted(keys, wanted))
+            if found < self.count and keys[found] == wanted:
+                return found
+            raise KeyError(index)
+        same = np.ones(self.count, dtype=bool)
+        for at, column in zip(index, self.codes, strict=True):
+            same &= column == at
+        rows = np.flatnonzero(same)
+        if not len(rows):
+            raise KeyError(index)
+        return int(rows[0])
+
+    def row_of_id(self, labels: SampleId) -> int:
+        """The row of an id. Raises: KeyError."""
+        skip = len(self.prefix)
+        if labels[:skip] != self.prefix or len(labels) != skip + len(self.axes):
+            raise KeyError(labels)
+        return self.row(
+            tuple(
+                axis.code_of_label(label)
+                for axis, label in zip(self.axes, labels[skip:], strict=True)
+            )
+        )
+
+    def keys(self) -> Rows:
+        """A number for each row that grows with the index; only where the sizes allow it."""
+        if not self._keys:
+            self._keys.append(_packed(self.codes, [len(axis) for axis in self.axes], self.count))
+        return self._keys[0]
+
+    def take(self, rows: Rows) -> Columns:
+        """These rows, in this order."""
+        return replace(self, codes=tuple(column[rows] for column in self.codes), count=len(rows))
+
+
+def columns(
+    axes: Sequence[Domain],
+    codes: Sequence[npt.ArrayLike],
+    count: int | None = None,
+    *,
+    prefix: SampleId = (),
+    unnamed: bool = False,
+) -> tuple[Columns, Rows | None]:
+    """Samples in the order of their indexes, and where each was before (None: nothing moved)."""
+    made = tuple(np.ascontiguousarray(column, dtype=np.int32) for column in codes)
+    if count is None:
+        count = len(made[0]) if made else 1
+    order = _order(made, [len(axis) for axis in axes], count)
+    if order is not None:
+        made = tuple(column[order] for column in made)
+    return Columns(tuple(axes), made, count, prefix, unnamed), order
+
+
+def product(axes: Sequence[Domain]) -> Columns:
+    """Every combination, the last axis fastest."""
+    sizes = [len(axis) for axis in axes]
+    count = int(np.prod(sizes, dtype=np.int64)) if sizes else 1
+    codes = []
+    inner = count
+    for size in sizes:
+        inner = inner // size if size else 0
+        one = np.repeat(np.arange(size, dtype=np.int32), inner)
+        codes.append(np.tile(one, count // len(one) if len(one) else 0))
+    return Columns(tuple(axes), tuple(codes), count)
+
+
+class Grouped(NamedTuple):
+    """Rows that agree in some axes. `first[g]` is one row of group g.
+
+    `members[starts[g]:starts[g + 1]]` are its rows, in order.
+    """
+
+    first: Rows
+    starts: Rows
+    members: Rows
+
+
+def group(table: Columns, axes: Sequence[int]) -> Grouped:
+    """The groups of rows that have the same codes on these axes, in the order of those."""
+    count = table.count
+    if not axes:
+        starts = np.array([0, count] if count else [0], dtype=np.int64)
+        everything = np.arange(count, dtype=np.int64)
+        return Grouped(everything[:1], starts, everything)
+    (keys,) = joint_keys([[table.codes[at] for at in axes]], [len(table.axes[at]) for at in axes])
+    order: Rows = np.arange(count, dtype=np.int64)
+    if not _ascending(keys):
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+    new = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if count else order
+    starts = np.concatenate((new, [count])).astype(np.int64)
+    return Grouped(order[new], starts, order)
+
+
+def match(left: Rows, right: Rows) -> tuple[Rows, Rows]:
+    """All pairs of equal keys: their places on the left, ascending, and on the right."""
+    order: Rows | None = None if _ascending(right) else np.argsort(right, kind="stable")
+    ordered = right if order is None else right[order]
+    most = int(max(left.max(initial=0), right.max(initial=0)))
+    if most < _DENSE * (len(left) + len(right)):  # looked up in a table, not searched for
+        numbers_of = np.bincount(right, minlength=most + 1)
+        numbers = numbers_of[left]
+        begin = (np.cumsum(numbers_of) - numbers_of)[left]
+    else:
+        begin = np.searchsorted(ordered, left, side="left")
+        numbers = np.searchsorted(ordered, left, side="right") - begin
+    lefts = np.repeat(np.arange(len(left), dtype=np.int64), numbers)
+    rights = ranges(begin, numbers)
+    return lefts, rights if order is None else order[rights]
+
+
+def ranges(begin: Rows, numbers: Rows) -> Rows:
+    """`begin[0], begin[0] + 1, ...` `numbers[0]` times, then those of `begin[1]`, and so on."""
+    total = int(numbers.sum())
+    if total == len(numbers) and (not total or int(numbers.min()) == 1):
+        return begin.astype(np.int64)
+    before = np.cumsum(numbers) - numbers
+    return np.arange(total, dtype=np.int64) + np.repeat(begin - before, numbers)
+
+
+def joint_keys(tables: Sequence[Sequence[Codes]], sizes: Sequence[int]) -> list[Rows]:
+    """One number for each row of each table; equal where the codes are, and in their order.
+
+    `tables[t][a]` are the codes of axis a, which has `sizes[a]` positions.
+    """
+    if _fits(sizes):
+        return [_packed(table, sizes, len(table[0]) if len(table) else 0) for table in tables]
+    # Too many combinations for a number: those that occur are counted instead.
+    lengths = [len(table[0]) for table in tables]
+    keys = np.concatenate([table[0].astype(np.int64) for table in tables])
+    for at in range(1, len(sizes)):
+        keys = keys * sizes[at] + np.concatenate([table[at] for table in tables])
+        keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+    return [
+        keys[end - length : end] for end, length in zip(np.cumsum(lengths), lengths, strict=True)
+    ]
+
+
+def _packed(codes: Sequence[Codes], sizes: Sequence[int], count: int) -> Rows:
+    keys = np.zeros(count, dtype=np.int64)
+    for column, size in zip(codes, sizes, strict=True):
+        keys *= size
+        keys += column
+    return keys
+
+
+def _order(codes: Sequence[Codes], sizes: Sequence[int], count: int) -> Rows | None:
+    if not codes or count < 2:
+        return None
+    (keys,) = joint_keys([codes], sizes)
+    return None if _ascending(keys) else np.argsort(keys, kind="stable")
+
+
+def _ascending(keys: Rows) -> bool:
+    return bool(np.all(keys[1:] >= keys[:-1]))
+
+
+def _fits(sizes: Sequence[int]) -> bool:
+    total = 1
+    for size in sizes:
+        total *= max(size, 1)
+    return total < _MOST

@@ -1,0 +1,222 @@
+"""Links: they forward samples, and turn dimensions into cardinality, and cardinality into one.
+
+Source: Fastr's design, "Sample flow": SubOutput, Link, SubInput; fastr_packing A1.2, steps 1 to 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from rowtui.core.network.columns import Codes, Columns, Rows, columns, group, ranges
+from rowtui.core.network.domain import Domain
+from rowtui.core.network.model import (
+    COLLAPSED,
+    DimensionError,
+    Sample,
+    SampleIndex,
+    dimensions_text,
+)
+from rowtui.core.network.output import UNKNOWN, Entries, Opens, Output, counted
+from rowtui.core.network.stage import Origin, Stage
+
+
+class SubOutput(Stage):
+    """Selects in the cardinality; the samples are the same. Source: fastr_packing A1.2 step 1."""
+
+    def __init__(self, output: Output, start: int, stop: int | None) -> None:
+        """As a slice."""
+        super().__init__([output], output.columns, [Origin()], output.opens)
+        self.slice = slice(start, stop)
+
+    def combine_samples(self, index: SampleIndex, samples: Sequence[tuple[Sample, ...]]) -> Sample:
+        """The values that are selected."""
+        ((one,),) = samples
+        return self.combined(index, [one], tuple(one.data)[self.slice])  # type: ignore[arg-type]
+
+    @property
+    def cards(self) -> int | Codes:
+        """How many are selected."""
+        cards = self.sources[0].cards
+        start, stop = self.slice.start, self.slice.stop
+        if (stop is not None and stop - start == 1) or (start == -1 and stop is None):
+            return 1
+        if isinstance(cards, int):
+            return UNKNOWN if cards == UNKNOWN else len(range(cards)[self.slice])
+        return np.array(
+            [
+                UNKNOWN if card == UNKNOWN else len(range(card)[self.slice])
+                for card in cards.tolist()
+            ],
+            dtype=np.int32,
+        )
+
+    def entries(self, dimension: str) -> Entries:
+        """Those of the lists that are selected."""
+        output = self.sources[0]
+        assert isinstance(output, Output)
+        every = output.entries(dimension)
+        kept = [
+            np.arange(begin, end)[self.slice]
+            for begin, end in zip(
+                every.starts[:-1].tolist(), every.starts[1:].tolist(), strict=True
+            )
+        ]
+        starts = np.concatenate(([0], np.cumsum([len(each) for each in kept]))).astype(np.int64)
+        places = np.concatenate(kept) if kept else np.zeros(0, dtype=np.int64)
+        return Entries(every.domain, starts, every.codes[places])
+
+
+class Link(Stage):
+    """Forwards samples, and may turn dimensions into cardinality and cardinality into a dimension.
+
+    First each value of a sample becomes a sample (expand, the new dimension last), then samples
+    that are equal in all other dimensions become one (collapse): together, that transposes samples
+    and cardinality. `places` is where in its source's cardinality each member is (None: all of it).
+    """
+
+    def __init__(
+        self,
+        source: Output | SubOutput,
+        collapse: Sequence[str | int] = (),
+        expand: str = "",
+        target: str = COLLAPSED,
+    ) -> None:
+        """`target`: the receiving node, after which a collapse of everything is named.
+
+        Raises: DimensionError.
+        """
+        dropped = _dropped(source.columns, collapse)
+        made = _Made(source.columns, Origin(), source.opens)
+        if expand:
+            made = _expanded(source, expand)
+        if dropped:
+            made = _collapsed(made, dropped, target)
+        super().__init__([source], made.columns, [made.origin], made.opens)
+        self.places = made.places
+        self.collapsed = bool(dropped)
+        self.expanded = expand
+
+    def combine_samples(self, index: SampleIndex, samples: Sequence[tuple[Sample, ...]]) -> Sample:
+        """The members' values in order; of each the one that became this sample, if expanded."""
+        (members,) = samples
+        if self.places is None:
+            return super().combine_samples(index, samples)
+        row = self.columns.row(index)
+        starts = self.origins[0].starts
+        begin = row if starts is None else int(starts[row])
+        places = self.places[begin : begin + len(members)].tolist()
+        data = tuple(
+            value
+            for it, place in zip(members, places, strict=True)
+            for value in tuple(it.data)[place : place + 1]
+        )
+        return self.combined(index, members, data)
+
+    @property
+    def cards(self) -> int | Codes:
+        """The sum of the members'; of samples that were values, one each."""
+        origin = self.origins[0]
+        if self.places is None and origin.starts is None:
+            return super().cards
+        if origin.starts is None:
+            return 1
+        members = np.diff(origin.starts)
+        if self.places is not None:
+            return members.astype(np.int32)
+        assert origin.rows is not None
+        of_each = counted(self.sources[0].cards, self.sources[0].columns.count)[origin.rows]
+        sums = np.add.reduceat(np.append(of_each, 0), origin.starts[:-1])
+        unknown = np.add.reduceat(np.append(of_each == UNKNOWN, False), origin.starts[:-1])
+        return np.where(unknown > 0, UNKNOWN, sums).astype(np.int32)
+
+
+class _Made(NamedTuple):
+    """What a link's samples are made of, on the way."""
+
+    columns: Columns
+    origin: Origin
+    opens: Opens
+    places: Rows | None = None
+
+
+class SubInput(Stage):
+    """One of the links into an input, as it is."""
+
+    def __init__(self, link: Link) -> None:
+        super().__init__([link], link.columns, [Origin()], link.opens)
+
+
+def _dropped(table: Columns, collapse: Sequence[str | int]) -> tuple[int, ...]:
+    names = table.names
+    found = []
+    for wanted in collapse:
+        if isinstance(wanted, int) and -len(names) <= wanted < len(names):
+            found.append(wanted % len(names))
+        elif isinstance(wanted, str) and names.count(wanted) == 1:
+            found.append(names.index(wanted))
+        else:
+            have = dimensions_text(table.dimensions)
+            raise DimensionError(f"'{wanted}' cannot be collapsed: the samples are [{have}]")
+    return tuple(dict.fromkeys(found))
+
+
+def _expanded(source: Output | SubOutput, name: str) -> _Made:
+    table = source.columns
+    if name in table.names:
+        raise DimensionError(f"there is a dimension '{name}' already, so nothing can become it")
+    cards = counted(source.cards, table.count)
+    entries = source.entries(name)
+    known = np.where(cards == UNKNOWN, 0, np.diff(entries.starts))
+    rows: Rows = np.repeat(np.arange(table.count, dtype=np.int64), known)
+    places = ranges(np.zeros(table.count, dtype=np.int64), known)
+    codes = [column[rows] for column in table.codes]
+    made, moved = columns(
+        (*table.axes, entries.domain),
+        [*codes, entries.codes[ranges(entries.starts[:-1], known)]],
+        prefix=table.prefix,
+    )
+    if moved is not None:
+        rows, places = rows[moved], places[moved]
+    new = np.flatnonzero(cards == UNKNOWN)
+    owner = source.owner if isinstance(source, Output) else _output(source).owner
+    had = source.opens
+    told = [
+        np.concatenate((before, column[new]))
+        for before, column in zip(had.codes, table.codes, strict=True)
+    ]
+    opens = Opens(
+        (*told, np.full(had.number + len(new), UNKNOWN, dtype=np.int32)),
+        np.concatenate((had.owners, np.full(len(new), owner, dtype=np.int64))),
+        np.concatenate((had.rows, new)),
+    )
+    return _Made(made, Origin(rows), opens, places)
+
+
+def _output(stage: SubOutput) -> Output:
+    (output,) = stage.sources
+    assert isinstance(output, Output)
+    return output
+
+
+def _collapsed(flow: _Made, dropped: Sequence[int], target: str) -> _Made:
+    table, origin, opens, places = flow
+    kept = [at for at in range(len(table.axes)) if at not in dropped]
+    found = group(table, kept)
+    axes = [table.axes[at] for at in kept]
+    codes = [table.codes[at][found.first] for at in kept]
+    count = len(found.first)
+    prefix = table.prefix
+    left = tuple(opens.codes[at] for at in kept)
+    if not kept:
+        axes = [Domain(target, (COLLAPSED,))]
+        codes = [np.zeros(count, dtype=np.int32)]
+        left = (np.zeros(opens.number, dtype=np.int32),)
+    elif places is not None and len(kept) == 1:
+        prefix = (*prefix, COLLAPSED)  # Fastr's id of what is nothing but a list's position
+    made = Columns(tuple(axes), tuple(codes), count, prefix, unnamed=not kept)
+    rows = found.members if origin.rows is None else origin.rows[found.members]
+    if places is not None:
+        places = places[found.members]
+    return _Made(made, Origin(rows, found.starts), Opens(left, opens.owners, opens.rows), places)

@@ -1,0 +1,58 @@
+"""Samples and their dimensions, as values.
+
+Source: Fastr's design (sample flow); fastr_packing A1.1.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from rowtui.core.errors import RowtuiError
+
+SampleIndex = tuple[int, ...]  # a position for each dimension
+SampleId = tuple[str, ...]  # a label for each dimension
+COLLAPSED = "all"  # the label of a sample in which everything was collapsed
+
+
+class DimensionError(RowtuiError):
+    """Dimensions that cannot be matched; the message names both sides."""
+
+
+class SampleState(enum.IntEnum):
+    """What a sample is worth. The state of several together is the worst: the largest."""
+
+    VALID = 0
+    MISSING = 1  # its data is known to be absent: no failure
+    FAILED = 2
+
+
+class Dimension(NamedTuple):
+    """One dimension. `size` None: not known before something has run."""
+
+    name: str
+    size: int | None
+
+    def __str__(self) -> str:
+        """`replica (5)`."""
+        return f"{self.name} ({'?' if self.size is None else f'{self.size:,}'})"
+
+
+class Sample(NamedTuple):
+    """One sample of an output, a link, an input or a node.
+
+    `data` is its values in order (their number is its cardinality); of a group or a node, the
+    values of each input by name. `jobs` are those that it comes from, as (node's number, row).
+    """
+
+    index: SampleIndex
+    id: SampleId
+    data: tuple[Any, ...] | Mapping[str, tuple[Any, ...]]
+    jobs: frozenset[tuple[int, int]] = frozenset()
+    state: SampleState = SampleState.VALID
+
+
+def dimensions_text(dimensions: tuple[Dimension, ...]) -> str:
+    """`temperature (11) x replica (5)`; `one sample` without dimensions."""
+    return " x ".join(map(str, dimensions)) or "one sample"

@@ -1,0 +1,101 @@
+"""What samples pass on their way from an output into a node: the seven stages of Fastr's flow.
+
+Output -> SubOutput (selects in the cardinality) -> Link (collapse, expand) -> SubInput -> Input
+(links one after another in the cardinality) -> InputGroup (inputs matched) -> NodeRun (groups
+combined): one job for each sample of a NodeRun.
+
+Each stage has its samples as columns, and for each of them the rows of its sources that it is made
+of, so that a million samples are a few arrays; a `Sample` is made when somebody asks for it.
+A list whose length is not known yet is an *open* sample: it is in no column, but goes along, so
+that what collapses it later knows whom to wait for.
+Source: Fastr's design, "Sample flow"; fastr_packing A1.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rowtui.core.network.columns import Codes
+from rowtui.core.network.combine import Combination, broadcast, cross
+from rowtui.core.network.link import SubInput
+from rowtui.core.network.model import DimensionError, Sample, SampleIndex, dimensions_text
+from rowtui.core.network.output import UNKNOWN, Output, counted
+from rowtui.core.network.stage import Stage, opens_of, origins_of
+
+
+class Input(Stage):
+    """An input: the values of its links one after another. A link of one sample goes with all."""
+
+    def __init__(self, name: str, parts: Sequence[SubInput]) -> None:
+        """Raises: DimensionError if the links' samples cannot be matched."""
+        self.name = name
+        combined = broadcast([part.columns for part in parts])
+        table = combined.columns
+        for part in parts:
+            if len(part.columns.axes) < len(table.axes) and not part.columns.is_single:
+                raise DimensionError(
+                    f"the links into '{name}' bring [{dimensions_text(table.dimensions)}] and "
+                    f"[{dimensions_text(part.columns.dimensions)}]: they must have the same "
+                    "dimensions, or one sample"
+                )
+        super().__init__(parts, table, origins_of(combined.rows, parts), opens_of(table, parts))
+
+    @property
+    def cards(self) -> int | Codes:
+        """The sum over the links."""
+        every = []
+        for part, origin in zip(self.sources, self.origins, strict=True):
+            cards = counted(part.cards, part.columns.count)
+            every.append(cards if origin.rows is None else cards[origin.rows])
+        unknown = np.any([cards == UNKNOWN for cards in every], axis=0)
+        return np.where(unknown, UNKNOWN, np.sum(every, axis=0)).astype(np.int32)
+
+
+class InputGroup(Stage):
+    """Inputs that are matched: each of its samples has one of every input."""
+
+    def __init__(self, name: str, inputs: Sequence[Input], how: Combination = broadcast) -> None:
+        """Raises: DimensionError if the inputs cannot be matched."""
+        self.name = name
+        combined = how([each.columns for each in inputs])
+        self.left_over = combined.left_over
+        origins = origins_of(combined.rows, inputs)
+        super().__init__(inputs, combined.columns, origins, opens_of(combined.columns, inputs))
+
+    def combine_samples(self, index: SampleIndex, samples: Sequence[tuple[Sample, ...]]) -> Sample:
+        """The values of each input by its name."""
+        data = {
+            part.name: tuple(sample.data)
+            for part, (sample,) in zip(self.sources, samples, strict=True)
+            if isinstance(part, Input)
+        }
+        return self.combined(index, [sample for (sample,) in samples], data)
+
+
+class NodeRun(Stage):
+    """A node in a run: groups of inputs combined. One job for each of its samples."""
+
+    def __init__(
+        self, number: int, name: str, groups: Sequence[InputGroup], how: Combination = cross
+    ) -> None:
+        """`number`: by which outputs and edges call it. Raises: DimensionError."""
+        self.number = number
+        self.name = name
+        combined = how([each.columns for each in groups])
+        self.left_over = combined.left_over
+        origins = origins_of(combined.rows, groups)
+        super().__init__(groups, combined.columns, origins, opens_of(combined.columns, groups))
+
+    def combine_samples(self, index: SampleIndex, samples: Sequence[tuple[Sample, ...]]) -> Sample:
+        """The values of each input by its name."""
+        data: dict[str, Any] = {}
+        for (sample,) in samples:
+            assert isinstance(sample.data, Mapping)
+            data |= sample.data
+        return self.combined(index, [sample for (sample,) in samples], data)
+
+    def output(self, name: str = "", **facts: Any) -> Output:
+        """An output with a sample for each job. `facts`: see `Output`."""
+        return Output(self.columns, self.number, name=name, opens=self.opens, **facts)

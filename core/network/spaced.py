@@ -1,0 +1,95 @@
+"""Numbers at equal steps, as a person would write them down: 1.0, 1.1, 1.2, and no 1.2000000000002.
+
+Takes `range`, `linspace` and `logspace` as they stand in network.toml; gives the values. Decimal
+numbers are counted with as they were written, and rounded once: at the end, to the nearest double.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import Final
+
+# A double has 17 digits; what is lost in ten million multiplications does not reach them.
+_DIGITS: Final = Context(prec=60, rounding=ROUND_HALF_EVEN, Emin=-(10**6), Emax=10**6, traps=[])
+
+
+class NotSpacedError(Exception):
+    """No numbers can be made of this; the message says why."""
+
+
+def range_length(bounds: int | float | Sequence[float]) -> int:
+    """How many values `range` has.
+
+    Raises: NotSpacedError.
+    """
+    start, stop, step = _bounds(bounds)
+    return max(0, math.ceil((stop - start) / step))
+
+
+def in_range(bounds: int | float | Sequence[float]) -> list[int] | list[float]:
+    """The values of `range = stop`, `[start, stop]` or `[start, stop, step]`; stop is not one.
+
+    Integers if all of these are, else doubles.
+    Raises: NotSpacedError.
+    """
+    start, stop, step = _bounds(bounds)
+    if all(isinstance(bound, int) for bound in _listed(bounds)):
+        return list(range(int(start), int(stop), int(step)))
+    return [float(start + step * at) for at in range(range_length(bounds))]
+
+
+def linspace(start: float, stop: float, number: int) -> list[float]:
+    """So many doubles at the same distance; both ends are among them, but for `number` 1.
+
+    Raises: NotSpacedError.
+    """
+    first, last = _exact(start), _exact(stop)
+    step = (last - first) / (number - 1) if number > 1 else Fraction()
+    return [float(first + step * at) for at in range(number)]
+
+
+def logspace(start: float, stop: float, number: int) -> list[float]:
+    """So many doubles with the same ratio, from `start` to `stop` (no exponents: the ends).
+
+    Raises: NotSpacedError; also for ends that are not both above zero.
+    """
+    if not (_exact(start) > 0 and _exact(stop) > 0):
+        raise NotSpacedError(
+            f"logspace goes from {start} to {stop}, but its ends must be greater than 0"
+            " (they are the first and the last value, no exponents)"
+        )
+    first, last = Decimal(repr(start)), Decimal(repr(stop))
+    ratio = Decimal(1)
+    if number > 1:
+        whole = _DIGITS.ln(_DIGITS.divide(last, first))
+        ratio = _DIGITS.exp(_DIGITS.divide(whole, Decimal(number - 1)))
+    values = []
+    value = first
+    for _ in range(number):
+        values.append(float(value))
+        value = _DIGITS.multiply(value, ratio)
+    if number > 1:
+        values[-1] = float(last)
+    return values
+
+
+def _listed(bounds: int | float | Sequence[float]) -> Sequence[float]:
+    return (0, bounds) if isinstance(bounds, (int, float)) else bounds
+
+
+def _bounds(bounds: int | float | Sequence[float]) -> tuple[Fraction, Fraction, Fraction]:
+    start, stop, *more = map(_exact, _listed(bounds))
+    step = more[0] if more else Fraction(1)
+    if not step:
+        raise NotSpacedError("the step of range is 0")
+    return start, stop, step
+
+
+def _exact(number: float) -> Fraction:
+    """The number as it was written: 0.1 is one tenth."""
+    if not math.isfinite(number):
+        raise NotSpacedError(f"{number} is no number that can be counted with")
+    return Fraction(repr(number))

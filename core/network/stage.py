@@ -1,0 +1,170 @@
+"""What all stages that forward samples do alike: rows that are made of rows of their sources.
+
+A million samples are a few arrays here; a `Sample` is made when somebody asks for it.
+Source: Fastr's design, "Sample flow": ForwardsSamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from rowtui.core.network.columns import Codes, Columns, Rows, ranges
+from rowtui.core.network.mixins import ForwardsSamples, HasSamples, Key
+from rowtui.core.network.model import Dimension, Sample, SampleIndex, SampleState
+from rowtui.core.network.output import UNKNOWN, Opens, Output, contains, no_opens, row_of
+
+
+class Origin(NamedTuple):
+    """Which rows of a source each row is made of: `rows[starts[i]:starts[i + 1]]`.
+
+    `starts` None: one each. `rows` None: the same row.
+    """
+
+    rows: Rows | None = None
+    starts: Rows | None = None
+
+    def of(self, row: int) -> list[int]:
+        """Those of one row."""
+        if self.rows is None:
+            return [row]
+        if self.starts is None:
+            return [int(self.rows[row])]
+        return [int(each) for each in self.rows[self.starts[row] : self.starts[row + 1]]]
+
+    def spread(self, rows: Rows) -> tuple[Rows | None, Rows, Rows]:
+        """Those of many rows: whose each is (a place in `rows`; None: one each), the place among
+        all members, and the source's row.
+        """
+        if self.starts is None:
+            return None, rows, rows if self.rows is None else self.rows[rows]
+        assert self.rows is not None
+        begin = self.starts[rows]
+        numbers = self.starts[rows + 1] - begin
+        places = ranges(begin, numbers)
+        whose = np.repeat(np.arange(len(rows), dtype=np.int64), numbers)
+        return whose, places, self.rows[places]
+
+    def reverse(self, row: int) -> list[int]:
+        """The rows that are made of a row of the source."""
+        if self.rows is None:
+            return [row]
+        found = np.flatnonzero(self.rows == row)
+        if self.starts is not None:
+            found = np.unique(np.searchsorted(self.starts, found, side="right") - 1)
+        return [int(each) for each in found]
+
+
+class Stage(ForwardsSamples):
+    """What all stages but the first do alike. `origins[s]` tells the rows of source s."""
+
+    def __init__(
+        self,
+        sources: Sequence[Output | Stage],
+        table: Columns,
+        origins: Sequence[Origin],
+        opens: Opens,
+    ) -> None:
+        self._sources = tuple(sources)
+        self.columns = table
+        self.origins = tuple(origins)
+        self.opens = opens
+
+    @property
+    def source(self) -> tuple[HasSamples, ...]:
+        """Where samples come from."""
+        return self._sources
+
+    @property
+    def sources(self) -> tuple[Output | Stage, ...]:
+        """The same, with their columns."""
+        return self._sources
+
+    def as_index(self, key: Key) -> SampleIndex:
+        """The index of a sample. Raises: KeyError."""
+        return self.columns.index(row_of(self.columns, key))
+
+    def index_to_source(self, index: SampleIndex) -> tuple[tuple[SampleIndex, ...], ...]:
+        """The samples, of each source, that a sample is made of. Raises: KeyError."""
+        row = self.columns.row(index)
+        return tuple(
+            tuple(source.columns.index(each) for each in origin.of(row))
+            for source, origin in zip(self._sources, self.origins, strict=True)
+        )
+
+    def index_to_target(self, index: SampleIndex, source: int = 0) -> tuple[SampleIndex, ...]:
+        """The samples that a sample of a source goes into. Raises: KeyError."""
+        row = self._sources[source].columns.row(index)
+        return tuple(map(self.columns.index, self.origins[source].reverse(row)))
+
+    def combine_samples(self, index: SampleIndex, samples: Sequence[tuple[Sample, ...]]) -> Sample:
+        """Values one after another, jobs united, the worst state."""
+        every = [sample for those in samples for sample in those]
+        data = tuple(value for it in every for value in it.data)
+        return self.combined(index, every, data)
+
+    def combined(self, index: SampleIndex, every: Iterable[Sample], data: Any) -> Sample:
+        """A sample with this data: jobs united, the worst state."""
+        every = list(every)
+        jobs = frozenset(job for it in every for job in it.jobs)
+        state = max((it.state for it in every), default=SampleState.VALID)
+        return Sample(index, self.columns.id(self.columns.row(index)), data, jobs, state)
+
+    def combine_dimensions(
+        self, dimensions: Sequence[tuple[Dimension, ...]]
+    ) -> tuple[Dimension, ...]:
+        """Those of the columns, which were made from the sources' when this was."""
+        return self.columns.dimensions
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is such a sample."""
+        return contains(self.columns, key)
+
+    def __iter__(self) -> Iterator[SampleIndex]:
+        """The indexes, in order."""
+        return map(self.columns.index, range(self.columns.count))
+
+    @property
+    def cards(self) -> int | Codes:
+        """The cardinality, of all or of each."""
+        source, origin = self._sources[0], self.origins[0]
+        cards = source.cards
+        if isinstance(cards, int) or origin.rows is None:
+            return cards
+        assert origin.starts is None
+        return cards[origin.rows]
+
+
+def origins_of(rows: Sequence[Rows], sources: Sequence[Stage]) -> list[Origin]:
+    """One row of each source for each row; those that are all rows in order take no space."""
+    return [
+        Origin(None if _is_all(each, source.columns.count) else each)
+        for each, source in zip(rows, sources, strict=True)
+    ]
+
+
+def _is_all(rows: Rows, count: int) -> bool:
+    return len(rows) == count and bool(np.array_equal(rows, np.arange(count)))
+
+
+def opens_of(table: Columns, sources: Sequence[Stage]) -> Opens:
+    """What the sources cannot tell yet, on the dimensions here; UNKNOWN where they say nothing."""
+    every = [source for source in sources if source.opens.number]
+    if not every:
+        return no_opens(table)
+    codes = []
+    for axis in table.axes:
+        parts = []
+        for source in every:
+            names = source.columns.names
+            if axis.name in names:
+                parts.append(source.opens.codes[names.index(axis.name)])
+            else:
+                parts.append(np.full(source.opens.number, UNKNOWN, dtype=np.int32))
+        codes.append(np.concatenate(parts))
+    return Opens(
+        tuple(codes),
+        np.concatenate([source.opens.owners for source in every]),
+        np.concatenate([source.opens.rows for source in every]),
+    )

@@ -1,0 +1,204 @@
+"""How the parts of a network hang together: who is whose upstream, in which order, who is needed.
+
+Takes a `Network`, from wherever; gives what is wrong as `Problem`s: names given twice, links that
+lead nowhere, cycles. Nothing here knows of dimensions (see `shape`).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+
+from rowtui.core.errors import Problem
+from rowtui.core.network.names import case_collisions
+from rowtui.core.network.spec import Network, Node, Place, Sink, Source
+from rowtui.core.text import visible
+from rowtui.core.workflow.toml_file import did_you_mean
+
+
+def upstream(node: Node) -> tuple[str, ...]:
+    """The sources and nodes that a node has links from, each once, in order."""
+    return tuple(dict.fromkeys(link.source for it in node.inputs for link in it.links))
+
+
+def order_of(network: Network) -> tuple[str, ...]:
+    """The nodes, each behind those it needs, else as in the file.
+
+    Nodes on a cycle, and those behind one, are not among them.
+    """
+    return tuple(_sorted(_before(network)))
+
+
+def needed_by_sinks(network: Network) -> frozenset[str]:
+    """The sources and nodes that some sink needs; all of them if there are no sinks."""
+    if not network.sinks:
+        return frozenset(it.name for it in (*network.sources, *network.nodes))
+    above = {node.name: upstream(node) for node in network.nodes}
+    needed: set[str] = set()
+    todo = [sink.source for sink in network.sinks]
+    while todo:
+        name = todo.pop()
+        if name not in needed:
+            needed.add(name)
+            todo.extend(above.get(name, ()))
+    return frozenset(needed & {it.name for it in (*network.sources, *network.nodes)})
+
+
+def check_structure(network: Network, file: str) -> list[Problem]:
+    """Everything wrong with names and links, and a warning for what is never used."""
+    return [
+        *_twice(network, file),
+        *_dangling(network, file),
+        *_cycles(network, file),
+        *_unused(network, file),
+    ]
+
+
+def problem_at(
+    file: str, place: Place, message: str, hint: str = "", severity: str = "error"
+) -> Problem:
+    """One thing wrong at a place."""
+    return Problem(file, place.line, place.column, message, hint, severity)
+
+
+def _twice(network: Network, file: str) -> Iterable[Problem]:
+    for things in ((*network.sources, *network.nodes), network.sinks):
+        first: dict[str, Source | Node | Sink] = {}
+        for thing in things:
+            other = first.setdefault(thing.name, thing)
+            if other is not thing and thing.name:
+                message = f"{_a(other)} is called '{visible(thing.name)}', too"
+                hint = f"see line {other.place.line}" if other.place.line else ""
+                yield problem_at(file, thing.place, message, hint)
+        for one, two in case_collisions([name for name in first if name]):
+            message = f"'{visible(one)}' and '{visible(two)}' differ only in letter case"
+            hint = "some file systems take them for the same name"
+            yield problem_at(file, first[two].place, message, hint, "warning")
+
+
+def _a(thing: Source | Node | Sink) -> str:
+    if isinstance(thing, Source):
+        return "a source"
+    return "a node" if isinstance(thing, Node) else "a sink"
+
+
+def _dangling(network: Network, file: str) -> Iterable[Problem]:
+    nodes = {node.name for node in network.nodes}
+    known = [it.name for it in (*network.sources, *network.nodes)]
+    for node in network.nodes:
+        others = [name for name in known if name != node.name]
+        for it in node.inputs:
+            for link in it.links:
+                if link.source not in known:
+                    message = f"there is no source or node '{visible(link.source)}'"
+                    yield problem_at(
+                        file, link.place, f"{_of(node)}: {message}", _near(link.source, others)
+                    )
+    for sink in network.sinks:
+        if sink.source in nodes:
+            continue
+        if sink.source in known:
+            message = f"'{visible(sink.source)}' is a source, and sinks take products of nodes"
+            hint = ""
+        else:
+            message = f"there is no node '{visible(sink.source)}'"
+            hint = _near(sink.source, nodes)
+        yield problem_at(file, sink.place, f"sink '{visible(sink.name)}': {message}", hint)
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    names = sorted(known)
+    if near := did_you_mean(name, names):
+        return near
+    return f"there are {', '.join(map(visible, names[:10]))}" if names else ""
+
+
+def _of(node: Node) -> str:
+    return f"node '{visible(node.name)}'"
+
+
+def _before(network: Network) -> dict[str, tuple[str, ...]]:
+    """For each node the nodes it needs. A name given twice stands for its first."""
+    before: dict[str, tuple[str, ...]] = {}
+    nodes = {node.name for node in network.nodes}
+    for node in network.nodes:
+        before.setdefault(node.name, tuple(name for name in upstream(node) if name in nodes))
+    return before
+
+
+def _sorted(before: Mapping[str, Iterable[str]]) -> list[str]:
+    """Each behind those it needs; of those that could come next, the first of `before`."""
+    place = {name: at for at, name in enumerate(before)}
+    names = list(before)
+    after: dict[str, list[str]] = {name: [] for name in before}
+    waits = {}
+    for name, earlier in before.items():
+        known = [each for each in earlier if each in place]
+        waits[name] = len(known)
+        for each in known:
+            after[each].append(name)
+    ready = [place[name] for name, number in waits.items() if number == 0]
+    heapq.heapify(ready)
+    done = []
+    while ready:
+        name = names[heapq.heappop(ready)]
+        done.append(name)
+        for each in after[name]:
+            waits[each] -= 1
+            if waits[each] == 0:
+                heapq.heappush(ready, place[each])
+    return done
+
+
+def _cycles(network: Network, file: str) -> Iterable[Problem]:
+    """Each cycle once; cycles that share a node may be told as one."""
+    before = _before(network)
+    for node in network.nodes:
+        if node.name in before.get(node.name, ()):
+            place = next(
+                link.place for it in node.inputs for link in it.links if link.source == node.name
+            )
+            yield problem_at(file, place, f"{_of(node)} has a link to itself")
+    before = {
+        name: tuple(each for each in earlier if each != name) for name, earlier in before.items()
+    }
+    while stuck := before.keys() - set(_sorted(before)):
+        before = {name: before[name] for name in before if name in stuck}
+        circle = _circle(before)
+        shown = " -> ".join(map(visible, (*circle, circle[0])))
+        last = next(node for node in network.nodes if node.name == circle[0])
+        place = next(
+            link.place for it in last.inputs for link in it.links if link.source == circle[-1]
+        )
+        hint = "take one of these links out"
+        yield problem_at(file, place, f"the nodes wait for each other: {shown}", hint)
+        before = {name: before[name] for name in before if name not in circle}
+
+
+def _circle(before: Mapping[str, Iterable[str]]) -> list[str]:
+    """One cycle, in the direction of the data. Every name needs one that is in `before`."""
+    way = [next(iter(before))]
+    seen = {way[0]: 0}
+    while True:
+        name = next(each for each in before[way[-1]] if each in before)
+        if name in seen:
+            circle = way[seen[name] :][::-1]
+            first = circle.index(min(circle, key=list(before).index))
+            return circle[first:] + circle[:first]
+        seen[name] = len(way)
+        way.append(name)
+
+
+def _unused(network: Network, file: str) -> Iterable[Problem]:
+    needed = needed_by_sinks(network)
+    if network.sinks:
+        for node in network.nodes:
+            if node.name not in needed:
+                message = f"no sink needs {_of(node)}, so it is not run"
+                hint = "give it a sink, or take all sinks out to run every node"
+                yield problem_at(file, node.place, message, hint, "warning")
+    used = {name for node in network.nodes for name in upstream(node)}
+    for source in network.sources:
+        if source.name not in used:
+            message = f"no node takes anything from source '{visible(source.name)}'"
+            yield problem_at(file, source.place, message, "", "warning")
