@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.on_clusters import BOTH, OnClusters, configure
+from tests.cli.served import server
 from tests.rig.login import LoginNode
 
 WORKFLOW = """\
@@ -45,6 +46,7 @@ class Shell:
     def __init__(self, folder: Path, home: Path) -> None:
         self.folder = folder
         self.prefix: tuple[str, ...] = ()  # a program that runs rowtui, with its arguments
+        self.starts_python = False  # each time anew, in place of a fork that has all imported
         kept = {
             name: value
             for name, value in os.environ.items()
@@ -66,10 +68,16 @@ class Shell:
         **environment: str,
     ) -> subprocess.CompletedProcess[str]:
         given = [] if cluster is None else ["--cluster", cluster]
+        words, folder = [*given, *arguments], cwd or self.folder
+        env = {**self.environment, **environment}
+        if not (self.prefix or self.starts_python) and server.starts_alike(env):
+            code, *said = server.run(words, cwd=folder, env=env, stdin=stdin, limit=120)
+            out, err = (piece.decode().replace("\r\n", "\n").replace("\r", "\n") for piece in said)
+            return subprocess.CompletedProcess(words, code, out, err)
         return subprocess.run(
-            [*self.prefix, sys.executable, "-m", "rowtui.cli.main", *given, *arguments],
-            cwd=cwd or self.folder,
-            env={**self.environment, **environment},
+            [*self.prefix, sys.executable, "-m", "rowtui.cli.main", *words],
+            cwd=folder,
+            env=env,
             input=stdin,
             capture_output=True,
             text=True,

@@ -8,6 +8,7 @@ so that killed after one is killed before the next.
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import os
 import signal
@@ -15,6 +16,8 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from tests.cli.served import server
 
 # (module, class or "", function)
 STEPS = (
@@ -27,16 +30,6 @@ STEPS = (
     ("rowtui.core.clusters.schedulers.slurm", "SlurmScheduler", "submit"),
     ("rowtui.core.clusters.schedulers.slurm", "SlurmScheduler", "find"),
 )
-# What every submission needs: imported once, before the processes are forked.
-NEEDED = (
-    "rowtui.cli.commands.submit",
-    "rowtui.cli.follow",
-    "rowtui.core.clusters.load",
-    "rowtui.core.clusters.schedulers.slurm_describe",
-    "rowtui.core.project.project",
-    "rowtui.core.project.planning",
-    "rowtui.core.workspace.sync",
-)
 
 
 def killed(
@@ -44,50 +37,30 @@ def killed(
 ) -> bool:
     """Run `rowtui` with these arguments; whether it was killed before it came to its end.
 
-    Step 0 never comes. The process is a child of this one, so that nothing is imported again.
+    Step 0 never comes.
     """
-    import rowtui.cli.main
-
-    _import_all()
-    child = os.fork()
-    if child == 0:
-        try:
-            to = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            for stream in (1, 2):
-                os.dup2(to, stream)
-            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            sys.stdin, sys.stdout, sys.stderr = (
-                open(stream, mode, closefd=False)  # noqa: SIM115
-                for stream, mode in ((0, "r"), (1, "w"), (2, "w"))
-            )
-            os.environ.clear()
-            os.environ.update(environment)
-            os.chdir(folder)
-            _count_down(step)
-            code = rowtui.cli.main.main(arguments)
-            sys.stdout.flush()
-            os._exit(code)
-        except BaseException as error:
-            os.write(2, f"Traceback: {error!r}\n".encode())
-            os._exit(70)
-    _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        assert os.WTERMSIG(status) == signal.SIGKILL
+    to = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    process = server.start(
+        arguments,
+        cwd=folder,
+        env=environment,
+        streams=(nothing, to, to),
+        first=(__name__, "count_down", step),
+    )
+    os.close(to)
+    os.close(nothing)
+    status = process.wait(120)
+    if status < 0:
+        assert status == -signal.SIGKILL
         return True
     text = out.read_text()
-    assert os.WEXITSTATUS(status) == 0, text
+    assert status == 0, text
     assert "Traceback" not in text
     return False
 
 
-def _import_all() -> None:
-    import importlib
-
-    for module in (*NEEDED, *(module for module, _, _ in STEPS)):
-        importlib.import_module(module)
-
-
-def _count_down(step: int) -> None:
+def count_down(step: int) -> None:
     """From now on, the moment before the step-th of these calls is this process's last."""
     left = step
 
@@ -98,7 +71,7 @@ def _count_down(step: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     for module, owner, name in STEPS:
-        holder: Any = sys.modules[module]
+        holder: Any = importlib.import_module(module)
         if owner:
             holder = getattr(holder, owner)
         original = getattr(holder, name)

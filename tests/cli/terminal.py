@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.cli.conftest import Shell
+from tests.cli.served import Served, server
 
 
 def on_a_terminal(
@@ -20,15 +21,23 @@ def on_a_terminal(
     """The exit code and all that reached the screen. `typed` is in the terminal beforehand."""
     outer, inner = pty.openpty()
     try:
-        process = subprocess.Popen(
-            [*shell.prefix, sys.executable, "-m", "rowtui.cli.main", *arguments],
-            cwd=Path(shell.folder),
-            env={**shell.environment, "TERM": "xterm-256color", **environment},
-            stdin=inner,
-            stdout=inner,
-            stderr=inner,
-            start_new_session=True,
-        )
+        env = {**shell.environment, "TERM": "xterm-256color", **environment}
+        process: Served | subprocess.Popen[bytes]
+        if not (shell.prefix or shell.starts_python) and server.starts_alike(env):
+            streams = (inner, inner, inner)
+            process = server.start(
+                arguments, cwd=shell.folder, env=env, streams=streams, session=True
+            )
+        else:
+            process = subprocess.Popen(
+                [*shell.prefix, sys.executable, "-m", "rowtui.cli.main", *arguments],
+                cwd=Path(shell.folder),
+                env=env,
+                stdin=inner,
+                stdout=inner,
+                stderr=inner,
+                start_new_session=True,
+            )
     finally:
         os.close(inner)
     if typed:

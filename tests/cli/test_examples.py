@@ -274,6 +274,8 @@ JSON_COMMANDS = (
 def test_whatever_is_said_is_json_where_json_was_asked_for(
     cluster: str, empty_folder: Shell, request: pytest.FixtureRequest
 ) -> None:
+    # Every command is started here as a person starts it, with all its imports.
+    empty_folder.starts_python = cluster == "local"
     named: str | None = cluster
     if cluster == "slurm":
         empty_folder.environment["SLURM_CONF"] = str(request.getfixturevalue("slurm").conf)
