@@ -83,7 +83,8 @@ class Link(Stage):
         expand: str = "",
         target: str = COLLAPSED,
     ) -> None:
-        """`target`: the receiving node, after which a collapse of everything is named.
+        """`target`: the receiving node, after which a collapse of everything is named (""
+        : it then has no dimension at all).
 
         Raises: DimensionError.
         """
@@ -209,7 +210,7 @@ def _collapsed(flow: _Made, dropped: Sequence[int], target: str) -> _Made:
     count = len(found.first)
     prefix = table.prefix
     left = tuple(opens.codes[at] for at in kept)
-    if not kept:
+    if not kept and target:
         axes = [Domain(target, (COLLAPSED,))]
         codes = [np.zeros(count, dtype=np.int32)]
         left = (np.zeros(opens.number, dtype=np.int32),)

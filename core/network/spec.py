@@ -84,8 +84,8 @@ class Link:
 class Input:
     """One input of a node: the links into it, one after another in the cardinality.
 
-    Inputs of the same `group` are matched by their dimensions' names and values; groups are
-    combined by the node's `combine`.
+    Inputs of the same `group` are matched by their dimensions' names and values; groups (see
+    `Node.groups`) are combined by the node's `combine`.
     """
 
     name: str
@@ -168,6 +168,17 @@ class Node:
     constants: Mapping[str, JSON] = field(default_factory=lambda: MappingProxyType({}))
     directories: Literal["auto", "own"] = "auto"
     place: Place = Place()
+
+    @property
+    def groups(self) -> tuple[tuple[Input, ...], ...]:
+        """The inputs by group, in order. Those without one are together where they are joined, and
+        each on its own where they are crossed or taken in pairs.
+        """
+        found: dict[object, list[Input]] = {}
+        for number, it in enumerate(self.inputs):
+            alone = not it.group and self.combine != "join"
+            found.setdefault(number if alone else it.group, []).append(it)
+        return tuple(map(tuple, found.values()))
 
 
 @dataclass(frozen=True, slots=True)

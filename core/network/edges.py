@@ -1,0 +1,135 @@
+"""What each job needs: the outputs that its samples come from, followed back through the flow.
+
+For many jobs at once, as columns; for one job, what stands in its inputs. A sample that collapses
+lists of unknown length also waits for the jobs that will tell how long they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from rowtui.core.network.columns import Columns, Rows, joint_keys, match
+from rowtui.core.network.link import Link, SubInput, SubOutput
+from rowtui.core.network.node_run import Input, InputGroup, NodeRun
+from rowtui.core.network.output import UNKNOWN, Opens, Output
+
+
+class LinkEdges(NamedTuple):
+    """What jobs need through one link. Row `jobs[e]` of the node needs row `rows[e]` of `owner`.
+
+    `number` counts the links of the node. `places[e]`: where in the sample's cardinality (None: all
+    of it). `owner`: the number of the source or node at the link's other end.
+    """
+
+    number: int
+    input: Input
+    link: Link
+    output: Output
+    jobs: Rows
+    rows: Rows
+    places: Rows | None
+
+    @property
+    def owner(self) -> int:
+        """The number of the source or node that the samples come from."""
+        return self.output.owner
+
+
+def edges(node: NodeRun, jobs: Rows | None = None) -> Iterator[LinkEdges]:
+    """What these jobs of a node (all of them) need, link by link, in the order of the members."""
+    if jobs is None:
+        jobs = np.arange(node.columns.count, dtype=np.int64)
+    number = 0
+    for group, to_group in zip(node.sources, node.origins, strict=True):
+        assert isinstance(group, InputGroup)
+        of_group = to_group.spread(jobs)[2]
+        for part, to_input in zip(group.sources, group.origins, strict=True):
+            assert isinstance(part, Input)
+            of_input = to_input.spread(of_group)[2]
+            for sub_input, to_part in zip(part.sources, part.origins, strict=True):
+                assert isinstance(sub_input, SubInput)
+                (link,) = sub_input.sources
+                assert isinstance(link, Link)
+                of_link = to_part.spread(of_input)[2]
+                yield _through(link, part, number, jobs, of_link)
+                number += 1
+
+
+def _through(link: Link, part: Input, number: int, jobs: Rows, rows: Rows) -> LinkEdges:
+    whose, at, members = link.origins[0].spread(rows)
+    places = None if link.places is None else link.places[at]
+    (source,) = link.sources
+    if isinstance(source, SubOutput):
+        (output,) = source.sources
+        assert isinstance(output, Output)
+        if places is not None and (source.slice.start or 0) > 0:
+            places = places + source.slice.start
+    else:
+        assert isinstance(source, Output)
+        output = source
+    owners = jobs if whose is None else jobs[whose]
+    return LinkEdges(number, part, link, output, owners, members, places)
+
+
+class Awaited(NamedTuple):
+    """Jobs that wait for lists: row `jobs[e]` needs row `rows[e]` of node `owners[e]`.
+
+    `number` is the link's through which the list's samples will come.
+    """
+
+    number: int
+    jobs: Rows
+    owners: Rows
+    rows: Rows
+
+
+def awaited(node: NodeRun) -> Iterator[Awaited]:
+    """What jobs wait for before it is known whether they have all their members, link by link."""
+    everything: Rows = np.arange(node.columns.count, dtype=np.int64)
+    number = 0
+    for group, to_group in zip(node.sources, node.origins, strict=True):
+        of_group = to_group.spread(everything)[2]
+        assert isinstance(group, InputGroup)
+        for part, to_input in zip(group.sources, group.origins, strict=True):
+            of_input = to_input.spread(of_group)[2]
+            assert isinstance(part, Input)
+            for sub_input, to_part in zip(part.sources, part.origins, strict=True):
+                assert isinstance(sub_input, SubInput)
+                (link,) = sub_input.sources
+                assert isinstance(link, Link)
+                if link.collapsed and link.opens.number:
+                    of_link = to_part.spread(of_input)[2]
+                    members, opens = _agreeing(link.columns, link.opens)
+                    at, which = match(of_link, members)
+                    opens = opens[which]
+                    yield Awaited(number, at, link.opens.owners[opens], link.opens.rows[opens])
+                number += 1
+
+
+def _agreeing(table: Columns, opens: Opens) -> tuple[Rows, Rows]:
+    """The rows that open samples may still belong to: equal in all that is known of those."""
+    rows: list[Rows] = [np.zeros(0, dtype=np.int64)]
+    which: list[Rows] = [np.zeros(0, dtype=np.int64)]
+    known = np.zeros(opens.number, dtype=np.int64)
+    for at, column in enumerate(opens.codes):
+        known |= (column != UNKNOWN).astype(np.int64) << at
+    for kind in np.unique(known):
+        alike = np.flatnonzero(known == kind)
+        axes = [at for at in range(len(table.axes)) if kind >> at & 1]
+        if axes:
+            had, wanted = joint_keys(
+                [
+                    [table.codes[at] for at in axes],
+                    [opens.codes[at][alike] for at in axes],
+                ],
+                [len(table.axes[at]) for at in axes],
+            )
+            left, right = match(had, wanted)
+        else:
+            left = np.repeat(np.arange(table.count, dtype=np.int64), len(alike))
+            right = np.tile(np.arange(len(alike), dtype=np.int64), table.count)
+        rows.append(left)
+        which.append(alike[right])
+    return np.concatenate(rows), np.concatenate(which)

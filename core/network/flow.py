@@ -1,0 +1,327 @@
+"""A network with the rows of its sources: the samples of every node, and what is known of them.
+
+Pure: what lists hold is given. When more becomes known, a flow is made again with the domains of
+the one before, which are only ever extended, so that a sample keeps its codes, its id and its name.
+Source: fastr_packing A3.1 (samples are directories), A3.2 (no barrier: the graph grows by samples).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from rowtui.core.network.columns import Codes, Columns, Rows, columns, joint_keys, match, product
+from rowtui.core.network.combine import COMBINATIONS, Combination, join
+from rowtui.core.network.domain import Domain
+from rowtui.core.network.link import Link as LinkStage
+from rowtui.core.network.link import SubInput, SubOutput
+from rowtui.core.network.model import DimensionError
+from rowtui.core.network.names import names_of, text_of
+from rowtui.core.network.node_run import Input as InputStage
+from rowtui.core.network.node_run import InputGroup, NodeRun
+from rowtui.core.network.output import UNKNOWN, Entries, Output
+from rowtui.core.network.shape import Shape
+from rowtui.core.network.spec import (
+    JSON,
+    NODE_KEY,
+    Existing,
+    Input,
+    Link,
+    Network,
+    Node,
+    SourceRows,
+)
+
+ListKey = tuple[str, str, str]  # a source or node, its output, the dimension that the list becomes
+
+
+class ListEntry(Protocol):
+    """One entry of a list."""
+
+    @property
+    def value(self) -> JSON:
+        """Of the dimension that it becomes."""
+        ...
+
+    @property
+    def more(self) -> Mapping[str, JSON]:
+        """Further keys of the value file."""
+        ...
+
+
+Lists = Mapping[ListKey, Mapping[str, Sequence[ListEntry]]]  # then by the directory that has it
+
+
+class Flow:
+    """The samples of a network, as far as they are known.
+
+    Sources have the numbers 0.., nodes those behind them; sample r of a node is the row r of its
+    columns. Nodes that no sink needs are not here.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        shape: Shape,
+        rows: Mapping[str, SourceRows],
+        *,
+        lists: Lists | None = None,
+        before: Flow | None = None,
+        combinations: Mapping[str, Combination] | None = None,
+    ) -> None:
+        """`before`: a flow of the same network and rows in which less was known.
+
+        Raises: DimensionError naming the node whose samples cannot be matched.
+        """
+        self.network = network
+        self.shape = shape
+        self.lists = lists or {}
+        self._combinations = {**COMBINATIONS, **(combinations or {})}
+        self.domains: dict[str, Domain] = (
+            dict(before.domains) if before is not None else _domains(network, rows)
+        )
+        self._learn()
+        names = [*shape.sources, *shape.order]
+        self.numbers: Mapping[str, int] = {name: at for at, name in enumerate(names)}
+        self.names = tuple(names)
+        self.sources: dict[str, SourceTable] = {}
+        self.runs: dict[str, NodeRun] = {}
+        self._named: dict[str, list[str]] = {}
+        for source in network.sources:
+            known = None if before is None else before.sources[source.name]
+            table = known or SourceTable(rows[source.name], self.domains)
+            self.sources[source.name] = table.with_domains(self.domains)
+        for name in shape.order:
+            if name in shape.needed:
+                node = network.node(name)
+                assert node is not None
+                try:
+                    self.runs[name] = self._run(node)
+                except DimensionError as error:
+                    error.message = f"node '{name}': {error.message}"
+                    raise
+
+    def columns(self, name: str) -> Columns:
+        """The samples of a source or node. Raises: KeyError."""
+        source = self.sources.get(name)
+        return self.runs[name].columns if source is None else source.columns
+
+    def directories(self, name: str) -> list[str]:
+        """The directory of each sample of a source or node. Raises: KeyError."""
+        if name not in self._named:
+            self._named[name] = self._directories(name)
+        return self._named[name]
+
+    def values(self, name: str, row: int) -> dict[str, JSON]:
+        """The dimensions of one sample, with their values."""
+        table = self.columns(name)
+        return {
+            axis.name: axis.values[int(column[row])]
+            for axis, column in zip(table.axes, table.codes, strict=True)
+        }
+
+    def value(self, home: str, row: int) -> dict[str, JSON]:
+        """What stands in the value file of a directory that is this source's or node's own."""
+        found: dict[str, JSON] = {NODE_KEY: home, **self.values(home, row)}
+        source = self.sources.get(home)
+        if source is not None:
+            return {**found, **source.more(row)}
+        node = self.network.node(home)
+        assert node is not None
+        return {**self._more_of_lists(node, row), **node.constants, **found}
+
+    def is_made(self, home: str) -> bool:
+        """Whether the directories of a source or node are made by the network (or were there)."""
+        source = self.network.source(home)
+        return source is None or not isinstance(source.data, Existing)
+
+    @cached_property
+    def homes(self) -> tuple[str, ...]:
+        """The sources and nodes whose own directories some node works in."""
+        return tuple(dict.fromkeys(self.shape.home(name) for name in self.runs))
+
+    # How a node's samples come about
+
+    def _learn(self) -> None:
+        """Every value that lists bring, first of all: a dimension is one domain for everybody."""
+        for (_, _, name), known in sorted(self.lists.items()):
+            values = (it.value for directory in sorted(known) for it in known[directory])
+            domain = self.domains.get(name, Domain(name, ()))
+            self.domains[name] = domain.extended(values, text_of)
+
+    def _run(self, node: Node) -> NodeRun:
+        how = self._combinations.get(node.combine, join)
+        groups = [
+            InputGroup(
+                those[0].group,
+                [
+                    InputStage(it.name, [SubInput(self._link(node, it, link)) for link in it.links])
+                    for it in those
+                ],
+                join,
+            )
+            for those in node.groups
+        ]
+        run = NodeRun(self.numbers[node.name], node.name, groups, how)
+        if node.combine == "zip" and run.opens.number:
+            raise DimensionError(
+                "samples cannot be taken in pairs as long as a list may bring more of them",
+                'give both sides a dimension in common and use combine = "join"',
+            )
+        return run
+
+    def _link(self, node: Node, it: Input, link: Link) -> LinkStage:
+        table = self.columns(link.source)
+        number = self.numbers[link.source]
+        opens = self.runs[link.source].opens if link.source in self.runs else None
+        if link.expand:
+            cards, entries = self._entries(link, table)
+            lists = {link.expand: entries}
+            output = Output(table, number, name=link.output, cards=cards, lists=lists, opens=opens)
+        else:
+            output = Output(table, number, name=link.output, opens=opens)
+        source: Output | SubOutput = output
+        if link.select is not None:
+            source = SubOutput(output, link.select.start, link.select.stop)
+        try:
+            return LinkStage(source, link.collapse, link.expand, target="")
+        except DimensionError as error:
+            error.message = f"input '{it.name}': {error.message}"
+            raise
+
+    def _entries(self, link: Link, table: Columns) -> tuple[Codes, Entries]:
+        """The lists of an output as far as they are known, and their values in the domain."""
+        known = self.lists.get((link.source, link.output, link.expand), {})
+        domain = self.domains.setdefault(link.expand, Domain(link.expand, ()))
+        cards = np.full(table.count, UNKNOWN, dtype=np.int32)
+        found: list[Sequence[ListEntry]] = []
+        if known:
+            for row, directory in enumerate(self.directories(link.source)):
+                entries = known.get(directory)
+                if entries is not None:
+                    cards[row] = len(entries)
+                    found.append(entries)
+        codes = np.fromiter(
+            (domain.code(it.value) for those in found for it in those),
+            dtype=np.int32,
+            count=sum(map(len, found)),
+        )
+        sizes = np.maximum(cards, 0).astype(np.int64)
+        starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        return cards, Entries(domain, starts, codes)
+
+    def _more_of_lists(self, node: Node, row: int) -> dict[str, JSON]:
+        """The further keys of the entries that a sample was expanded from."""
+        from rowtui.core.network.edges import edges
+
+        if not any(link.expand for it in node.inputs for link in it.links):
+            return {}
+        more: dict[str, JSON] = {}
+        for found in edges(self.runs[node.name], np.array([row], dtype=np.int64)):
+            link = found.link
+            if not link.expanded or link.collapsed or found.places is None:
+                continue
+            source = self.names[found.owner]
+            lists = self.lists.get((source, found.output.name, link.expanded), {})
+            for place, upstream in zip(found.places.tolist(), found.rows.tolist(), strict=True):
+                entries = lists.get(self.directories(source)[upstream], ())
+                if place < len(entries):
+                    more.update(entries[place].more)
+        return more
+
+    # What their directories are called
+
+    def _directories(self, name: str) -> list[str]:
+        home = self.shape.home(name)
+        table = self.columns(name)
+        if home == name:
+            source = self.sources.get(name)
+            if source is not None and source.names:
+                return [source.names[row] for row in source.rows.tolist()]
+            return _names(home, table)
+        if self.is_made(home):
+            return _names(home, _arranged(table, self.columns(home).names))
+        every = self.directories(home)
+        had = self.columns(home)
+        mine = _arranged(table, had.names)
+        sizes = [len(axis) for axis in had.axes]
+        wanted, there = joint_keys([list(mine.codes), list(had.codes)], sizes)
+        at, which = match(wanted, there)
+        found = [""] * table.count
+        for place, row in zip(at.tolist(), which.tolist(), strict=True):
+            found[place] = every[row]
+        return found
+
+
+class SourceTable:
+    """The samples of a source, in the order of their codes.
+
+    `rows[r]` is the place that sample r has in the source's own order. Its `values[d]` become codes
+    of the dimension's domain in the whole network.
+    """
+
+    def __init__(self, rows: SourceRows, domains: Mapping[str, Domain]) -> None:
+        axes = [domains[name] for name in rows.dimensions]
+        places = [
+            np.fromiter(map(axis.code, values), dtype=np.int32, count=len(values))
+            for axis, values in zip(axes, rows.values, strict=True)
+        ]
+        if rows.codes is None:
+            own = product([Domain("", values) for values in rows.values]).codes
+        else:
+            own = tuple(np.asarray(column, dtype=np.int32) for column in rows.codes)
+        codes = [
+            place if np.array_equal(column, np.arange(len(place))) else place[column]
+            for place, column in zip(places, own, strict=True)
+        ]
+        self.columns, moved = columns(axes, codes, rows.count)
+        self.rows: Rows = np.arange(rows.count, dtype=np.int64) if moved is None else moved
+        self.names = rows.names
+        self._more = rows.more
+        missing = np.zeros(rows.count, dtype=bool)
+        missing[list(rows.missing)] = True
+        self.missing: Rows = np.flatnonzero(missing[self.rows])
+
+    def with_domains(self, domains: Mapping[str, Domain]) -> SourceTable:
+        """The same samples, with domains that have been extended since."""
+        axes = tuple(domains[axis.name] for axis in self.columns.axes)
+        if all(new is old for new, old in zip(axes, self.columns.axes, strict=True)):
+            return self
+        made = copy(self)
+        had = self.columns
+        made.columns = Columns(axes, had.codes, had.count)
+        return made
+
+    def more(self, row: int) -> Mapping[str, Any]:
+        """Further keys of the value file of a sample."""
+        return self._more[int(self.rows[row])] if self._more else {}
+
+
+def _domains(network: Network, rows: Mapping[str, SourceRows]) -> dict[str, Domain]:
+    """The values of every dimension of a source, in the order in which the sources have them."""
+    found: dict[str, Domain] = {}
+    for source in network.sources:
+        its = rows[source.name]
+        for name, values in zip(its.dimensions, its.values, strict=True):
+            found[name] = found.get(name, Domain(name, ())).extended(values, text_of)
+    return found
+
+
+def _names(home: str, table: Columns) -> list[str]:
+    if not table.axes:
+        return names_of(home, (), ())[: table.count]
+    pairs = zip(table.axes, table.codes, strict=True)
+    return names_of(home, table.names, [(axis.values, column) for axis, column in pairs])
+
+
+def _arranged(table: Columns, names: Sequence[str]) -> Columns:
+    """The same samples, their dimensions in this order."""
+    order = [table.names.index(name) for name in names]
+    return Columns(
+        tuple(table.axes[at] for at in order),
+        tuple(table.codes[at] for at in order),
+        table.count,
+    )
