@@ -52,8 +52,8 @@ def path_fault(path: str, whole: str) -> str:
         return "is empty"
     if path.startswith("/"):
         return "is an absolute path"
-    if any(ord(char) < 0x20 or ord(char) == 0x7F for char in path):
-        return "has control characters"
+    if any(char < " " or char == "\x7f" or "\ud800" <= char <= "\udfff" for char in path):
+        return "has control characters, or bytes that are not UTF-8"
     if "\\" in path:
         return "has a backslash"
     parts = path.split("/")

@@ -32,7 +32,7 @@ def order_of(network: Network) -> tuple[str, ...]:
 def needed_by_sinks(network: Network) -> frozenset[str]:
     """The sources and nodes that some sink needs; all of them if there are no sinks."""
     if not network.sinks:
-        return frozenset(it.name for it in (*network.sources, *network.nodes))
+        return frozenset(_names(network))
     above = {node.name: upstream(node) for node in network.nodes}
     needed: set[str] = set()
     todo = [sink.source for sink in network.sinks]
@@ -41,17 +41,16 @@ def needed_by_sinks(network: Network) -> frozenset[str]:
         if name not in needed:
             needed.add(name)
             todo.extend(above.get(name, ()))
-    return frozenset(needed & {it.name for it in (*network.sources, *network.nodes)})
+    return frozenset(needed.intersection(_names(network)))
+
+
+def _names(network: Network) -> list[str]:
+    return [source.name for source in network.sources] + [node.name for node in network.nodes]
 
 
 def check_structure(network: Network, file: str) -> list[Problem]:
-    """Everything wrong with names and links, and a warning for what is never used."""
-    return [
-        *_twice(network, file),
-        *_dangling(network, file),
-        *_cycles(network, file),
-        *_unused(network, file),
-    ]
+    """Everything wrong with names and links."""
+    return [*_twice(network, file), *_dangling(network, file), *_cycles(network, file)]
 
 
 def problem_at(
@@ -62,7 +61,8 @@ def problem_at(
 
 
 def _twice(network: Network, file: str) -> Iterable[Problem]:
-    for things in ((*network.sources, *network.nodes), network.sinks):
+    upstreams: list[Source | Node | Sink] = [*network.sources, *network.nodes]
+    for things in (upstreams, network.sinks):
         first: dict[str, Source | Node | Sink] = {}
         for thing in things:
             other = first.setdefault(thing.name, thing)
@@ -84,7 +84,7 @@ def _a(thing: Source | Node | Sink) -> str:
 
 def _dangling(network: Network, file: str) -> Iterable[Problem]:
     nodes = {node.name for node in network.nodes}
-    known = [it.name for it in (*network.sources, *network.nodes)]
+    known = _names(network)
     for node in network.nodes:
         others = [name for name in known if name != node.name]
         for it in node.inputs:
@@ -183,13 +183,15 @@ def _circle(before: Mapping[str, Iterable[str]]) -> list[str]:
         name = next(each for each in before[way[-1]] if each in before)
         if name in seen:
             circle = way[seen[name] :][::-1]
-            first = circle.index(min(circle, key=list(before).index))
+            places = {each: at for at, each in enumerate(before)}
+            first = min(range(len(circle)), key=lambda at: places[circle[at]])
             return circle[first:] + circle[:first]
         seen[name] = len(way)
         way.append(name)
 
 
-def _unused(network: Network, file: str) -> Iterable[Problem]:
+def unused(network: Network, file: str) -> Iterable[Problem]:
+    """A warning for each node that no sink needs, and for each source that no node takes."""
     needed = needed_by_sinks(network)
     if network.sinks:
         for node in network.nodes:

@@ -1,0 +1,53 @@
+"""What all tables of network.toml have in common: names, places, and values that can be kept.
+
+Takes a table and notes in its file what is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rowtui.core.network.allowed import NAME_HINT, kind_said, name_fault
+from rowtui.core.network.spec import Place
+from rowtui.core.text import visible
+from rowtui.core.workflow.toml_file import LARGEST_INTEGER, TomlTable
+
+
+def place_of(table: TomlTable, *path: str | int) -> Place:
+    """Where a key of a table stands; where the table does, without one."""
+    return Place(*table.file.locate((*table.path, *path)))
+
+
+def checked_name(table: TomlTable, what: str) -> str:
+    """The name that every source, node and sink has; "" if it has none."""
+    name = table.string("name")
+    if name is None:
+        if "name" not in table:
+            table.problem((), f"{what} has no `name`", 'write name = "..."')
+        return ""
+    if fault := name_fault(name):
+        table.problem("name", f"the name '{visible(name)}' {fault}", NAME_HINT)
+    return name
+
+
+def scalar_fault(value: Any) -> str:
+    """Why this cannot be the value of a dimension: `must be ...`; "" if it can."""
+    if isinstance(value, bool):
+        return ""
+    if isinstance(value, str):
+        return "" if is_text(value) else "has half a character (a lone surrogate)"
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else f"is {value}, which JSON does not have"
+    if isinstance(value, int):
+        return "" if abs(value) <= LARGEST_INTEGER else "does not fit 64 bits"
+    return f"must be a number, a string, true or false, not {kind_said(value)}"
+
+
+def is_text(text: str) -> bool:
+    """Whether it can be written as UTF-8: half a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

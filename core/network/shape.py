@@ -1,0 +1,310 @@
+"""Which dimensions the samples of every node have, and whose directories they use.
+
+Takes a network and the dimensions of its sources; gives a `Shape`, without looking at a single
+value, or everything that does not fit, with the dimensions of both sides. What depends on values
+(sizes of a `zip`, lists that are expanded) shows later.
+Source: fastr_packing A1.2 and A3.2 (match by name, never by position or size; all errors of shape
+at planning time).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from rowtui.core.errors import Problem
+from rowtui.core.network.allowed import NetworkError, dimension_fault, listed
+from rowtui.core.network.names import case_collisions
+from rowtui.core.network.spec import (
+    Existing,
+    Files,
+    Input,
+    Link,
+    Network,
+    Node,
+    Place,
+    Source,
+    Values,
+)
+from rowtui.core.network.structure import (
+    check_structure,
+    needed_by_sinks,
+    order_of,
+    problem_at,
+)
+from rowtui.core.text import visible
+from rowtui.core.workflow.toml_file import did_you_mean
+
+Dimensions = tuple[str, ...]
+
+COMBINATIONS = ("join", "cross", "zip")  # ours; any other word is a plug-in's
+
+
+@dataclass(frozen=True, slots=True)
+class NodeShape:
+    """One node: its `dimensions` in order, those of each input after its links, and its `home`.
+
+    `home` is the source or node whose own the directories are: `name` itself, or another if they
+    are shared.
+    """
+
+    name: str
+    dimensions: Dimensions
+    inputs: Mapping[str, Dimensions]
+    home: str
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether its jobs run in directories that are another's own."""
+        return self.home != self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A whole network. `order`: the nodes, each behind those it needs.
+
+    `needed`: the sources and nodes that some sink needs; all of them in a network without sinks.
+    """
+
+    sources: Mapping[str, Dimensions]
+    nodes: Mapping[str, NodeShape]
+    order: tuple[str, ...]
+    needed: frozenset[str]
+
+    def dimensions(self, name: str) -> Dimensions:
+        """Those of a source or a node. Raises: KeyError."""
+        node = self.nodes.get(name)
+        return self.sources[name] if node is None else node.dimensions
+
+    def home(self, name: str) -> str:
+        """Whose directories a source or a node uses. Raises: KeyError."""
+        if name in self.sources:
+            return name
+        return self.nodes[name].home
+
+
+def shape(
+    network: Network,
+    source_dimensions: Mapping[str, Dimensions],
+    file: str = "network.toml",
+) -> Shape:
+    """The shape of a network whose sources have these dimensions; `file` is shown in problems.
+
+    Raises: NetworkError with everything that does not fit; KeyError for a source without entry.
+    """
+    sources = {source.name: tuple(source_dimensions[source.name]) for source in network.sources}
+    found = infer(network, sources, file)
+    problems = [*check_structure(network, file), *found.problems]
+    if any(problem.severity == "error" for problem in problems):
+        raise NetworkError(tuple(sorted(problems, key=lambda it: (it.line, it.column))))
+    return Shape(sources, found.nodes, order_of(network), needed_by_sinks(network))
+
+
+def declared_dimensions(source: Source) -> Dimensions | None:
+    """The dimensions that a source has by what is written; None: its file's first column."""
+    data = source.data
+    if isinstance(data, Values):
+        return tuple(data.dimensions)
+    if isinstance(data, Files):
+        return (data.dimension,)
+    if isinstance(data, Existing):
+        return data.dimensions or (source.name,)
+    return data.dimensions or None
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """What could be told of a network that may have problems, or sources of unknown dimensions.
+
+    Nodes of which nothing can be told are not in `nodes`. `homes` has some of them all the same.
+    """
+
+    nodes: Mapping[str, NodeShape]
+    homes: Mapping[str, str]
+    problems: tuple[Problem, ...]
+
+
+def infer(
+    network: Network,
+    source_dimensions: Mapping[str, Dimensions | None],
+    file: str,
+    doubtful: Collection[str] = (),
+) -> Inferred:
+    """As `shape`, as far as it goes. None, and nodes that are `doubtful`: nothing is known."""
+    inference = _Inference(file)
+    for source in network.sources:
+        inference.source(source, source_dimensions.get(source.name))
+    nodes = {node.name: node for node in reversed(network.nodes)}
+    for name in order_of(network):
+        if name not in doubtful:
+            inference.node(nodes[name])
+    return Inferred(inference.nodes, inference.homes, tuple(inference.problems))
+
+
+class _Inference:
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.known: dict[str, Dimensions] = {}
+        self.homes: dict[str, str] = {}
+        self.nodes: dict[str, NodeShape] = {}
+        self.problems: list[Problem] = []
+
+    def wrong(self, place: Place, message: str, hint: str = "") -> None:
+        self.problems.append(problem_at(self.file, place, message, hint))
+
+    def source(self, source: Source, dimensions: Dimensions | None) -> None:
+        self.homes[source.name] = source.name
+        if dimensions is None:
+            return
+        what = f"source '{visible(source.name)}'"
+        usable = [self.usable(source.place, what, name) for name in dimensions]
+        if all(usable) and self.distinct(source.place, what, dimensions):
+            self.known[source.name] = dimensions
+
+    def usable(self, place: Place, what: str, name: str) -> bool:
+        fault = dimension_fault(name)
+        if fault:
+            self.wrong(place, f"{what}: the dimension '{visible(name)}' {fault}")
+        return not fault
+
+    def distinct(self, place: Place, what: str, dimensions: Dimensions) -> bool:
+        """Whether no two are one name, also where letter case does not count."""
+        alike = case_collisions(dimensions)
+        for one, two in alike:
+            if one == two:
+                self.wrong(place, f"{what} has the dimension '{visible(one)}' twice")
+            else:
+                both = f"'{visible(one)}' and '{visible(two)}'"
+                message = f"{what} has the dimensions {both}, which differ only in letter case"
+                self.wrong(place, message, "call them the same, or give one another name")
+        return not alike
+
+    def node(self, node: Node) -> None:
+        """Note its dimensions and its home, or what is wrong with them."""
+        inputs = {it.name: self.input(node, it) for it in node.inputs}
+        known = {name: dims for name, dims in inputs.items() if dims is not None}
+        dimensions = self.combined(node, known) if len(known) == len(inputs) else None
+        if dimensions is None:
+            self.homes.update(_home_unseen(node, self.homes))
+            return
+        what = f"node '{visible(node.name)}'"
+        if not self.distinct(node.place, what, dimensions):
+            return
+        self.constants(node, dimensions)
+        home = self.home(node, dimensions)
+        self.known[node.name] = dimensions
+        self.homes[node.name] = home
+        self.nodes[node.name] = NodeShape(node.name, dimensions, known, home)
+
+    def constants(self, node: Node, dimensions: Dimensions) -> None:
+        for key in node.constants:
+            if key in dimensions:
+                message = f"node '{visible(node.name)}': the constant '{visible(key)}' is"
+                shown = visible(listed(dimensions))
+                self.wrong(node.place, f"{message} also a dimension of its samples ({shown})")
+
+    def home(self, node: Node, dimensions: Dimensions) -> str:
+        """The first upstream, in the order of the inputs, whose directories can be shared."""
+        if node.directories == "own" or node.constants or node.combine not in COMBINATIONS:
+            return node.name
+        for it in node.inputs:
+            for link in it.links:
+                if link.is_plain and self.known.get(link.source) == dimensions:
+                    return self.homes[link.source]
+        return node.name
+
+    def input(self, node: Node, it: Input) -> Dimensions | None:
+        """The dimensions of an input: those of its links, which must be the same ones."""
+        links = [(link, self.link(node, it, link)) for link in it.links]
+        if any(dims is None for _, dims in links):
+            return None
+        first: tuple[Link, Dimensions] | None = None
+        for link, dims in links:
+            if not dims:
+                continue  # one sample: it is repeated
+            if first is None:
+                first = (link, dims)
+            elif set(first[1]) != set(dims):
+                message = f"{_at(node, it)}: its links have different dimensions: "
+                one = f"from '{visible(first[0].source)}' {visible(listed(first[1]))}"
+                two = f"from '{visible(link.source)}' {visible(listed(dims))}"
+                hint = "links of one input follow one another in each sample; use two inputs"
+                self.wrong(link.place, f"{message}{one}, {two}", hint)
+                return None
+        return first[1] if first else ()
+
+    def link(self, node: Node, it: Input, link: Link) -> Dimensions | None:
+        """The dimensions behind a link: without the collapsed, with the expanded one last."""
+        before = self.known.get(link.source)
+        if before is None:
+            return None
+        shown = f"those of '{visible(link.source)}' are {visible(listed(before))}"
+        fine = True
+        for name in link.collapse:
+            if name not in before:
+                fine = False
+                message = f"{_at(node, it)}: there is no dimension '{visible(name)}' to collapse"
+                self.wrong(link.place, f"{message}; {shown}", did_you_mean(name, before))
+        after = tuple(name for name in before if name not in link.collapse)
+        if link.expand:
+            fine = self.usable(link.place, _at(node, it), link.expand) and fine
+            if link.expand in after:
+                fine = False
+                message = f"{_at(node, it)}: it expands to '{visible(link.expand)}', which is"
+                hint = "call the new dimension something else"
+                self.wrong(link.place, f"{message} a dimension already; {shown}", hint)
+            after = (*after, link.expand)
+        return after if fine else None
+
+    def combined(self, node: Node, inputs: Mapping[str, Dimensions]) -> Dimensions | None:
+        """Inputs of a group joined, and the groups as the node combines them."""
+        groups = [[it.name for it in those] for those in node.groups]
+        joined = [_joined(inputs[name] for name in names) for names in groups]
+        if node.combine == "zip":  # by position: the first that has any names the samples
+            return next((dims for dims in joined if dims), ())
+        if node.combine == "cross" and not self.apart(node, groups, joined):
+            return None
+        return _joined(joined)
+
+    def apart(self, node: Node, groups: list[list[str]], joined: list[Dimensions]) -> bool:
+        """Whether no dimension is in two groups."""
+        fine = True
+        owner: dict[str, int] = {}
+        for at, dims in enumerate(joined):
+            shared = [name for name in dims if owner.setdefault(name, at) != at]
+            if shared:
+                fine = False
+                other = owner[shared[0]]
+                sides = ", ".join(
+                    f"{_inputs(groups[side])} {visible(listed(joined[side]))}"
+                    for side in (other, at)
+                )
+                message = f"node '{visible(node.name)}': groups that are crossed have the dimension"
+                hint = 'combine = "join" takes those with the same value together'
+                self.wrong(node.place, f"{message} '{visible(shared[0])}' both: {sides}", hint)
+        return fine
+
+
+def _joined(several: Iterable[Dimensions]) -> Dimensions:
+    """Those of the first, then the new ones of the others."""
+    return tuple(dict.fromkeys(name for dims in several for name in dims))
+
+
+def _at(node: Node, it: Input) -> str:
+    return f"node '{visible(node.name)}', input '{visible(it.name)}'"
+
+
+def _inputs(names: list[str]) -> str:
+    shown = ", ".join(f"'{visible(name)}'" for name in names)
+    return f"input {shown}" if len(names) == 1 else f"inputs {shown}"
+
+
+def _home_unseen(node: Node, homes: Mapping[str, str]) -> dict[str, str]:
+    """The home of a node of unknown dimensions, where it does not depend on them."""
+    links = [link for it in node.inputs for link in it.links]
+    own = node.directories == "own" or bool(node.constants) or node.combine not in COMBINATIONS
+    if own or (links and not any(link.is_plain for link in links)):
+        return {node.name: node.name}
+    if len(links) == 1 and links[0].source in homes:
+        return {node.name: homes[links[0].source]}
+    return {}
