@@ -1,0 +1,324 @@
+"""The job graph of a network's samples, and how both grow as lists become known.
+
+A job is a sample of a node. Its number never changes, while its row in the flow may, when a flow is
+made in which more is known. What a collapse still waits for is part of what its jobs need.
+Source: Fastr's design (the DAG is extended by callbacks); fastr_packing A3.2 rules 4, 5 and 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rowtui.core.network.columns import Columns, Rows, joint_keys, match
+from rowtui.core.network.edges import LinkEdges, awaited, edges
+from rowtui.core.network.flow import Flow, Lists
+from rowtui.core.network.job_graph import JobGraph
+from rowtui.core.network.job_model import Block, Change, JobState, nothing
+from rowtui.core.network.node_run import NodeRun
+from rowtui.core.network.spec import ALL, Link, Require
+
+Jobs = NDArray[np.int32]
+
+
+class Where(NamedTuple):
+    """What a job is: a row of a node's samples, in the newest flow."""
+
+    node: str
+    row: int
+
+
+class Member(NamedTuple):
+    """One sample that goes into an input of a job.
+
+    `source` and `directory` are whose it is and where; `output` the product that is meant ("": all
+    of it). `entry`: the place in its list, None for no list. `job`: who makes it; None: a source.
+    """
+
+    input: str
+    source: str
+    row: int
+    directory: str
+    output: str
+    entry: int | None
+    job: int | None
+
+
+class _Needs(NamedTuple):
+    """What the new or changed rows of a node need, as a block of the graph wants it."""
+
+    jobs: Rows  # rows of the node
+    needs: Rows  # numbers of jobs
+    links: Rows  # numbers of the node's links
+
+
+class Growth:
+    """A flow and its job graph, kept in step."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.graph = JobGraph()
+        self.flow = flow
+        self._jobs: dict[str, Jobs] = {}  # by row
+        self._rows: dict[str, dict[int, int]] = {}  # row by job, where that is not a plain range
+        self._places: dict[str, dict[str, int]] = {}  # row by directory
+        self._extend(None)
+
+    def grow(self, lists: Lists) -> Change:
+        """Take what lists hold into account; the new jobs, and what follows from them.
+
+        To be told before the jobs that made the lists are said to be complete.
+        Raises: DimensionError; nothing has changed then.
+        """
+        before = self.flow
+        flow = Flow(before.network, before.shape, {}, lists=lists, before=before)
+        self.flow = flow
+        with self.graph.lock:
+            return self._extend(before)
+
+    # Who is who
+
+    def job(self, node: str, row: int) -> int:
+        """The number of a sample's job."""
+        return int(self._jobs[node][row])
+
+    def jobs(self, node: str) -> Jobs:
+        """The jobs of a node, by row."""
+        return self._jobs[node]
+
+    def where(self, job: int) -> Where:
+        """Whose a job is."""
+        node = self.flow.names[self.graph.node(job)]
+        return Where(node, self._row(node, job))
+
+    def directory(self, job: int) -> str:
+        """Where a job runs."""
+        node, row = self.where(job)
+        return self.flow.directories(node)[row]
+
+    def job_in(self, node: str, directory: str) -> int | None:
+        """The job of a node in a directory; None if it has no sample there."""
+        row = self.places(node).get(directory)
+        return None if row is None else int(self._jobs[node][row])
+
+    def places(self, node: str) -> Mapping[str, int]:
+        """The row of each directory of a node."""
+        if node not in self._places:
+            every = self.flow.directories(node)
+            self._places[node] = dict(zip(every, range(len(every)), strict=True))
+        return self._places[node]
+
+    def members(self, job: int) -> list[Member]:
+        """What goes into a job, input by input, in order."""
+        node, row = self.where(job)
+        found = []
+        for part in edges(self.flow.runs[node], np.array([row], dtype=np.int64)):
+            source = self.flow.names[part.owner]
+            every = self.flow.directories(source)
+            made = self._jobs.get(source)
+            places = part.places
+            for at, upstream in enumerate(part.rows.tolist()):
+                found.append(
+                    Member(
+                        part.input.name,
+                        source,
+                        upstream,
+                        every[upstream],
+                        part.output.name,
+                        None if places is None else int(places[at]),
+                        None if made is None else int(made[upstream]),
+                    )
+                )
+        return found
+
+    # Growing
+
+    def _extend(self, before: Flow | None) -> Change:
+        change = nothing()
+        missing: list[int] = []
+        for name, run in self.flow.runs.items():
+            if before is not None and before.runs[name] is run:
+                continue
+            had = None if before is None else before.runs[name].columns
+            mine, new = self._numbered(name, had, run.columns)
+            self._jobs[name] = mine
+            self._rows.pop(name, None)
+            if had is None or len(new) or had.count != run.columns.count:
+                self._places.pop(name, None)
+            needs = self._needs(name, run)
+            if len(new):
+                block, without_data = self._block(name, run, new, needs)
+                found = self.graph.extend(block)
+                _add(change, found.change)
+                missing += mine[without_data].tolist()
+            if before is not None:
+                self._add_to_old(name, run, needs, new, change)
+        if missing:
+            _add(change, self.graph.missing(missing))
+        return change
+
+    def _numbered(self, name: str, had: Columns | None, now: Columns) -> tuple[Jobs, Rows]:
+        """The job of each row: that of the row before, or a new one; and which rows are new."""
+        first = len(self.graph)
+        if had is None or not had.count:
+            new: Rows = np.arange(now.count, dtype=np.int64)
+            return np.arange(first, first + now.count, dtype=np.int32), new
+        if had.count == now.count:
+            return self._jobs[name], np.zeros(0, dtype=np.int64)
+        sizes = [len(axis) for axis in now.axes]
+        old_keys, new_keys = joint_keys([list(had.codes), list(now.codes)], sizes)
+        at, which = match(new_keys, old_keys)
+        jobs = np.full(now.count, -1, dtype=np.int32)
+        jobs[at] = self._jobs[name][which]
+        new = np.flatnonzero(jobs < 0)
+        jobs[new] = np.arange(first, first + len(new), dtype=np.int32)
+        return jobs, new
+
+    def _needs(self, name: str, run: NodeRun) -> list[tuple[LinkEdges | None, _Needs]]:
+        """Link by link; edges to sources are none, as their samples are there."""
+        found: list[tuple[LinkEdges | None, _Needs]] = []
+        for part in edges(run):
+            jobs = self._jobs.get(self.flow.names[part.owner])
+            if jobs is None:
+                found.append((part, _Needs(part.jobs[:0], part.rows[:0], part.rows[:0])))
+                continue
+            links = np.full(len(part.jobs), part.number, dtype=np.int64)
+            found.append((part, _Needs(part.jobs, jobs[part.rows].astype(np.int64), links)))
+        for wait in awaited(run):
+            if not len(wait.jobs):
+                continue
+            needs = np.empty(len(wait.jobs), dtype=np.int64)
+            for owner in np.unique(wait.owners):
+                of_owner = wait.owners == owner
+                jobs = self._jobs.get(self.flow.names[int(owner)])
+                needs[of_owner] = -1 if jobs is None else jobs[wait.rows[of_owner]]
+            told = needs >= 0  # a source's list that is not there is told when sources are read
+            links = np.full(int(told.sum()), wait.number, dtype=np.int64)
+            found.append((None, _Needs(wait.jobs[told], needs[told], links)))
+        return found
+
+    def _block(
+        self,
+        name: str,
+        run: NodeRun,
+        new: Rows,
+        needs: list[tuple[LinkEdges | None, _Needs]],
+    ) -> tuple[Block, Rows]:
+        """The new rows of a node as a block, and those of them whose sources' data is absent."""
+        place = np.full(run.columns.count, -1, dtype=np.int64)
+        place[new] = np.arange(len(new))
+        jobs = np.concatenate([place[it.jobs] for _, it in needs] or [new[:0]])
+        others = np.concatenate([it.needs for _, it in needs] or [new[:0]])
+        links = np.concatenate([it.links for _, it in needs] or [new[:0]])
+        if len(new) < run.columns.count:
+            kept = jobs >= 0
+            jobs, others, links = jobs[kept], others[kept], links[kept]
+        if len(needs) > 1 or np.any(jobs[1:] < jobs[:-1]):
+            order = np.argsort(jobs, kind="stable")
+            jobs, others, links = jobs[order], others[order], links[order]
+        numbers = np.bincount(jobs, minlength=len(new))
+        starts = np.concatenate(([0], np.cumsum(numbers)))
+        slots, slot_jobs, slot_least = self._slots(name, jobs, links)
+        block = Block(
+            self.flow.numbers[name], len(new), starts, others, slots, slot_jobs, slot_least
+        )
+        return block, self._without_data(run, new)
+
+    def _slots(self, name: str, jobs: Rows, links: Rows) -> tuple[Rows, Rows, Rows]:
+        """Dependencies that a job may do without: by link, for each job a slot."""
+        slots = np.full(len(jobs), -1, dtype=np.int64)
+        slot_jobs: list[Rows] = [slots[:0]]
+        slot_least: list[Rows] = [slots[:0]]
+        made = 0
+        for number, require in self._tolerant(name):
+            through = np.flatnonzero(links == number)
+            owners, members = np.unique(jobs[through], return_counts=True)
+            slots[through] = made + np.searchsorted(owners, jobs[through])
+            least = [require.least(int(count)) for count in members]
+            slot_jobs.append(owners)
+            slot_least.append(np.array(least, dtype=np.int64))
+            made += len(owners)
+        return slots, np.concatenate(slot_jobs), np.concatenate(slot_least)
+
+    def _tolerant(self, name: str) -> list[tuple[int, Require]]:
+        """The links of a node that need not bring all members, by number."""
+        return [
+            (number, link.require)
+            for number, link in enumerate(self._links(name))
+            if link.require != ALL
+        ]
+
+    def _links(self, name: str) -> list[Link]:
+        """The links of a node in the order of the flow: by group, input, link."""
+        node = self.flow.network.node(name)
+        assert node is not None
+        return [link for group in node.groups for it in group for link in it.links]
+
+    def _without_data(self, run: NodeRun, new: Rows) -> Rows:
+        """Those rows among the new that come from samples of sources whose data is absent."""
+        absent: list[Rows] = [new[:0]]
+        for part in edges(run, new):
+            source = self.flow.sources.get(self.flow.names[part.owner])
+            if source is not None and len(source.missing):
+                absent.append(part.jobs[np.isin(part.rows, source.missing)])
+        return np.unique(np.concatenate(absent))
+
+    def _add_to_old(
+        self,
+        name: str,
+        run: NodeRun,
+        needs: list[tuple[LinkEdges | None, _Needs]],
+        new: Rows,
+        change: Change,
+    ) -> None:
+        """Jobs that were there, and collect more than was known."""
+        if not any(link.collapse for link in self._links(name)):
+            return
+        mine = self._jobs[name]
+        fresh = np.zeros(run.columns.count, dtype=bool)
+        fresh[new] = True
+        wanted: dict[int, list[tuple[int, int]]] = {}
+        for _, it in needs:
+            old = ~fresh[it.jobs]
+            for row, other, link in zip(
+                it.jobs[old].tolist(), it.needs[old].tolist(), it.links[old].tolist(), strict=True
+            ):
+                wanted.setdefault(row, []).append((other, link))
+        tolerant = self._tolerant(name)
+        for row, those in wanted.items():
+            job = int(mine[row])
+            had = set(self.graph.dependencies(job))
+            more = [(other, link) for other, link in those if other not in had]
+            if not more or self.graph.state(job) not in _MAY_GROW:
+                continue
+            slot_of = {link: slot for slot, (link, _) in enumerate(tolerant)}
+            least = {
+                slot_of[link]: require.least(sum(each == link for _, each in those))
+                for link, require in tolerant
+            }
+            places = [slot_of.get(link, -1) for _, link in more]
+            found = self.graph.add_dependencies(job, [other for other, _ in more], places, least)
+            _add(change, found)
+
+    def _row(self, node: str, job: int) -> int:
+        jobs = self._jobs[node]
+        first = int(jobs[0])
+        if job - first < len(jobs) and jobs[job - first] == job:
+            return job - first
+        if node not in self._rows:
+            self._rows[node] = {each: row for row, each in enumerate(jobs.tolist())}
+        return self._rows[node][job]
+
+
+_MAY_GROW = (JobState.WAITING, JobState.CANCELLED, JobState.MISSING)
+
+
+def _add(change: Change, more: Change) -> None:
+    for mine, theirs in zip(change, more, strict=True):
+        mine.extend(_new(mine, theirs))
+
+
+def _new(mine: list[int], theirs: Iterable[int]) -> list[int]:
+    had = set(mine)
+    return [job for job in theirs if job not in had]
