@@ -1,0 +1,215 @@
+"""Directories of samples that are no longer wanted: listed, and put away only on a person's word.
+
+Nothing here deletes. What a network made is moved to a folder of its own in the trash, from which
+`restore` brings it back; what a person made, or what a job works on, stays where it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import time
+from collections.abc import Collection, Container, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import read_bounded, replace_file, sync_folder
+from rowtui.core.network.spec import NODE_KEY
+from rowtui.core.runs.directories import beside, read_values, required_value_file
+from rowtui.core.runs.model import json_line
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+
+VERSION = 1
+LIMIT = 1 << 30
+MANIFEST = "trash.json"
+
+
+class Refused(NamedTuple):
+    """A directory that stays where it is, and why."""
+
+    name: str
+    why: str
+
+
+class Moved(NamedTuple):
+    """What was moved. `trash`: the name to restore it by, "" if nothing was moved."""
+
+    trash: str
+    moved: list[str]
+    refused: list[Refused]
+
+
+def retired(project: Project, made: Iterable[str], wanted: Container[str]) -> list[str]:
+    """Directories that networks made, that are there, and that no sample wants any more; sorted.
+
+    `made`: as runs noted them (`RunStore.made`).
+    """
+    try:
+        there = set(os.listdir(project.workflow.workspace))
+    except FileNotFoundError:
+        return []
+    return sorted(name for name in made if name in there and name not in wanted)
+
+
+def delete_retired(
+    project: Project, names: Iterable[str], made: Collection[str], *, confirmed: bool
+) -> Moved:
+    """Move directories to the trash, if a person confirmed it.
+
+    Only such as networks made (`made`, as for `retired`, and by their value), and that no
+    submitted job has. Raises: RowtuiError without a confirmation, or if nothing can be moved.
+    """
+    wanted = list(dict.fromkeys(names))
+    if not confirmed:
+        raise RowtuiError(
+            f"{plural(len(wanted), 'directory', 'directories')} would be moved to the trash, which "
+            "nobody confirmed",
+            "look at the list, then say yes to it",
+        )
+    project.synchronise()
+    workspace = project.workflow.workspace
+    refused: list[Refused] = []
+    going: list[str] = []
+    ours = [name for name in wanted if name in made and _is_directory(workspace / name)]
+    values = dict(
+        zip(ours, read_values(workspace, ours, required_value_file(project)), strict=True)
+    )
+    for name in wanted:
+        if why := _why_not(project, name, made, values):
+            refused.append(Refused(name, why))
+        else:
+            going.append(name)
+    if not going:
+        return Moved("", [], refused)
+    return _move(project, going, refused)
+
+
+def _is_directory(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _why_not(
+    project: Project,
+    name: str,
+    made: Collection[str],
+    values: dict[str, tuple[bool, object, str]],
+) -> str:
+    if name not in made:
+        return "no network made it"
+    if name not in values or "/" in name or name in ("", ".", ".."):
+        return "it is not a directory of the workspace"
+    _, value, why = values[name]
+    if why:
+        return why
+    if not isinstance(value, dict) or NODE_KEY not in value:
+        return f'its value has no "{NODE_KEY}": somebody changed it'
+    position = project.state.directories.position(name)
+    if position is not None:
+        for action, jobs in project.state.submitted.items():
+            if position in jobs:
+                return f"a job of {visible(action)} has it"
+    return ""
+
+
+def _move(project: Project, going: list[str], refused: list[Refused]) -> Moved:
+    workspace = project.workflow.workspace
+    moved: list[str] = []
+    try:
+        place = beside(project.root, workspace, "trash")
+        name, folder = _new_folder(place)
+        there = folder / "directories"
+        there.mkdir()
+        listed = folder / MANIFEST
+        fields = {"version": VERSION, "at": time.time(), "names": going}
+        # Before anything is moved: a crash in the middle leaves what `restore` can bring back.
+        replace_file(listed, json_line(fields) + b"\n")
+        sync_folder(place)
+        for each in going:
+            try:
+                os.rename(workspace / each, there / each)
+                moved.append(each)
+            except OSError as error:
+                refused.append(Refused(each, error.strerror or str(error)))
+        sync_folder(there)
+        sync_folder(workspace)
+    except OSError as error:
+        raise RowtuiError(
+            f"cannot move directories to the trash: {error.strerror or error}",
+            "nothing is lost: `restore` brings back what was moved",
+        ) from None
+    return Moved(name, moved, refused)
+
+
+def _new_folder(place: Path) -> tuple[str, Path]:
+    now = time.strftime("%Y-%m-%dT%H-%M-%S")
+    number = 1
+    while True:
+        name = now if number == 1 else f"{now}-{number}"
+        with contextlib.suppress(FileExistsError):
+            (place / name).mkdir()
+            return name, place / name
+        number += 1
+
+
+def trashes(project: Project) -> list[str]:
+    """What can be restored, oldest first."""
+    with contextlib.suppress(OSError, RowtuiError):
+        place = beside(project.root, project.workflow.workspace, "trash")
+        return sorted(name for name in os.listdir(place) if (place / name / MANIFEST).is_file())
+    return []
+
+
+def restore(project: Project, trash: str) -> Moved:
+    """Move directories back from the trash. Nothing that is there meanwhile is replaced.
+
+    Raises: RowtuiError if there is no such trash.
+    """
+    workspace = project.workflow.workspace
+    moved: list[str] = []
+    refused: list[Refused] = []
+    if trash not in trashes(project):
+        raise RowtuiError(f'nothing called "{visible(trash)}" is in the trash')
+    folder = beside(project.root, workspace, "trash") / trash
+    there = folder / "directories"
+    for name in _listed(folder):
+        if not _is_directory(there / name):
+            continue  # it was never moved, or was moved back
+        if os.path.lexists(workspace / name):
+            refused.append(Refused(name, "there is another directory of this name now"))
+            continue
+        try:
+            os.rename(there / name, workspace / name)
+            moved.append(name)
+        except OSError as error:
+            refused.append(Refused(name, error.strerror or str(error)))
+    sync_folder(workspace)
+    if not refused:
+        with contextlib.suppress(OSError):
+            there.rmdir()
+            os.unlink(folder / MANIFEST)
+            folder.rmdir()
+    return Moved(trash, moved, refused)
+
+
+def _listed(folder: Path) -> list[str]:
+    try:
+        fields = json.loads(read_bounded(folder / MANIFEST, LIMIT))
+        if fields["version"] != VERSION:
+            raise RowtuiError(
+                "it was put there by another version of rowtui", "use that version to restore it"
+            )
+        names = [str(name) for name in fields["names"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RowtuiError(f"{visible(str(folder / MANIFEST))} makes no sense: {error}") from None
+    return [
+        name for name in names if name == os.path.basename(name) and name not in ("", ".", "..")
+    ]
