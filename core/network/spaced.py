@@ -20,7 +20,7 @@ class NotSpacedError(Exception):
     """No numbers can be made of this; the message says why."""
 
 
-def range_length(bounds: int | float | Sequence[float]) -> int:
+def range_length(bounds: float | Sequence[float]) -> int:
     """How many values `range` has.
 
     Raises: NotSpacedError.
@@ -29,7 +29,7 @@ def range_length(bounds: int | float | Sequence[float]) -> int:
     return max(0, math.ceil((stop - start) / step))
 
 
-def in_range(bounds: int | float | Sequence[float]) -> list[int] | list[float]:
+def in_range(bounds: float | Sequence[float]) -> list[int] | list[float]:
     """The values of `range = stop`, `[start, stop]` or `[start, stop, step]`; stop is not one.
 
     Integers if all of these are, else doubles.
@@ -38,7 +38,7 @@ def in_range(bounds: int | float | Sequence[float]) -> list[int] | list[float]:
     start, stop, step = _bounds(bounds)
     if all(isinstance(bound, int) for bound in _listed(bounds)):
         return list(range(int(start), int(stop), int(step)))
-    return [float(start + step * at) for at in range(range_length(bounds))]
+    return _doubles(start, step, range_length(bounds))
 
 
 def linspace(start: float, stop: float, number: int) -> list[float]:
@@ -47,8 +47,7 @@ def linspace(start: float, stop: float, number: int) -> list[float]:
     Raises: NotSpacedError.
     """
     first, last = _exact(start), _exact(stop)
-    step = (last - first) / (number - 1) if number > 1 else Fraction()
-    return [float(first + step * at) for at in range(number)]
+    return _doubles(first, (last - first) / max(number - 1, 1), number)
 
 
 def logspace(start: float, stop: float, number: int) -> list[float]:
@@ -76,11 +75,18 @@ def logspace(start: float, stop: float, number: int) -> list[float]:
     return values
 
 
-def _listed(bounds: int | float | Sequence[float]) -> Sequence[float]:
+def _doubles(start: Fraction, step: Fraction, number: int) -> list[float]:
+    # The quotient of two integers is rounded rightly, and ten times faster than Fraction's.
+    whole = math.lcm(start.denominator, step.denominator)
+    first, each = int(start * whole), int(step * whole)
+    return [(first + each * at) / whole for at in range(number)]
+
+
+def _listed(bounds: float | Sequence[float]) -> Sequence[float]:
     return (0, bounds) if isinstance(bounds, (int, float)) else bounds
 
 
-def _bounds(bounds: int | float | Sequence[float]) -> tuple[Fraction, Fraction, Fraction]:
+def _bounds(bounds: float | Sequence[float]) -> tuple[Fraction, Fraction, Fraction]:
     start, stop, *more = map(_exact, _listed(bounds))
     step = more[0] if more else Fraction(1)
     if not step:
