@@ -7,6 +7,7 @@ and on command lines, so they are plain words.
 from __future__ import annotations
 
 import re
+from datetime import date, time
 from typing import Any, Final
 
 from rowtui.core.errors import InvalidFileError
@@ -64,7 +65,10 @@ def path_fault(path: str, whole: str) -> str:
 
 def kind_said(value: Any) -> str:
     """What TOML or Python calls a value, with its article."""
-    return "nothing" if value is None else kind_of(value)
+    if value is None:
+        return "nothing"
+    known = isinstance(value, (str, int, float, list, dict, date, time))
+    return kind_of(value) if known else f"an object of type {type(value).__name__}"
 
 
 def listed(dimensions: tuple[str, ...]) -> str:
