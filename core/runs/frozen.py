@@ -176,9 +176,9 @@ def _rows(fields: Mapping[str, Any]) -> SourceRows:
         source=fields["source"],
         dimensions=tuple(fields["dimensions"]),
         values=tuple(map(tuple, fields["values"])),
-        codes=None if codes is None else tuple(codes),
-        more=fields["more"] or (),
-        names=fields["names"] or (),
+        codes=None if codes is None else tuple(map(tuple, codes)),
+        more=tuple(fields["more"]),
+        names=tuple(fields["names"]),
         missing=frozenset(fields["missing"]),
         digest=fields["digest"],
     )

@@ -17,8 +17,10 @@ def time_text(at: float) -> str:
 
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_AFTER = re.compile(r"\+\s*(\d+(?:\.\d+)?)\s*(min|m|h|d|w)[a-z]*")
-_SECONDS = {"m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_AFTER = re.compile(
+    r"\+\s*(\d+(?:\.\d+)?)\s*(?:(m)(?:in(?:utes?)?)?|(h)(?:ours?)?|(d)(?:ays?)?|(w)(?:eeks?)?)"
+)
+_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _EXAMPLES = (
     'write it as "18:00", "2026-11-22" (to the end of that day), "2026-11-22 18:00" or "+8h"'
 )
@@ -51,7 +53,7 @@ def _moment(said: str, here: datetime, now: float) -> float | None:
         return at.timestamp()
     if match := _AFTER.fullmatch(said):
         return datetime.fromtimestamp(  # noqa: DTZ006
-            now + float(match[1]) * _SECONDS[match[2]]
+            now + float(match[1]) * _SECONDS[match[match.lastindex or 0]]
         ).timestamp()
     if _DAY.fullmatch(said):
         return (datetime.fromisoformat(said) + timedelta(days=1)).timestamp()
