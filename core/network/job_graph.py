@@ -177,7 +177,7 @@ class JobGraph:
                 self._reasons.update(dict.fromkeys(heard, reason))
             elif self._reasons:
                 self._forget(heard)
-            return self._in_the_end(change)
+            return self._in_the_end(change) if change.missing else change
 
     def retry(self, jobs: _Jobs) -> Change:
         """Jobs that failed, were cancelled or are missing by themselves are wanted again, and so
@@ -223,10 +223,13 @@ class JobGraph:
             self._reasons.pop(job, None)
 
     def _in_the_end(self, change: Change) -> Change:
-        """Without what was missing on the way to being cancelled, or came back to be lost again."""
+        """Without what a job was only on the way: of several that are reopened one may need
+        another, and what is missing may turn out to be lost, or come back.
+        """
         states = self._jobs.states
-        if change.missing and (change.cancelled or change.back):
-            change.missing[:] = [job for job in change.missing if states[job] == MISSING]
+        for jobs, state in ((change.ready, READY), (change.missing, MISSING)):
+            if jobs:
+                jobs[:] = [job for job in jobs if states[job] == state]
         return change
 
     # -- what is known -----------------------------------------------------------------------------
@@ -366,8 +369,13 @@ class JobGraph:
 
     def _check(self, jobs: int | Iterable[int]) -> Sequence[int]:
         """Their numbers, all of jobs that are there."""
-        numbers = (jobs,) if isinstance(jobs, int) else list(jobs)
         size = len(self._jobs.states)
+        if isinstance(jobs, int):
+            if 0 <= jobs < size:
+                return (jobs,)
+            numbers = [jobs]
+        else:
+            numbers = list(jobs)
         for job in numbers:
             if not 0 <= job < size:
                 raise JobGraphError(f"there is no job {job}: there are {size:,}")

@@ -55,6 +55,17 @@ class JobStates:
         self.queue = ReadyQueue(self.states)
         self._lost = array("i")  # dependencies and slots that are lost
         self._gone = array("i")  # dependencies and slots that are missing
+        edges = self.edges
+        self._columns = (  # that are looked into most: they grow, but are never others
+            self.unmet,
+            self.states,
+            edges.head,
+            edges.segment_next,
+            edges.segment_start,
+            edges.segment_end,
+            edges.targets,
+            edges.slots.job,
+        )
 
     def append(self, node: int, jobs: NewJobs, change: Change) -> range:
         """New jobs of one node."""
@@ -188,11 +199,11 @@ class JobStates:
 
     def _spread(self, todo: _Todo, change: Change) -> None:
         """Carry what jobs became to those that need them, and so on. In order: counts add up."""
-        edges, unmet, states = self.edges, self.unmet, self.states
-        targets, slot_jobs, following = edges.targets, edges.slots.job, edges.segment_next
-        starts, ends = edges.segment_start, edges.segment_end
+        if not todo:
+            return
+        unmet, states, head, following, starts, ends, targets, slot_jobs = self._columns
         for job, old, new in todo:
-            segment = edges.head[job]
+            segment = head[job]
             done = old == OPEN and new == GOOD  # by far the most: nothing to weigh
             while segment >= 0:
                 for target in targets[starts[segment] : ends[segment]]:
