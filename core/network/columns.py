@@ -6,8 +6,8 @@ positions in the dimensions' domains; rows stand in the order of their indexes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ class Columns:
 
     `count` is said for its own: without axes there is one sample, or none. `prefix` are labels that
     ids begin with, of dimensions that are there no more. `unnamed`: the labels mean nothing (a
-    constant's values), so these samples are matched by their position.
+    constant's values, or that everything was collapsed), so these samples go by their position.
     """
 
     axes: tuple[Domain, ...]
@@ -36,7 +36,6 @@ class Columns:
     count: int
     prefix: SampleId = ()
     unnamed: bool = False
-    _keys: list[Rows] = field(default_factory=list, init=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,8 +49,8 @@ class Columns:
 
     @property
     def is_single(self) -> bool:
-        """Whether there is exactly one sample, which goes with all others."""
-        return self.count == 1 and (not self.axes or self.unnamed)
+        """Whether there is one sample at most, which goes with all others."""
+        return not self.axes or (self.unnamed and len(self.axes[0]) == 1)
 
     def index(self, row: int) -> SampleIndex:
         """The index of a row."""
@@ -59,39 +58,26 @@ class Columns:
 
     def id(self, row: int) -> SampleId:
         """The id of a row."""
-        labels = (axis.labels[column[row]] for axis, column in self._pairs())
+        labels = (
+            axis.label(int(column[row])) for axis, column in zip(self.axes, self.codes, strict=True)
+        )
         return (*self.prefix, *labels)
-
-    def _pairs(self) -> Iterable[tuple[Domain, Codes]]:
-        return zip(self.axes, self.codes, strict=True)
 
     def row(self, index: SampleIndex) -> int:
         """The row of an index. Raises: KeyError."""
         if len(index) != len(self.axes):
             raise KeyError(index)
-        if not self.axes:
-            if not self.count:
+        first, end = 0, self.count
+        for at, axis, column in zip(index, self.axes, self.codes, strict=True):
+            if not 0 <= at < len(axis):
                 raise KeyError(index)
-            return 0
-        if any(not 0 <= at < len(axis) for at, axis in zip(index, self.axes, strict=True)):
+            # Rows stand in order, so those that agree so far are neighbours.
+            here, wanted = column[first:end], np.int32(at)
+            end = first + int(np.searchsorted(here, wanted, side="right"))
+            first += int(np.searchsorted(here, wanted, side="left"))
+        if first >= end:
             raise KeyError(index)
-        wanted = 0
-        sizes = [len(axis) for axis in self.axes]
-        if _fits(sizes):
-            for at, size in zip(index, sizes, strict=True):
-                wanted = wanted * size + at
-            keys = self.keys()
-            found = int(np.searchsorted(keys, wanted))
-            if found < self.count and keys[found] == wanted:
-                return found
-            raise KeyError(index)
-        same = np.ones(self.count, dtype=bool)
-        for at, column in zip(index, self.codes, strict=True):
-            same &= column == at
-        rows = np.flatnonzero(same)
-        if not len(rows):
-            raise KeyError(index)
-        return int(rows[0])
+        return first
 
     def row_of_id(self, labels: SampleId) -> int:
         """The row of an id. Raises: KeyError."""
@@ -104,12 +90,6 @@ class Columns:
                 for axis, label in zip(self.axes, labels[skip:], strict=True)
             )
         )
-
-    def keys(self) -> Rows:
-        """A number for each row that grows with the index; only where the sizes allow it."""
-        if not self._keys:
-            self._keys.append(_packed(self.codes, [len(axis) for axis in self.axes], self.count))
-        return self._keys[0]
 
     def take(self, rows: Rows) -> Columns:
         """These rows, in this order."""
@@ -132,6 +112,18 @@ def columns(
     if order is not None:
         made = tuple(column[order] for column in made)
     return Columns(tuple(axes), made, count, prefix, unnamed), order
+
+
+def codes_on(axis: Domain, domain: Domain, codes: Codes) -> tuple[Codes, int]:
+    """Codes of a domain as those of an axis of the same name, and how many there can be.
+
+    Values that the axis has not are behind its last one.
+    """
+    there = domain.codes_in(axis)
+    if there is None:
+        return codes, max(len(axis), len(domain))
+    moved = np.array(there, dtype=np.int32)
+    return moved[codes], max(len(axis), max(there, default=-1) + 1)
 
 
 def product(axes: Sequence[Domain]) -> Columns:
@@ -198,7 +190,8 @@ def ranges(begin: Rows, numbers: Rows) -> Rows:
     if total == len(numbers) and (not total or int(numbers.min()) == 1):
         return begin.astype(np.int64)
     before = np.cumsum(numbers) - numbers
-    return np.arange(total, dtype=np.int64) + np.repeat(begin - before, numbers)
+    places: Rows = np.arange(total, dtype=np.int64) + np.repeat(begin - before, numbers)
+    return places
 
 
 def joint_keys(tables: Sequence[Sequence[Codes]], sizes: Sequence[int]) -> list[Rows]:

@@ -9,11 +9,19 @@ Source: Fastr's design (broadcast matching, cross product, merging); fastr_packi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from rowtui.core.network.columns import Codes, Columns, Rows, columns, joint_keys, match
-from rowtui.core.network.domain import Domain
+from rowtui.core.network.columns import (
+    Codes,
+    Columns,
+    Rows,
+    codes_on,
+    columns,
+    joint_keys,
+    match,
+)
 from rowtui.core.network.model import DimensionError, dimensions_text
 
 
@@ -31,26 +39,32 @@ class Combined(NamedTuple):
 Combination = Callable[[Sequence[Columns]], Combined]
 
 
-def broadcast(tables: Sequence[Columns]) -> Combined:
+def broadcast(tables: Sequence[Columns], *, more_may_come: bool = False) -> Combined:
     """The first table with the most dimensions leads; each other has a sample for each of its.
 
-    Its dimensions must be among the leader's. Raises: DimensionError.
+    Its dimensions must be among the leader's. `more_may_come`: what has no partner is left over.
+    Raises: DimensionError.
     """
-    lead = max(range(len(tables)), key=lambda at: (len(tables[at].axes), -at))
+    lead = max(range(len(tables)), key=lambda at: _leads(tables[at], at))
     leader = tables[lead]
-    if leader.is_single:  # a constant does not lead what has samples of its own
-        lead = next((at for at, it in enumerate(tables) if not it.is_single), lead)
-        leader = tables[lead]
     rows: list[Rows] = []
     everything: Rows = np.arange(leader.count, dtype=np.int64)
+    nothing: Rows = np.zeros(leader.count, dtype=np.int64)
+    there = np.ones(leader.count, dtype=bool)
     for at, table in enumerate(tables):
         if at == lead or _same_places(leader, table):
             rows.append(everything)
         elif table.is_single:
-            rows.append(np.zeros(leader.count, dtype=np.int64))
+            rows.append(nothing)
+            there &= table.count > 0
         else:
-            rows.append(_looked_up(leader, table))
-    return Combined(leader, tuple(rows))
+            rows.append(_looked_up(leader, table, more_may_come))
+            there &= rows[-1] >= 0
+    if not there.all():
+        kept = np.flatnonzero(there)
+        leader = leader.take(kept)
+        rows = [each[kept] for each in rows]
+    return Combined(leader, tuple(rows), _left_over(tables, rows))
 
 
 def join(tables: Sequence[Columns]) -> Combined:
@@ -61,9 +75,15 @@ def join(tables: Sequence[Columns]) -> Combined:
     return _joined(tables, at_end=False, only=None)
 
 
-def merge(names: Sequence[str] | None = None) -> Combination:
+@dataclass(frozen=True)
+class merge:  # noqa: N801 - one of the combinations, beside the functions
     """As Fastr merges: dimensions that several tables have (or these alone) are one, at the end."""
-    return lambda tables: _joined(tables, at_end=True, only=names)
+
+    names: Sequence[str] | None = None
+
+    def __call__(self, tables: Sequence[Columns]) -> Combined:
+        """The samples together."""
+        return _joined(tables, at_end=True, only=self.names)
 
 
 def cross(tables: Sequence[Columns]) -> Combined:
@@ -75,7 +95,7 @@ def disjoint_cross(tables: Sequence[Columns]) -> Combined:
     """Every combination of tables that have no dimension in common. Raises: DimensionError."""
     seen: dict[str, Columns] = {}
     for table in tables:
-        for name in table.names:
+        for name in () if table.is_single else table.names:
             if name in seen:
                 raise DimensionError(
                     f"both {_said(seen[name])} and {_said(table)} have the dimension '{name}', so "
@@ -92,22 +112,35 @@ def zipped(tables: Sequence[Columns]) -> Combined:
     Raises: DimensionError where the numbers of samples differ.
     """
     leading = next((it for it in tables if not it.is_single), tables[0])
+    if any(it.is_single and not it.count for it in tables):
+        leading = leading.take(np.zeros(0, dtype=np.int64))
+    everything: Rows = np.arange(leading.count, dtype=np.int64)
     rows: list[Rows] = []
     for table in tables:
         if table.is_single:
             rows.append(np.zeros(leading.count, dtype=np.int64))
         elif table.count == leading.count:
-            rows.append(np.arange(leading.count, dtype=np.int64))
+            rows.append(everything)
         else:
             raise DimensionError(
                 f"{_said(leading)} has {leading.count:,} samples and {_said(table)} has "
                 f"{table.count:,}, so they cannot be taken in pairs",
                 'combine = "join" goes by the values of dimensions instead',
             )
-    return Combined(leading, tuple(rows))
+    return Combined(leading, tuple(rows), _left_over(tables, rows))
 
 
 COMBINATIONS: dict[str, Combination] = {"join": join, "cross": disjoint_cross, "zip": zipped}
+
+
+def only_grows(how: Combination) -> bool:
+    """Whether samples stay together when others come to theirs. By position, they do not."""
+    return how in (broadcast, join, cross, disjoint_cross) or isinstance(how, merge)
+
+
+def _leads(table: Columns, at: int) -> tuple[bool, bool, int, int]:
+    """Samples before constants, then the most dimensions, then the first."""
+    return (not table.is_single, not table.unnamed, len(table.axes), -at)
 
 
 def _same_places(leader: Columns, table: Columns) -> bool:
@@ -115,7 +148,8 @@ def _same_places(leader: Columns, table: Columns) -> bool:
     return table.unnamed and not table.is_single and table.count == leader.count
 
 
-def _looked_up(leader: Columns, table: Columns) -> Rows:
+def _looked_up(leader: Columns, table: Columns, more_may_come: bool) -> Rows:
+    """For each of the leader's samples the one of the table, or -1."""
     names = leader.names
     unknown = [name for name in table.names if names.count(name) != 1]
     if unknown or len(set(table.names)) != len(table.names):
@@ -130,98 +164,106 @@ def _looked_up(leader: Columns, table: Columns) -> Rows:
             "put it into a group of its own to have every combination",
         )
     where = [names.index(name) for name in table.names]
-    wanted, had = joint_keys(
-        [[leader.codes[at] for at in where], table.codes], [len(axis) for axis in table.axes]
-    )
-    found = np.searchsorted(had, wanted)
-    missing = np.flatnonzero((found >= len(had)) | (had[np.minimum(found, len(had) - 1)] != wanted))
-    if len(missing):
+    here, there = match(*_comparable(leader, where, table, range(len(where))))
+    found: Rows = np.full(leader.count, -1, dtype=np.int64)
+    found[here] = there
+    missing = np.flatnonzero(found < 0)
+    if len(missing) and not more_may_come:
         first = ", ".join(
-            f"{names[at]}={leader.axes[at].labels[leader.codes[at][missing[0]]]}" for at in where
+            f"{names[at]}={leader.axes[at].label(leader.codes[at][missing[0]])}" for at in where
         )
         raise DimensionError(
             f"{_said(table)} has nothing for {len(missing):,} of the samples of {_said(leader)}, "
             f"the first {first}"
         )
-    return found.astype(np.int64)
+    return found
 
 
 def _joined(tables: Sequence[Columns], *, at_end: bool, only: Sequence[str] | None) -> Combined:
-    """Tables one after another; shared names (`only`: among these) are matched, others crossed."""
-    result = tables[0]
-    axes = list(result.axes)
-    codes = list(result.codes)
-    count = result.count
-    prefix = result.prefix
-    rows: list[Rows] = [np.arange(count, dtype=np.int64)]
-    for table in tables[1:]:
-        had = [axis.name for axis in axes]
-        shared = [name for name in dict.fromkeys(table.names) if name in had and _may(name, only)]
-        lefts, rights = _pairs(axes, codes, count, table, shared)
-        rows = [each[lefts] for each in rows] + [rights]
-        codes = [column[lefts] for column in codes]
-        count = len(lefts)
-        new = [at for at, name in enumerate(table.names) if name not in shared]
-        order = list(range(len(axes) + len(new)))
-        axes += [table.axes[at] for at in new]
-        codes += [table.codes[at][rights] for at in new]
+    """Tables one after another; shared names (`only`: among these) are matched, others crossed.
+
+    The dimension of a constant of one value is there only if there is nothing else.
+    """
+    if len(tables) == 1:
+        everything: Rows = np.arange(tables[0].count, dtype=np.int64)
+        return Combined(tables[0], (everything,), (everything[:0],))
+    result = Columns((), (), 1)
+    rows: list[Rows] = []
+    for table in tables:
+        shared = [
+            name
+            for name in dict.fromkeys(() if table.is_single else table.names)
+            if name in result.names and (only is None or name in only)
+        ]
+        lefts, rights = _pairs(result, table, shared)
+        rows = [*(each[lefts] for each in rows), rights]
+        axes = list(result.axes)
+        codes = [column[lefts] for column in result.codes]
+        for axis, column in zip(table.axes, table.codes, strict=True):
+            if not (table.is_single or axis.name in shared):
+                axes.append(axis)
+                codes.append(column[rights])
+        order = list(range(len(axes)))
         if at_end:
-            order.sort(key=lambda at: axes[at].name in shared)  # stable: the rest stays as it was
-        axes = [axes[at] for at in order]
-        codes = [codes[at] for at in order]
-        prefix = (*prefix, *table.prefix)
-    axes, codes = _without_single(tables, axes, codes)
-    made, moved = columns(axes, codes, count, prefix=prefix)
+            order.sort(key=lambda at: axes[at].name in shared)
+        result = Columns(
+            tuple(axes[at] for at in order),
+            tuple(codes[at] for at in order),
+            len(lefts),
+            result.prefix or table.prefix,  # one is enough to tell these ids from others
+        )
+    if not result.axes:
+        named = next((it for it in tables if it.axes), tables[0])
+        zeros: Codes = np.zeros(result.count, dtype=np.int32)
+        single = Columns(
+            named.axes, (zeros,) * len(named.axes), result.count, result.prefix, named.unnamed
+        )
+        return Combined(single, tuple(rows), _left_over(tables, rows))
+    made, moved = columns(result.axes, result.codes, result.count, prefix=result.prefix)
     if moved is not None:
         rows = [each[moved] for each in rows]
-    left_over = tuple(_unused(table.count, each) for table, each in zip(tables, rows, strict=True))
-    return Combined(made, tuple(rows), left_over)
+    return Combined(made, tuple(rows), _left_over(tables, rows))
 
 
-def _pairs(
-    axes: Sequence[Domain],
-    codes: Sequence[Codes],
-    count: int,
-    table: Columns,
-    shared: Sequence[str],
-) -> tuple[Rows, Rows]:
+def _pairs(left: Columns, right: Columns, shared: Sequence[str]) -> tuple[Rows, Rows]:
     if not shared:
-        lefts = np.repeat(np.arange(count, dtype=np.int64), table.count)
-        return lefts, np.tile(np.arange(table.count, dtype=np.int64), count)
-    had = [axis.name for axis in axes]
-    for names in (had, table.names):
-        twice = next((name for name in shared if list(names).count(name) > 1), None)
+        lefts = np.repeat(np.arange(left.count, dtype=np.int64), right.count)
+        return lefts, np.tile(np.arange(right.count, dtype=np.int64), left.count)
+    for names in (left.names, right.names):
+        twice = next((name for name in shared if names.count(name) > 1), None)
         if twice is not None:
             raise DimensionError(f"the dimension '{twice}' is there twice, so it cannot be matched")
-    left, right = joint_keys(
-        [
-            [codes[had.index(name)] for name in shared],
-            [table.codes[table.names.index(name)] for name in shared],
-        ],
-        [len(axes[had.index(name)]) for name in shared],
+    return match(
+        *_comparable(
+            left,
+            [left.names.index(name) for name in shared],
+            right,
+            [right.names.index(name) for name in shared],
+        )
     )
-    return match(left, right)
 
 
-def _unused(count: int, rows: Rows) -> Rows:
-    unused = np.ones(count, dtype=bool)
-    unused[rows] = False
-    return np.flatnonzero(unused)
+def _comparable(
+    left: Columns, left_axes: Sequence[int], right: Columns, right_axes: Sequence[int]
+) -> list[Rows]:
+    """A number for each row of both, the same where the values on these axes are."""
+    codes = []
+    sizes = []
+    for here, there in zip(left_axes, right_axes, strict=True):
+        column, size = codes_on(left.axes[here], right.axes[there], right.codes[there])
+        codes.append(column)
+        sizes.append(size)
+    return joint_keys([[left.codes[at] for at in left_axes], codes], sizes)
 
 
-def _may(name: str, only: Sequence[str] | None) -> bool:
-    return only is None or name in only
-
-
-def _without_single(
-    tables: Sequence[Columns], axes: list[Domain], codes: list[Codes]
-) -> tuple[list[Domain], list[Codes]]:
-    """Without the dimension of a constant of one value, unless there is nothing else."""
-    idle = {id(it.axes[0]) for it in tables if it.is_single and it.axes}
-    kept = [at for at, axis in enumerate(axes) if id(axis) not in idle]
-    if not kept or all(it.is_single for it in tables):
-        return axes, codes
-    return [axes[at] for at in kept], [codes[at] for at in kept]
+def _left_over(tables: Sequence[Columns], rows: Sequence[Rows]) -> tuple[Rows, ...]:
+    """The rows of each table that are in no sample."""
+    found = []
+    for table, used in zip(tables, rows, strict=True):
+        unused = np.ones(table.count, dtype=bool)
+        unused[used] = False
+        found.append(np.flatnonzero(unused))
+    return tuple(found)
 
 
 def _said(table: Columns) -> str:

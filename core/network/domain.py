@@ -6,33 +6,28 @@ told apart once, here, and are small integers everywhere else.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+import operator
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
-
-def value_key(value: Any) -> Hashable:
-    """What two values of a dimension have in common if they are the same value.
-
-    Numbers are the same if they are equal (1 and 1.0); a bool is no number, a string neither.
-    """
-    if isinstance(value, bool):
-        return ("bool", value)
-    if isinstance(value, (list, dict)):
-        return ("json", repr(value))
-    return value
+from rowtui.core.network.names import text_of
+from rowtui.core.network.sources import value_key
 
 
 class Domain:
     """The distinct values of a dimension, in order. Only ever replaced by a longer one."""
 
-    __slots__ = ("_codes", "labels", "name", "values")
+    __slots__ = ("_codes", "_codes_of_labels", "_labels", "name", "values")
 
     def __init__(self, name: str, values: Iterable[Any], labels: Iterable[str] | None = None):
-        """`labels`: how each value is written in ids; its text if they are not given."""
+        """`labels`: how each value is written in ids, all different; as in names of directories
+        if they are not given.
+        """
         self.name = name
         self.values = tuple(values)
-        self.labels = tuple(map(str, self.values)) if labels is None else tuple(labels)
+        self._labels = None if labels is None else tuple(labels)
         self._codes: Mapping[Hashable, int] | None = None
+        self._codes_of_labels: Mapping[str, int] | None = None
 
     def __len__(self) -> int:
         """How many values there are."""
@@ -42,19 +37,30 @@ class Domain:
         """Name and size."""
         return f"Domain({self.name!r}, {len(self)})"
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """How each value is written in ids."""
+        return tuple(map(text_of, self.values)) if self._labels is None else self._labels
+
+    def label(self, code: int) -> str:
+        """How one value is written in ids."""
+        return text_of(self.values[code]) if self._labels is None else self._labels[code]
+
     def code(self, value: Any) -> int:
         """The position of a value. Raises: KeyError."""
         return self._positions()[value_key(value)]
 
     def code_of_label(self, label: str) -> int:
         """The position of what is written so. Raises: KeyError."""
-        try:
-            return self.labels.index(label)
-        except ValueError:
-            raise KeyError(label) from None
+        if self._codes_of_labels is None:
+            self._codes_of_labels = {each: at for at, each in enumerate(self.labels)}
+        return self._codes_of_labels[label]
 
-    def extended(self, values: Iterable[Any], text: Any = str) -> Domain:
-        """With these values behind its own; itself if it has them all. `text` makes labels."""
+    def extended(self, values: Iterable[Any], text: Callable[[Any], str] = text_of) -> Domain:
+        """With these values behind its own; itself if it has them all.
+
+        `text` makes labels of new values, where this domain has labels of its own.
+        """
         known = dict(self._positions())
         new = []
         for value in values:
@@ -64,8 +70,30 @@ class Domain:
                 new.append(value)
         if not new:
             return self
-        labels = (*self.labels, *map(text, new))
-        return Domain(self.name, (*self.values, *new), labels)
+        labels = None if self._labels is None else (*self._labels, *map(text, new))
+        longer = Domain(self.name, (*self.values, *new), labels)
+        longer._codes = known
+        return longer
+
+    def codes_in(self, other: Domain) -> list[int] | None:
+        """For each value its position in another domain; None if they are where they are here.
+
+        Those that it has not are numbered behind its last one.
+        """
+        shorter = min(len(self), len(other))
+        if other is self or all(
+            map(operator.is_, self.values[:shorter], other.values[:shorter])
+        ):  # what comes after the shorter one's end is not in it, and has its number already
+            return None
+        known = other._positions()
+        behind = len(other)
+        codes = []
+        for value in self.values:
+            code = known.get(value_key(value))
+            if code is None:
+                code, behind = behind, behind + 1
+            codes.append(code)
+        return codes
 
     def _positions(self) -> Mapping[Hashable, int]:
         if self._codes is None:

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from rowtui.core.network.columns import Codes, Columns, Rows, columns, group, ranges
 from rowtui.core.network.domain import Domain
+from rowtui.core.network.mixins import Key
 from rowtui.core.network.model import (
     COLLAPSED,
     DimensionError,
     Sample,
-    SampleIndex,
     dimensions_text,
 )
-from rowtui.core.network.output import UNKNOWN, Entries, Opens, Output, counted
+from rowtui.core.network.output import UNKNOWN, Entries, Opens, Output, counted, row_of
 from rowtui.core.network.stage import Origin, Stage
 
 
@@ -30,42 +30,46 @@ class SubOutput(Stage):
         super().__init__([output], output.columns, [Origin()], output.opens)
         self.slice = slice(start, stop)
 
-    def combine_samples(self, index: SampleIndex, samples: Sequence[tuple[Sample, ...]]) -> Sample:
+    def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
         """The values that are selected."""
         ((one,),) = samples
-        return self.combined(index, [one], tuple(one.data)[self.slice])  # type: ignore[arg-type]
+        return self.combined(key, [one], tuple(one.data)[self.slice])
 
     @property
     def cards(self) -> int | Codes:
         """How many are selected."""
         cards = self.sources[0].cards
-        start, stop = self.slice.start, self.slice.stop
-        if (stop is not None and stop - start == 1) or (start == -1 and stop is None):
-            return 1
         if isinstance(cards, int):
             return UNKNOWN if cards == UNKNOWN else len(range(cards)[self.slice])
-        return np.array(
-            [
-                UNKNOWN if card == UNKNOWN else len(range(card)[self.slice])
-                for card in cards.tolist()
-            ],
-            dtype=np.int32,
-        )
+        numbers = self._selected(np.maximum(cards, 0).astype(np.int64))[1]
+        return np.where(cards == UNKNOWN, UNKNOWN, numbers).astype(np.int32)
 
     def entries(self, dimension: str) -> Entries:
         """Those of the lists that are selected."""
         output = self.sources[0]
         assert isinstance(output, Output)
         every = output.entries(dimension)
-        kept = [
-            np.arange(begin, end)[self.slice]
-            for begin, end in zip(
-                every.starts[:-1].tolist(), every.starts[1:].tolist(), strict=True
-            )
-        ]
-        starts = np.concatenate(([0], np.cumsum([len(each) for each in kept]))).astype(np.int64)
-        places = np.concatenate(kept) if kept else np.zeros(0, dtype=np.int64)
-        return Entries(every.domain, starts, every.codes[places])
+        begin, numbers = self._selected(np.diff(every.starts))
+        starts = np.concatenate(([0], np.cumsum(numbers))).astype(np.int64)
+        return Entries(
+            every.domain, starts, every.codes[ranges(every.starts[:-1] + begin, numbers)]
+        )
+
+    def first_places(self) -> Rows:
+        """Where in each sample's list the selection begins: 0 where that is not known yet."""
+        output = self.sources[0]
+        cards = counted(output.cards, output.columns.count)
+        return self._selected(np.maximum(cards, 0).astype(np.int64))[0]
+
+    def _selected(self, lengths: Rows) -> tuple[Rows, Rows]:
+        """Where the selection begins in lists of these lengths, and how much of them it is."""
+        begin = _bound(self.slice.start or 0, lengths)
+        end = lengths if self.slice.stop is None else _bound(self.slice.stop, lengths)
+        return begin, np.maximum(end - begin, 0)
+
+
+def _bound(at: int, lengths: Rows) -> Rows:
+    return np.minimum(at, lengths) if at >= 0 else np.maximum(lengths + at, 0)
 
 
 class Link(Stage):
@@ -99,12 +103,12 @@ class Link(Stage):
         self.collapsed = bool(dropped)
         self.expanded = expand
 
-    def combine_samples(self, index: SampleIndex, samples: Sequence[tuple[Sample, ...]]) -> Sample:
+    def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
         """The members' values in order; of each the one that became this sample, if expanded."""
         (members,) = samples
         if self.places is None:
-            return super().combine_samples(index, samples)
-        row = self.columns.row(index)
+            return super().combine_samples(key, samples)
+        row = row_of(self.columns, key)
         starts = self.origins[0].starts
         begin = row if starts is None else int(starts[row])
         places = self.places[begin : begin + len(members)].tolist()
@@ -113,7 +117,7 @@ class Link(Stage):
             for it, place in zip(members, places, strict=True)
             for value in tuple(it.data)[place : place + 1]
         )
-        return self.combined(index, members, data)
+        return self.combined(key, members, data)
 
     @property
     def cards(self) -> int | Codes:
@@ -164,9 +168,12 @@ def _dropped(table: Columns, collapse: Sequence[str | int]) -> tuple[int, ...]:
 
 
 def _expanded(source: Output | SubOutput, name: str) -> _Made:
-    table = source.columns
+    table, had = source.columns, source.opens
     if name in table.names:
         raise DimensionError(f"there is a dimension '{name}' already, so nothing can become it")
+    if table.axes and table.is_single:  # all the samples are those of one list
+        table = Columns((), (), table.count, (*table.prefix, table.axes[0].label(0)))
+        had = Opens((), had.owners, had.rows)
     cards = counted(source.cards, table.count)
     entries = source.entries(name)
     known = np.where(cards == UNKNOWN, 0, np.diff(entries.starts))
@@ -182,7 +189,6 @@ def _expanded(source: Output | SubOutput, name: str) -> _Made:
         rows, places = rows[moved], places[moved]
     new = np.flatnonzero(cards == UNKNOWN)
     owner = source.owner if isinstance(source, Output) else _output(source).owner
-    had = source.opens
     told = [
         np.concatenate((before, column[new]))
         for before, column in zip(had.codes, table.codes, strict=True)
@@ -210,13 +216,15 @@ def _collapsed(flow: _Made, dropped: Sequence[int], target: str) -> _Made:
     count = len(found.first)
     prefix = table.prefix
     left = tuple(opens.codes[at] for at in kept)
-    if not kept and target:
-        axes = [Domain(target, (COLLAPSED,))]
-        codes = [np.zeros(count, dtype=np.int32)]
-        left = (np.zeros(opens.number, dtype=np.int32),)
+    if not kept:
+        prefix = ()
+        if target:
+            axes = [Domain(target, (COLLAPSED,))]
+            codes = [np.zeros(count, dtype=np.int32)]
+            left = (np.zeros(opens.number, dtype=np.int32),)
     elif places is not None and len(kept) == 1:
-        prefix = (*prefix, COLLAPSED)  # Fastr's id of what is nothing but a list's position
-    made = Columns(tuple(axes), tuple(codes), count, prefix, unnamed=not kept)
+        prefix = (COLLAPSED,)  # Fastr's id of what is nothing but a list's position
+    made = Columns(tuple(axes), tuple(codes), count, prefix, unnamed=bool(axes) and not kept)
     rows = found.members if origin.rows is None else origin.rows[found.members]
     if places is not None:
         places = places[found.members]

@@ -122,15 +122,15 @@ class ForwardsSamples(HasSamples):
         """Where samples come from."""
 
     @abstractmethod
-    def index_to_target(self, index: SampleIndex, source: int = 0) -> tuple[SampleIndex, ...]:
+    def index_to_target(self, key: Key, source: int = 0) -> tuple[SampleIndex, ...]:
         """The samples here that a sample of a source goes into."""
 
     @abstractmethod
-    def index_to_source(self, index: SampleIndex) -> tuple[tuple[SampleIndex, ...], ...]:
+    def index_to_source(self, key: Key) -> tuple[tuple[SampleIndex, ...], ...]:
         """The samples, of each source, that a sample here is made of. Raises: KeyError."""
 
     @abstractmethod
-    def combine_samples(self, index: SampleIndex, samples: Sequence[tuple[Sample, ...]]) -> Sample:
+    def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
         """One sample of these, of each source."""
 
     @abstractmethod
@@ -139,16 +139,11 @@ class ForwardsSamples(HasSamples):
     ) -> tuple[Dimension, ...]:
         """The dimensions here, of those of each source."""
 
-    @abstractmethod
-    def as_index(self, key: Key) -> SampleIndex:
-        """The index of a sample that may be called by its id. Raises: KeyError."""
-
     def __getitem__(self, key: Key) -> Sample:
         """The sample. Raises: KeyError."""
-        index = self.as_index(key)
-        parts = self.index_to_source(index)
+        parts = self.index_to_source(key)
         return self.combine_samples(
-            index,
+            key,
             [
                 tuple(source[each] for each in those)
                 for source, those in zip(self.source, parts, strict=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rowtui.core.errors import RowtuiError
@@ -39,7 +40,8 @@ class Dimension(NamedTuple):
         return f"{self.name} ({'?' if self.size is None else f'{self.size:,}'})"
 
 
-class Sample(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sample:
     """One sample of an output, a link, an input or a node.
 
     `data` is its values in order (their number is its cardinality); of a group or a node, the

@@ -18,11 +18,26 @@ from typing import Any
 
 import numpy as np
 from rowtui.core.network.columns import Codes
-from rowtui.core.network.combine import Combination, broadcast, cross
+from rowtui.core.network.combine import Combination, Combined, broadcast, cross, only_grows
 from rowtui.core.network.link import SubInput
-from rowtui.core.network.model import DimensionError, Sample, SampleIndex, dimensions_text
+from rowtui.core.network.mixins import Key
+from rowtui.core.network.model import DimensionError, Sample, dimensions_text
 from rowtui.core.network.output import UNKNOWN, Output, counted
 from rowtui.core.network.stage import Stage, opens_of, origins_of
+
+
+def together(sources: Sequence[Stage], how: Combination) -> Combined:
+    """Samples combined, as far as they are known.
+
+    What goes by position has to wait until all of them are. Raises: DimensionError.
+    """
+    tables = [source.columns for source in sources]
+    more_may_come = any(source.opens.number for source in sources)
+    if more_may_come and how is broadcast:
+        return broadcast(tables, more_may_come=True)
+    if more_may_come and not only_grows(how):
+        tables = [table.take(np.zeros(0, dtype=np.int64)) for table in tables]
+    return how(tables)
 
 
 class Input(Stage):
@@ -31,7 +46,7 @@ class Input(Stage):
     def __init__(self, name: str, parts: Sequence[SubInput]) -> None:
         """Raises: DimensionError if the links' samples cannot be matched."""
         self.name = name
-        combined = broadcast([part.columns for part in parts])
+        combined = together(parts, broadcast)
         table = combined.columns
         for part in parts:
             if len(part.columns.axes) < len(table.axes) and not part.columns.is_single:
@@ -59,19 +74,19 @@ class InputGroup(Stage):
     def __init__(self, name: str, inputs: Sequence[Input], how: Combination = broadcast) -> None:
         """Raises: DimensionError if the inputs cannot be matched."""
         self.name = name
-        combined = how([each.columns for each in inputs])
+        combined = together(inputs, how)
         self.left_over = combined.left_over
-        origins = origins_of(combined.rows, inputs)
-        super().__init__(inputs, combined.columns, origins, opens_of(combined.columns, inputs))
+        opens = opens_of(combined.columns, inputs, by_position=not only_grows(how))
+        super().__init__(inputs, combined.columns, origins_of(combined.rows, inputs), opens)
 
-    def combine_samples(self, index: SampleIndex, samples: Sequence[tuple[Sample, ...]]) -> Sample:
+    def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
         """The values of each input by its name."""
         data = {
             part.name: tuple(sample.data)
             for part, (sample,) in zip(self.sources, samples, strict=True)
             if isinstance(part, Input)
         }
-        return self.combined(index, [sample for (sample,) in samples], data)
+        return self.combined(key, [sample for (sample,) in samples], data)
 
 
 class NodeRun(Stage):
@@ -83,18 +98,18 @@ class NodeRun(Stage):
         """`number`: by which outputs and edges call it. Raises: DimensionError."""
         self.number = number
         self.name = name
-        combined = how([each.columns for each in groups])
+        combined = together(groups, how)
         self.left_over = combined.left_over
-        origins = origins_of(combined.rows, groups)
-        super().__init__(groups, combined.columns, origins, opens_of(combined.columns, groups))
+        opens = opens_of(combined.columns, groups, by_position=not only_grows(how))
+        super().__init__(groups, combined.columns, origins_of(combined.rows, groups), opens)
 
-    def combine_samples(self, index: SampleIndex, samples: Sequence[tuple[Sample, ...]]) -> Sample:
+    def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
         """The values of each input by its name."""
         data: dict[str, Any] = {}
         for (sample,) in samples:
             assert isinstance(sample.data, Mapping)
             data |= sample.data
-        return self.combined(index, [sample for (sample,) in samples], data)
+        return self.combined(key, [sample for (sample,) in samples], data)
 
     def output(self, name: str = "", **facts: Any) -> Output:
         """An output with a sample for each job. `facts`: see `Output`."""

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from rowtui.core.network.columns import Codes, Columns, Rows, ranges
+from rowtui.core.network.columns import Codes, Columns, Rows, codes_on, ranges
+from rowtui.core.network.domain import Domain
 from rowtui.core.network.mixins import ForwardsSamples, HasSamples, Key
 from rowtui.core.network.model import Dimension, Sample, SampleIndex, SampleState
 from rowtui.core.network.output import UNKNOWN, Opens, Output, contains, no_opens, row_of
@@ -81,35 +82,32 @@ class Stage(ForwardsSamples):
         """The same, with their columns."""
         return self._sources
 
-    def as_index(self, key: Key) -> SampleIndex:
-        """The index of a sample. Raises: KeyError."""
-        return self.columns.index(row_of(self.columns, key))
-
-    def index_to_source(self, index: SampleIndex) -> tuple[tuple[SampleIndex, ...], ...]:
+    def index_to_source(self, key: Key) -> tuple[tuple[SampleIndex, ...], ...]:
         """The samples, of each source, that a sample is made of. Raises: KeyError."""
-        row = self.columns.row(index)
+        row = row_of(self.columns, key)
         return tuple(
             tuple(source.columns.index(each) for each in origin.of(row))
             for source, origin in zip(self._sources, self.origins, strict=True)
         )
 
-    def index_to_target(self, index: SampleIndex, source: int = 0) -> tuple[SampleIndex, ...]:
+    def index_to_target(self, key: Key, source: int = 0) -> tuple[SampleIndex, ...]:
         """The samples that a sample of a source goes into. Raises: KeyError."""
-        row = self._sources[source].columns.row(index)
+        row = row_of(self._sources[source].columns, key)
         return tuple(map(self.columns.index, self.origins[source].reverse(row)))
 
-    def combine_samples(self, index: SampleIndex, samples: Sequence[tuple[Sample, ...]]) -> Sample:
+    def combine_samples(self, key: Key, samples: Sequence[tuple[Sample, ...]]) -> Sample:
         """Values one after another, jobs united, the worst state."""
         every = [sample for those in samples for sample in those]
         data = tuple(value for it in every for value in it.data)
-        return self.combined(index, every, data)
+        return self.combined(key, every, data)
 
-    def combined(self, index: SampleIndex, every: Iterable[Sample], data: Any) -> Sample:
+    def combined(self, key: Key, every: Iterable[Sample], data: Any) -> Sample:
         """A sample with this data: jobs united, the worst state."""
         every = list(every)
         jobs = frozenset(job for it in every for job in it.jobs)
         state = max((it.state for it in every), default=SampleState.VALID)
-        return Sample(index, self.columns.id(self.columns.row(index)), data, jobs, state)
+        row = row_of(self.columns, key)
+        return Sample(self.columns.index(row), self.columns.id(row), data, jobs, state)
 
     def combine_dimensions(
         self, dimensions: Sequence[tuple[Dimension, ...]]
@@ -148,8 +146,11 @@ def _is_all(rows: Rows, count: int) -> bool:
     return len(rows) == count and bool(np.array_equal(rows, np.arange(count)))
 
 
-def opens_of(table: Columns, sources: Sequence[Stage]) -> Opens:
-    """What the sources cannot tell yet, on the dimensions here; UNKNOWN where they say nothing."""
+def opens_of(table: Columns, sources: Sequence[Stage], *, by_position: bool = False) -> Opens:
+    """What the sources cannot tell yet, on the dimensions here; UNKNOWN where they say nothing.
+
+    `by_position`: samples went together whatever their values are, so nobody says anything.
+    """
     every = [source for source in sources if source.opens.number]
     if not every:
         return no_opens(table)
@@ -158,13 +159,19 @@ def opens_of(table: Columns, sources: Sequence[Stage]) -> Opens:
         parts = []
         for source in every:
             names = source.columns.names
-            if axis.name in names:
-                parts.append(source.opens.codes[names.index(axis.name)])
-            else:
+            if by_position or names.count(axis.name) != 1 or table.names.count(axis.name) != 1:
                 parts.append(np.full(source.opens.number, UNKNOWN, dtype=np.int32))
+            else:
+                at = names.index(axis.name)
+                parts.append(_opens_on(axis, source.columns.axes[at], source.opens.codes[at]))
         codes.append(np.concatenate(parts))
     return Opens(
         tuple(codes),
         np.concatenate([source.opens.owners for source in every]),
         np.concatenate([source.opens.rows for source in every]),
     )
+
+
+def _opens_on(axis: Domain, domain: Domain, codes: Codes) -> Codes:
+    moved, _ = codes_on(axis, domain, np.maximum(codes, 0))
+    return np.where(codes == UNKNOWN, UNKNOWN, moved).astype(np.int32)
