@@ -184,8 +184,9 @@ def rows_from_directories(
     """
     pointers = ["/" + name for name in data.dimensions]
     aside = Aside()
+    dimensions = data.dimensions or (source,)
     taken: list[str] = []
-    rows: list[list[JSON]] = []
+    columns: list[list[JSON]] = [[] for _ in dimensions]
     for name, value in zip(names, values, strict=True):
         if not is_included(name, data.include) or made_by_network(name, value):
             continue
@@ -198,9 +199,8 @@ def rows_from_directories(
             aside.add(f"directory {visible(name)} is set aside: {error.message}")
         else:
             taken.append(name)
-            rows.append(row)
-    dimensions = data.dimensions or (source,)
-    columns = [[row[at] for row in rows] for at in range(len(dimensions))]
+            for column, found in zip(columns, row, strict=True):
+                column.append(found)
     both = [coded(c, d, source) for c, d in zip(columns, dimensions, strict=True)]
     codes = tuple(codes for _, codes in both)
     repeat = first_repeat(codes)
@@ -222,7 +222,7 @@ def is_included(name: str, include: Sequence[str]) -> bool:
 
 def made_by_network(name: str, value: JSON) -> bool:
     """Whether a directory is a network's: its value says whose it is, and so does its name."""
-    home = value.get(NODE_KEY) if isinstance(value, Mapping) else None
+    home = value.get(NODE_KEY) if isinstance(value, dict) else None
     if not isinstance(home, str):
         return False
     start = escaped(home)

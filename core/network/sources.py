@@ -49,12 +49,16 @@ def value_key(value: JSON) -> Hashable:
     if isinstance(value, str):
         if value.isascii() or _is_unicode(value):
             return value
+    elif isinstance(value, float):
+        if math.isfinite(value):
+            return value
     elif isinstance(value, bool):
         return ("bool", value)
-    elif value is None or (isinstance(value, int) and LEAST_INTEGER <= value <= GREATEST_INTEGER):
-        return cast("Hashable", value)
-    elif isinstance(value, float) and math.isfinite(value):
-        return value
+    elif isinstance(value, int):
+        if LEAST_INTEGER <= value <= GREATEST_INTEGER:
+            return value
+    elif value is None:
+        return None
     raise RowtuiError(
         f"{said_value(value)} cannot be the value of a dimension",
         "use finite numbers (integers of at most 64 bits), texts, true, false or null",
