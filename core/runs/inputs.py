@@ -46,13 +46,14 @@ class LeftOut(NamedTuple):
 
 
 class SampleInputs(NamedTuple):
-    """All that one sample of a node gets. `directory` is its own."""
+    """All that one sample of a node gets; `directory` is where it runs, `file` says so there."""
 
     directory: str
     node: str
     sample: Mapping[str, JSON]
     inputs: Mapping[str, tuple[Member, ...]]
     left_out: tuple[LeftOut, ...] = ()
+    file: str = FILE
 
 
 class Written(NamedTuple):
@@ -68,12 +69,12 @@ def write_inputs(workspace: Path, samples: Iterable[SampleInputs]) -> Written:
     result = Written([], [], [])
     for each in samples:
         try:
-            changed = _write(workspace / each.directory, inputs_bytes(each))
+            changed = _write(workspace / each.directory, each.file, inputs_bytes(each))
         except OSError as error:
-            why = f"its {FILE} cannot be written: {error.strerror or error}"
+            why = f"its {each.file} cannot be written: {error.strerror or error}"
             result.failed.append((each.directory, why))
         except (RowtuiError, ValueError) as error:
-            result.failed.append((each.directory, f"its {FILE} cannot be written: {error}"))
+            result.failed.append((each.directory, f"its {each.file} cannot be written: {error}"))
         else:
             (result.written if changed else result.unchanged).append(each.directory)
     return result
@@ -111,10 +112,10 @@ def _path(own: str, directory: str, output: str) -> str:
     return f"../{directory}/{output}" if output else f"../{directory}"
 
 
-def _write(folder: Path, data: bytes) -> bool:
+def _write(folder: Path, file: str, data: bytes) -> bool:
     if not stat.S_ISDIR(os.lstat(folder).st_mode):
         raise RowtuiError(f"{visible(folder.name)} is not a directory")
-    path = folder / FILE
+    path = folder / file
     try:
         if stat.S_ISREG(os.lstat(path).st_mode) and read_bounded(path, LIMIT) == data:
             return False
