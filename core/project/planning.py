@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.clusters.schedulers.local_machine import user_name
 from rowtui.core.project.mapping_files import has_mapping_files
 from rowtui.core.submission.arrays import MOST_TASKS
-from rowtui.core.submission.model import Plan
-from rowtui.core.submission.plan import PlanError, Setting, bash_complaint, make_plan
+from rowtui.core.submission.model import Plan, PlannedJob
+from rowtui.core.submission.plan import PackedJobs, PlanError, Setting, bash_complaint, make_plan
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 # From this share of the directories on (one in so many), all names are decoded at once.
 ALL_NAMES_FROM = 8
+
+
+Pack = Callable[[tuple[PlannedJob, ...]], PackedJobs]  # see `Setting.pack`
 
 
 class Formed(NamedTuple):
@@ -59,21 +62,30 @@ def plan_submission(
 
     def form(usable: Sequence[Action]) -> Formed:
         found = project.requests(usable, among, only=only, limit=limit)
-        decode_names(project, found.requests)
-        mapped = _placed(project, found.requests)
-        skipped = [*found.problems, *found.skipped]
-        if mapped is None:
-            return Formed(found.requests, None, skipped)
-        return Formed(mapped.requests, mapped.places, [*skipped, *mapped.left_out])
+        return formed_requests(project, found.requests, [*found.problems, *found.skipped])
 
     return plan_formed(project, actions, form, packing)
+
+
+def formed_requests(
+    project: Project, requests: Sequence[JobRequest], skipped: Sequence[str] = ()
+) -> Formed:
+    """These requests, placed where mapping files send them, if there are any. Raises: RowtuiError.
+
+    `skipped`: sentences about what was left out before.
+    """
+    decode_names(project, requests)
+    mapped = _placed(project, requests)
+    if mapped is None:
+        return Formed(requests, None, skipped)
+    return Formed(mapped.requests, mapped.places, [*skipped, *mapped.left_out])
 
 
 def plan_formed(
     project: Project,
     actions: Sequence[Action],
     form: Callable[[Sequence[Action]], Formed],
-    packing: Packing | None = None,
+    packing: Pack | None = None,
 ) -> Plan:
     """The plan of what `form` makes of those actions that can be submitted.
 
@@ -153,7 +165,7 @@ def _packs(cluster: Cluster) -> bool:
     )
 
 
-def _setting(project: Project, packing: Packing | None) -> Setting:
+def _setting(project: Project, packing: Pack | None) -> Setting:
     return Setting(
         cluster=project.cluster,
         launchers=project.launchers,

@@ -1,0 +1,393 @@
+"""A run that is driven: its graph, what the project says of its jobs, and what it puts on disk.
+
+Everything that it does is written into the run's journal first. All of it can be done again: after
+a crash the same is found in the journal and in the project's records. It waits for the disk, so
+call it in a thread where something else must go on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.network.growth import Growth, Member
+from rowtui.core.network.job_model import Change, JobState
+from rowtui.core.network.spec import Network, Sink
+from rowtui.core.runs.directories import Made, make_directories
+from rowtui.core.runs.facts import Facts
+from rowtui.core.runs.inputs import FILE, LeftOut, SampleInputs, write_inputs
+from rowtui.core.runs.inputs import Member as InputMember
+from rowtui.core.runs.lists import ListError, read_list
+from rowtui.core.runs.model import (
+    Cancelled,
+    Entry,
+    Event,
+    Grew,
+    JobFailed,
+    PlanSubmitted,
+    Published,
+    Resumed,
+    Retried,
+    RunStatus,
+    Started,
+)
+from rowtui.core.runs.order import ranks_of
+from rowtui.core.runs.sinks import Publication, publish
+from rowtui.core.runs.store import Run
+from rowtui.core.runs.study import make_study, refuse_collisions, wanted_directories
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+
+_NAMED = 20  # directories in one notice
+
+
+class Happened(NamedTuple):
+    """What one look found: numbers of jobs."""
+
+    completed: int = 0
+    failed: tuple[int, ...] = ()
+    cancelled: int = 0
+    new: int = 0
+    published: int = 0
+    stopped: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything did."""
+        return any(self)
+
+
+class Running:
+    """One run, opened by the process that drives it (or looks at it)."""
+
+    def __init__(self, project: Project, run: Run) -> None:
+        """Make the graph from the frozen copy and the journal. Raises: RowtuiError."""
+        self.project = project
+        self.run = run
+        self.priority = run.about.plug_ins.get("priority", run.network.schedule.priority)
+        self.execution = run.about.plug_ins.get("execution", run.network.schedule.execution)
+        self.lists: dict[tuple[str, str, str], dict[str, Sequence[Entry]]] = {}
+        self.tokens: set[str] = set()  # of jobs that this run sent: their failures count
+        # Node, directory, token: of failures that are to be tried again, so they count no more.
+        self._again: set[tuple[str, str, str]] = set()
+        self.failures_in_a_row = 0
+        self._published: dict[str, set[str]] = {}
+        self._failed: set[tuple[str, str, str]] = set()  # node, directory, token: written down
+        events = run.events()
+        self.is_new = not any(isinstance(it, Started) for it in events)
+        for event in events:
+            self._remember(event)
+        rows = {its.source: its for its in run.rows}
+        study = make_study(project, run.network, rows, self.lists)
+        self.problems = study.problems
+        self.growth = Growth(study.flow)
+        self.graph = self.growth.graph
+        self.facts = Facts(self.growth)
+        for event in events:
+            if isinstance(event, Cancelled):
+                self._tell_cancelled(event.node, event.samples, event.why)
+            elif isinstance(event, Retried):
+                self._retry_known(event.node, event.samples)
+        self._set_priorities()
+
+    def _remember(self, event: Event) -> None:
+        if isinstance(event, Grew):
+            key = (event.node, event.output, event.dimension)
+            self.lists.setdefault(key, {})[event.sample] = event.entries
+        elif isinstance(event, PlanSubmitted):
+            self.tokens.update(event.jobs)
+        elif isinstance(event, JobFailed):
+            self._failed.add((event.node, event.sample, event.token))
+        elif isinstance(event, Retried):
+            again = set(event.samples)
+            self._again |= {it for it in self._failed if it[0] == event.node and it[1] in again}
+        elif isinstance(event, Published):
+            self._published.setdefault(event.sink, set()).add(event.sample)
+
+    # Beginning
+
+    def begin(self, progress: Callable[[int], None] = lambda _: None) -> Made:
+        """Write down that it goes on, make the directories, and see how things stand.
+
+        Raises: RowtuiError.
+        """
+        now = time.time()
+        self.run.append(Started(now) if self.is_new else Resumed(now))
+        self.is_new = False
+        made = self._make(wanted_directories(self.growth.flow), progress)
+        self.look()
+        return made
+
+    def _make(
+        self,
+        wanted: Iterable[tuple[str, Mapping[str, object]]],
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> Made:
+        made = make_directories(self.project, wanted, self.run.note_made, progress)
+        for conflict in made.conflicts[:_NAMED]:
+            self.project.notice(f"{visible(conflict.name)}: {conflict.why}")
+        if made.conflicts:
+            self._give_up([it.name for it in made.conflicts], "its directory cannot be used")
+        if made.made:
+            self.project.synchronise()
+        return made
+
+    def _give_up(self, names: Sequence[str], why: str) -> None:
+        for node in self.growth.flow.runs:
+            jobs = [self.growth.job_in(node, name) for name in names]
+            self.graph.fail([job for job in jobs if job is not None], why)
+
+    # Looking
+
+    def look(self) -> Happened:
+        """Bring the graph in step with the project's records, and do what follows from that.
+
+        Raises: RowtuiError if it cannot be written down.
+        """
+        news = self.facts.news(self.project.state, self._counts)
+        if not news:
+            return Happened(published=self._publish())
+        graph = self.graph
+        if news.gone:
+            graph.reopen(news.gone)
+        if news.active:
+            graph.activate(news.active)
+        if news.back:
+            graph.release(news.back)
+        new = 0
+        broken: dict[int, str] = {}
+        if news.complete:
+            before = len(graph)
+            broken = self._take_lists(news.complete)
+            new = len(graph) - before
+        cancelled: set[int] = set()
+        stopped: set[int] = set()
+        for change in (
+            graph.complete([job for job in news.complete if job not in broken]),
+            *(graph.fail(job, why) for job, why in broken.items()),
+            *(self._failure(it.job, it.failure.reason, it.failure.token) for it in news.failed),
+        ):
+            cancelled.update(change.cancelled)
+            stopped.update(change.stopped)
+        if news.complete:
+            self.failures_in_a_row = 0
+        self.failures_in_a_row += len(news.failed) + len(broken)
+        if new:
+            self._set_priorities()
+        return Happened(
+            completed=len(news.complete) - len(broken),
+            failed=(*(it.job for it in news.failed), *broken),
+            cancelled=len(cancelled),
+            new=new,
+            published=self._publish(),
+            stopped=tuple(stopped),
+        )
+
+    def _counts(self, job: int, token: str) -> bool:
+        """Whether a failure that the records tell of is one of this run, and still stands."""
+        if token not in self.tokens:
+            return False
+        node = self.growth.where(job).node
+        return (node, self.growth.directory(job), token) not in self._again
+
+    def _failure(self, job: int, reason: str, token: str) -> Change:
+        node = self.growth.where(job).node
+        directory = self.growth.directory(job)
+        if (node, directory, token) not in self._failed:
+            self.run.append(JobFailed(time.time(), node, directory, reason, token))
+            self._failed.add((node, directory, token))
+        return self.graph.fail(job, reason)
+
+    # Lists
+
+    def _take_lists(self, jobs: Sequence[int]) -> dict[int, str]:
+        """Read the lists that complete jobs promised, and let the graph grow; who broke theirs."""
+        flow = self.growth.flow
+        wanted = _lists_of(flow.network)
+        if not wanted:
+            return {}
+        broken: dict[int, str] = {}
+        grew: list[Grew] = []
+        for job in jobs:
+            node, row = self.growth.where(job)
+            for output, dimension in wanted.get(node, ()):
+                directory = flow.directories(node)[row]
+                if directory in self.lists.get((node, output, dimension), {}):
+                    continue
+                taken = flow.columns(node).names
+                try:
+                    found = read_list(
+                        self.project.workflow.workspace, directory, output, dimension, taken
+                    )
+                except ListError as error:
+                    broken[job] = error.message
+                    continue
+                grew.append(
+                    Grew(
+                        time.time(), node, directory, output, dimension, found.digest, found.entries
+                    )
+                )
+        if not grew:
+            return broken
+        self.run.append(*grew)
+        for event in grew:
+            self._remember(event)
+        self.growth.grow(self.lists)
+        refuse_collisions(self.growth.flow)
+        self._make(wanted_directories(self.growth.flow, flow))
+        return broken
+
+    # What a job gets
+
+    def write_inputs(self, jobs: Iterable[int]) -> list[int]:
+        """Write what these jobs get from others into their directories; those it failed for."""
+        wanted = {}
+        for job in jobs:
+            found = self._inputs(job)
+            if found is not None:
+                wanted[found.directory, found.file] = (job, found)
+        workspace = self.project.workflow.workspace
+        written = write_inputs(workspace, [found for _, found in wanted.values()])
+        failed = dict(written.failed)
+        for name, why in written.failed:
+            self.project.notice(f"{visible(name)}: {why}")
+        return [job for (name, _), (job, _) in wanted.items() if name in failed]
+
+    def _inputs(self, job: int) -> SampleInputs | None:
+        node, row = self.growth.where(job)
+        flow = self.growth.flow
+        spec = flow.network.node(node)
+        assert spec is not None
+        own = flow.shape.home(node) == node
+        if not own and len(spec.inputs) == 1:
+            return None
+        out = {it.job for it in self.graph.left_out(job)}
+        inputs: dict[str, list[InputMember]] = {it.name: [] for it in spec.inputs}
+        left: list[LeftOut] = []
+        for member in self.growth.members(job):
+            if member.job in out:
+                reason = self.graph.reason(member.job) or "it is not there"
+                left.append(LeftOut(member.directory, member.input, reason))
+            else:
+                inputs[member.input].append(self._member(member))
+        return SampleInputs(
+            flow.directories(node)[row],
+            node,
+            flow.values(node, row),
+            {name: tuple(members) for name, members in inputs.items()},
+            tuple(left),
+            FILE if own else f"{node}.{FILE}",
+        )
+
+    def _member(self, member: Member) -> InputMember:
+        flow = self.growth.flow
+        sample = flow.values(member.source, member.row)
+        if member.entry is None:
+            return InputMember(member.directory, member.output, sample)
+        for (source, output, _), known in self.lists.items():
+            if (source, output) == (member.source, member.output):
+                entries = known.get(member.directory, ())
+                if member.entry < len(entries):
+                    value = entries[member.entry].value
+                    return InputMember(member.directory, member.output, sample, value, True)
+        return InputMember(member.directory, member.output, sample)
+
+    # Publishing
+
+    def _publish(self) -> int:
+        """Copy out what complete jobs made for sinks; how many."""
+        flow = self.growth.flow
+        count = 0
+        for sink in flow.network.sinks:
+            if sink.source not in flow.runs:
+                continue
+            done = self._published.setdefault(sink.name, set())
+            fresh = [name for name in self._complete_in(sink) if name not in done]
+            if not fresh:
+                continue
+            places = self.growth.places(sink.source)
+            samples = [Publication(name, flow.values(sink.source, places[name])) for name in fresh]
+            workspace = self.project.workflow.workspace
+            result = publish(self.project.root, workspace, sink, flow.network.name, samples)
+            now = time.time()
+            copied = [*result.published, *result.unchanged]
+            if copied:
+                self.run.append(*(Published(now, sink.name, name, path) for name, path in copied))
+            for name, why in result.failed:
+                self.project.notice(f"sink {sink.name}: {visible(name)}: {why}")
+            done.update(fresh)
+            count += len(result.published)
+        return count
+
+    def _complete_in(self, sink: Sink) -> list[str]:
+        states = self.graph.snapshot().states
+        names = self.growth.flow.directories(sink.source)
+        jobs = self.growth.jobs(sink.source).tolist()
+        return [
+            name for name, job in zip(names, jobs, strict=True) if states[job] == JobState.COMPLETE
+        ]
+
+    # What people decide
+
+    def retry(self, jobs: Sequence[int]) -> Change:
+        """Try failed (or given up) jobs again. Raises: JobGraphError; RowtuiError."""
+        change = self.graph.retry(jobs)
+        now = time.time()
+        for node, names in self._by_node(jobs).items():
+            event = Retried(now, node, tuple(names))
+            self.run.append(event)
+            self._remember(event)
+        self.failures_in_a_row = 0
+        return change
+
+    def cancel(self, jobs: Sequence[int], why: str = "") -> Change:
+        """Give jobs up, with all that depends on them. Raises: RowtuiError."""
+        now = time.time()
+        for node, names in self._by_node(jobs).items():
+            self.run.append(Cancelled(now, node, tuple(names), why))
+        return self.graph.cancel(jobs, why)
+
+    def _by_node(self, jobs: Iterable[int]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for job in jobs:
+            node, row = self.growth.where(job)
+            found.setdefault(node, []).append(self.growth.flow.directories(node)[row])
+        return found
+
+    def _tell_cancelled(self, node: str, samples: Sequence[str], why: str) -> None:
+        if node in self.growth.flow.runs:
+            jobs = (self.growth.job_in(node, name) for name in samples)
+            self.graph.cancel([job for job in jobs if job is not None], why)
+
+    def _retry_known(self, node: str, samples: Sequence[str]) -> None:
+        if node not in self.growth.flow.runs:
+            return
+        for name in samples:
+            job = self.growth.job_in(node, name)
+            if job is not None and self.graph.state(job) is JobState.CANCELLED:
+                try:
+                    self.graph.retry(job)
+                except RowtuiError:
+                    continue  # it is cancelled for another's sake, who comes back by himself
+
+    def _set_priorities(self) -> None:
+        self.graph.set_priorities(ranks_of(self.project, self.growth, self.priority))
+
+    @property
+    def status(self) -> RunStatus:
+        """Where the run stands, by its journal."""
+        return self.run.status
+
+
+def _lists_of(network: Network) -> dict[str, list[tuple[str, str]]]:
+    """The lists that each node's jobs make: output and dimension, as links expand them."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for node in network.nodes:
+        for it in node.inputs:
+            for link in it.links:
+                if link.expand and (link.output, link.expand) not in found.get(link.source, ()):
+                    found.setdefault(link.source, []).append((link.output, link.expand))
+    return found
