@@ -34,6 +34,7 @@ class JobRequest(NamedTuple):
     """An action on a group with its total resources, before anyone chose where it goes.
 
     Units: processes, CPUs and GPUs are counts for the whole job; `walltime_seconds` likewise.
+    `requires`: paths in the workspace that must be there when it runs (os.fsdecode form).
     """
 
     group: Group
@@ -44,6 +45,7 @@ class JobRequest(NamedTuple):
     cost: Cost
     attempt: int = 1
     depends_on: tuple[int, ...] = ()  # indices into the same list of requests
+    requires: tuple[str, ...] = ()
 
     @property
     def action(self) -> Action:

@@ -1,7 +1,8 @@
 """Jobs of the same shape as tasks of one array: one call of the scheduler for thousands of them.
 
 Takes planned jobs; gives the same jobs with the arrays that they belong to, and the script of an
-array. Jobs have the same shape if their scripts differ only in the part between the header and the
+array. Jobs that each depend on the task with their own number of one array before are an array too.
+Jobs have the same shape if their scripts differ only in the part between the header and the
 fixed part: token, directories, values, resources in words. The tasks' parts stand in one `case`.
 Source: slurm_rig 5 (one array of 10,000 takes 10 ms, one by one 100 s), sbatch's manual.
 """
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rowtui.core.clusters.schedulers.base import task_token
+from rowtui.core.submission.dependencies import depending
 from rowtui.core.submission.model import PlannedJob
 from rowtui.core.submission.quote import header_value
 from rowtui.core.submission.script_parts import FIXED, ScriptParts, split_script
@@ -31,7 +33,20 @@ def with_arrays(
     changed: list[PlannedJob] = []
     run: list[tuple[PlannedJob, ScriptParts]] = []
     size = 0
-    for job in jobs:
+    tokens: dict[str, str] = {}  # of those that became tasks: the new ones
+    tasks: dict[str, tuple[str, int]] = {}  # of new tokens: the array and the number
+
+    def end_run() -> None:
+        made = _as_array([it for it, _ in run], least)
+        for (before, _), after in zip(run, made, strict=True):
+            if after.task is not None and after.array:
+                tokens[before.token] = after.token
+                tasks[after.token] = after.array, after.task
+        changed.extend(made)
+        run.clear()
+
+    for planned in jobs:
+        job = depending(planned, tokens)
         most = most_tasks.get(job.destination.cluster, 0)
         parts = _parts(job) if most else None
         length = len(parts.own.encode("utf-8", "surrogateescape")) if parts else 0
@@ -41,20 +56,40 @@ def with_arrays(
             and len(run) < most
             and size + length < LARGEST_SCRIPT
             and _shape(*run[0]) == _shape(job, parts)
+            and _waits_along(job, run[0][0], len(run), tasks)
         )
         if not fits:
-            changed += _as_array([it for it, _ in run], least)
-            run, size = [], 0
-        if parts is None:
+            end_run()
+            size = 0
+            job = depending(job, tokens)
+        if parts is None or not (fits or _waits_along(job, job, 0, tasks)):
             changed.append(job)
         else:
             run.append((job, parts))
             size += length
-    return (*changed, *_as_array([it for it, _ in run], least))
+    end_run()
+    return tuple(changed)
 
 
 def _parts(job: PlannedJob) -> ScriptParts | None:
-    return None if job.depends_on or job.bundle is not None else split_script(job.script)
+    return None if job.bundle is not None else split_script(job.script)
+
+
+def _waits_along(
+    job: PlannedJob, first: PlannedJob, number: int, tasks: Mapping[str, tuple[str, int]]
+) -> bool:
+    """Whether a job may be the task with this number of the array that `first` begins.
+
+    Either both wait for nobody, or each for the task with its own number of the same array.
+    """
+    if not (job.depends_on or first.depends_on):
+        return True
+    if len(job.depends_on) != 1 or len(first.depends_on) != 1:
+        return False
+    beginning = tasks.get(first.depends_on[0])
+    return beginning is not None and (
+        beginning[1] == 0 and tasks.get(job.depends_on[0]) == (beginning[0], number)
+    )
 
 
 def _shape(job: PlannedJob, parts: ScriptParts) -> tuple[object, ...]:

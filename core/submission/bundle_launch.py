@@ -116,7 +116,7 @@ rowtui_launch() {
     # A command that starts steps all the same has them share its own, instead of waiting for it.
     set -- env SLURM_OVERLAP=1 "$BASH" "$1"
     if [ "$rowtui_gpus" -gt 0 ]; then set -- "--gpus=$rowtui_devices" "$@"; fi
-    # Quiet: that it waits until what ended before has been cleared away is nothing for the request's log.
+    # Quiet: that it waits until what ended before is cleared away is nothing for a request's log.
     exec srun --quiet --exact --nodes=1 --ntasks=1 --cpus-per-task="$rowtui_share" \
         --mem="${rowtui_memory/#-/0}" --mpi=none --export=ALL --input=none \
         --job-name="${rowtui_names[rowtui_number]}" "$@"

@@ -99,9 +99,20 @@ def _tables(
         *_array("places", [f"'{ranges}'" for ranges in places]),
         *_array("tokens", [quote(job.token) for job in jobs]),
         *_array("names", [quote(visible(job.name)) for job in jobs]),
+        *_after(jobs),
         *_array("logs", [quote(job.log_path) for job in jobs]),
         "",
     ]
+
+
+def _after(jobs: Sequence[PlannedJob]) -> list[str]:
+    """By number, the tokens of the jobs of the same bundle that a job depends on."""
+    waits = []
+    for number, job in enumerate(jobs):
+        tokens = [it for it in job.depends_on if it.rpartition("~")[0] == _place(job).token]
+        if tokens:
+            waits.append(f"[{number}]={quote(' '.join(tokens))}")
+    return _array("after", waits) if waits else []
 
 
 def _array(name: str, words: Sequence[str]) -> list[str]:

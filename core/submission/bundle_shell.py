@@ -8,6 +8,8 @@ Plain bash (4.2 or later) and coreutils, as `shell.py`. Before it, a script defi
   signal; `<number>.code`, a job has ended. For bash may lose what it reads when a signal comes.
 - A job's own script is put together by `sed` when its turn comes, and begins with a few lines that
   write to its log, tell its process id and stop it if the bundle is `closed`.
+- A job that depends on others of its bundle begins only if they ended well. Else its fence is
+  closed, so that its directories are free while the bundle goes on.
 - Signals go to that process itself: to srun, SIGUSR1 would reach every process of the command, and
   SIGTERM means SIGKILL for all of them. A job past its own time is warned (SIGUSR1) before, told to
   stop (SIGTERM) then, and killed with its step if it does not.
@@ -21,13 +23,16 @@ Exit code: 0 if all ended well, else 1. Source: measured behaviour of srun 22.05
 
 from __future__ import annotations
 
+from rowtui.core.submission.shell import NOT_READY
+
 # Between SIGTERM and SIGKILL for jobs of a bundle. They need `shell.STOP_SECONDS` and the time to
 # report; Slurm kills the bundle itself after 30 s (KillWait).
 KILL_SECONDS = 15
 # How often a step that Slurm did not start is tried, and seconds before the second and third try.
 PAUSES = (2, 10)
 
-DRIVER = r"""
+DRIVER = (
+    r"""
 # -- a lane ------------------------------------------------------------------------------------
 
 # One job after another. Everything here goes on when signals come, as they come to all processes
@@ -44,6 +49,7 @@ rowtui_lane() {
         [ ! -L "$rowtui_start+$((rowtui_restarts + 1))" ] || break
         rowtui_file=$rowtui_dir/$rowtui_number
         ! rowtui_over_before || continue
+        rowtui_may_begin || continue
         read -r rowtui_share rowtui_memory rowtui_devices rowtui_seconds rowtui_processes \
             rowtui_steps <<<"${rowtui_sizes[rowtui_number]}"
         rowtui_log=${rowtui_logs[rowtui_number]//%j/$rowtui_id}
@@ -67,6 +73,25 @@ rowtui_lane() {
         rm -f "$rowtui_file.sh" "$rowtui_file.pid" "$rowtui_file.child" "$rowtui_file.began" \
             "$rowtui_file.code"
     done
+}
+
+# Whether all that a job depends on has ended well. Else it never begins, here or elsewhere.
+rowtui_may_begin() {
+    local token code cause
+    for token in ${rowtui_after[rowtui_number]-}; do
+        code='' cause=''
+        { read -r code && read -r cause; } 2>/dev/null <".row/rowtui/ended/$token"
+        [ "$code:$cause" != 0:exit ] || continue
+        rowtui_refuse
+        echo 'not begun: what it depends on did not end well' >"$rowtui_file.result"
+        return 1
+    done
+}
+
+# Close the fence of a job that is not to begin: whoever settles it sees that at once.
+rowtui_refuse() {
+    mkdir -p .row/rowtui/fence
+    ln -sT abandoned ".row/rowtui/fence/${rowtui_tokens[rowtui_number]}" 2>/dev/null
 }
 
 # Write the script of a job, which is complete without ours.
@@ -236,6 +261,7 @@ rowtui_judge() {
     fi
     case $code:$cause in
     0:exit) echo 'ended well' ;;
+    ROWTUI_NOT_READY:exit) echo 'not begun: what it needs of other jobs is not there' ;;
     *:exit) echo "failed (exit code $code)" ;;
     *:'time limit') echo 'ran out of time' ;;
     *:?*) echo "stopped ($cause)" ;;
@@ -356,6 +382,7 @@ rowtui_main() {
 
 rowtui_main
 exit
-""".replace("ROWTUI_KILL_SECONDS", str(KILL_SECONDS)).replace(
-    "ROWTUI_PAUSES", " ".join(map(str, PAUSES))
+""".replace("ROWTUI_NOT_READY", str(NOT_READY))
+    .replace("ROWTUI_KILL_SECONDS", str(KILL_SECONDS))
+    .replace("ROWTUI_PAUSES", " ".join(map(str, PAUSES)))
 )

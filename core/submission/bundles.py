@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import JobSpec, member_token
+from rowtui.core.submission.dependencies import After, with_new_tokens
 from rowtui.core.submission.model import InBundle, PlannedJob
 
 if TYPE_CHECKING:
@@ -62,11 +63,14 @@ def with_bundles(jobs: Sequence[PlannedJob], layouts: Sequence[Layout]) -> tuple
     """The jobs, those of each bundle together where the first of them was."""
     at: dict[int, list[PlannedJob]] = {}
     taken: set[int] = set()
+    tokens: dict[str, str] = {}
     for layout in layouts:
         positions = sorted(position for lane in layout.lanes for position in lane)
         if len(positions) < 2:
             continue
         members = _members(jobs, layout)
+        order = [position for lane in layout.lanes for position in lane]
+        tokens |= {jobs[it].token: one.token for it, one in zip(order, members, strict=True)}
         at[positions[0]] = members
         taken.update(positions)
     changed: list[PlannedJob] = []
@@ -75,7 +79,7 @@ def with_bundles(jobs: Sequence[PlannedJob], layouts: Sequence[Layout]) -> tuple
             changed += at[position]
         elif position not in taken:
             changed.append(job)
-    return tuple(changed)
+    return with_new_tokens(changed, tokens)
 
 
 def _members(jobs: Sequence[PlannedJob], layout: Layout) -> list[PlannedJob]:
@@ -116,7 +120,7 @@ def _member(job: PlannedJob, place: InBundle, number: int) -> PlannedJob:
 
 
 def bundle_spec(
-    jobs: Sequence[PlannedJob], bundle: InBundle, access: Access, after: tuple[int, ...]
+    jobs: Sequence[PlannedJob], bundle: InBundle, access: Access, after: After
 ) -> JobSpec:
     """What the scheduler gets for these jobs of a bundle, which need not be all of it."""
     from rowtui.core.submission.bundle_script import bundle_script
@@ -133,7 +137,8 @@ def bundle_spec(
         gpus=bundle.gpus,
         memory_mb=bundle.memory_mb,
         walltime_seconds=bundle.seconds,
-        after=after,
+        after=after.jobs,
+        after_tasks=after.tasks,
         held=access.scheduler.holds,
     )
 

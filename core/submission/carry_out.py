@@ -24,6 +24,12 @@ from rowtui.core.clusters.schedulers.base import (
     Unreachable,
 )
 from rowtui.core.errors import RowtuiError
+from rowtui.core.submission.dependencies import (
+    NEEDS_MISSING,
+    UPSTREAM_NOT_SENT,
+    Standing,
+    standing,
+)
 from rowtui.core.submission.ending import NOT_BEGUN, WITHOUT_A_WORD, ending_of
 from rowtui.core.submission.fence import ABANDONED
 from rowtui.core.submission.in_queue import find_requests
@@ -110,6 +116,8 @@ class _Run:
     plan: Plan
     tools: Tools
     keys: dict[str, JobKey] = field(default_factory=dict)  # accepted, by token
+    ended_well: frozenset[str] = frozenset()  # before this one began to send
+    clusters: dict[str, str] = field(default_factory=dict)  # where each job goes, by token
     waiting: dict[str, PlannedJob] = field(default_factory=dict)  # accepted, not yet recorded
     open: dict[str, PlannedJob] = field(default_factory=dict)  # planned or reserved, not sent
     done: int = 0
@@ -123,6 +131,9 @@ class _Run:
         plan, tools = self.plan, self.tools
         latest = await asyncio.to_thread(tools.journal.latest, plan.id)
         self.keys = {t: e.key for t, e in latest.items() if e.step is Step.ACCEPTED}
+        done = (token for token, entry in latest.items() if standing(entry) is Standing.DONE)
+        self.ended_well = frozenset(done)
+        self.clusters = {job.token: job.destination.cluster for job in plan.jobs}
         sent = {token for token, entry in latest.items() if entry.step is not Step.PLANNED}
         jobs = [job for job in plan.jobs if job.token not in sent]
         self.done = len(plan.jobs) - len(jobs)
@@ -141,12 +152,14 @@ class _Run:
                     return
                 ready = []
                 for unit in chunk:
-                    lost = {it for job in unit.jobs for it in job.depends_on} - self.keys.keys()
-                    if lost:
-                        for job in unit.jobs:
-                            yield await self.skip(job, "a job that it depends on was not sent")
-                    else:
-                        ready.append(unit)
+                    going: list[PlannedJob] = []
+                    for job in unit.jobs:
+                        if why := self.cannot_wait(job, {it.token for it in going}):
+                            yield await self.skip(job, why)
+                        else:
+                            going.append(job)
+                    if going:
+                        ready.append(Unit(tuple(going)))
                 if ready:
                     yield self.submitting(ready[0])
                 failed = False
@@ -186,6 +199,20 @@ class _Run:
             await asyncio.wait({attempt})
             raise
 
+    def cannot_wait(self, job: PlannedJob, beside: Collection[str]) -> str:
+        """Why a job cannot be sent because of one that it depends on, "" if it can.
+
+        `beside`: what is sent in the same scheduler job, before it.
+        """
+        for token in job.depends_on:
+            if token in self.ended_well:
+                continue
+            if self.clusters.get(token, "") not in ("", job.destination.cluster):
+                return "a job that it depends on goes to another cluster"
+            if token not in self.keys and not (job.bundle is not None and token in beside):
+                return UPSTREAM_NOT_SENT
+        return ""
+
     def access(self, unit: Unit) -> Access:
         return self.tools.access[unit.cluster]
 
@@ -212,7 +239,6 @@ class _Run:
         waiting = Waiting(
             self.tools.lookup_pause, self.tools.patience, self.tools.stop, self.mention
         )
-        ids = {token: key.id for token, key in self.keys.items()}
         at_once = asyncio.Semaphore(min(self.access(unit).scheduler.at_once for unit in units))
         failed = False
 
@@ -222,7 +248,7 @@ class _Run:
             async with at_once:
                 if failed:
                     return None
-                result = await submit_surely(unit, self.access(unit), ids, waiting)
+                result = await submit_surely(unit, self.access(unit), self.keys, waiting)
             failed = failed or not isinstance(result, Accepted)
             return result
 
@@ -364,6 +390,8 @@ class _Run:
         word = "" if isinstance(result, Accepted) else result.reason
         if job.bundle is not None and not (traces.ended or traces.fence):
             return await self.skip(job, f"{NOT_BEGUN}: {word or WITHOUT_A_WORD}")
+        if traces.ended is not None and traces.ended.not_ready:
+            return await self.skip(job, NEEDS_MISSING)
         ending = ending_of(job, traces.ended, None if word else 0, word, 0)
         await self.release([ending.release])
         await self.note(Step.ENDED, [job], detail=ending.detail)

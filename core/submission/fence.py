@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.files import read_bounded, sync_folder
+from rowtui.core.submission.shell import NOT_READY
 from rowtui.core.text import visible
 
 ABANDONED = "abandoned"
@@ -39,6 +40,11 @@ class Ended:
     index: int | None = None
 
     @property
+    def not_ready(self) -> bool:
+        """Whether it did nothing, because what it needs of other jobs was not there."""
+        return self.cause == "exit" and self.exit_code == NOT_READY and self.command_code is None
+
+    @property
     def reason(self) -> str:
         """Why it failed, for a person; "" if it ended well."""
         if self.cause in ("time limit", "cancelled", "out of memory"):
@@ -47,6 +53,8 @@ class Ended:
             return f"stopped by {self.cause}"
         if self.exit_code == 0:
             return ""
+        if self.not_ready:
+            return f"exit code {NOT_READY}: what it needs of other jobs is not there"
         if self.exit_code == 3 and not self.command_code:
             return "exit code 3: the completed directories could not be reported"
         if self.command_code is None:

@@ -10,7 +10,7 @@ Source: slurm_rig 6.1 and 6.4 (what a controller that is killed forgets, what ar
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rowtui.core.clusters.schedulers.base import (
@@ -23,6 +23,7 @@ from rowtui.core.clusters.schedulers.base import (
     array_of,
     token_in_queue,
 )
+from rowtui.core.submission.dependencies import UPSTREAM_NOT_SENT, Standing, standing
 from rowtui.core.submission.ending import LOST, NOT_BEGUN, ending_of
 from rowtui.core.submission.fence import ABANDONED, job_key_of
 from rowtui.core.submission.journal import BEGUN, GONE, SEEN
@@ -33,7 +34,7 @@ from rowtui.core.submission.sending import (
     Unit,
     Waiting,
     chosen,
-    sent_with,
+    chunks_of,
     submit_surely,
     units_of,
 )
@@ -57,6 +58,7 @@ class Lost:
 
     settling: Settling
     again: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, JobKey] = field(default_factory=dict)  # of jobs that can be waited for
 
     async def find(
         self, job: PlannedJob, entry: JournalEntry, found: Mapping[str, tuple[Job, ...]] | None
@@ -108,6 +110,8 @@ class Lost:
                     pass  # it began just now
                 elif job.bundle is not None:  # with its turn still to come, it has not failed
                     it.give_up(job, f"{NOT_BEGUN}: {visible(it.cluster)} knows its bundle no more")
+                elif job.depends_on:
+                    it.give_up(job, f"{NOT_BEGUN}: {visible(it.cluster)} knows it no more")
                 else:
                     it.end(job, entry.key, ending_of(job, None, None, LOST, entry.job_id))
                 return
@@ -184,20 +188,58 @@ class Lost:
     # -- sending again -----------------------------------------------------------------------
 
     async def send_again(self) -> None:
-        """Send those jobs; tasks of one array together, under the array's token."""
+        """Send those jobs, each after those that it depends on: these have new ids.
+
+        Tasks of one array go together, under the array's token.
+        """
         it = self.settling
-        ids = {one.token: one.job_id for one in it.entries if one.step is Step.ACCEPTED}
-        jobs = []
-        for token in self.again:
-            job = it.jobs[token]
-            if all(other in ids for other in job.depends_on):
+        order = {token: number for number, token in enumerate(it.jobs)}
+        jobs: list[PlannedJob] = []
+        for token in sorted(self.again, key=order.__getitem__):
+            job, beside = it.jobs[token], {one.token for one in jobs}
+            stands = {self.stands(other, beside) for other in job.depends_on}
+            if Standing.FAILED in stands:
+                if await self.never_begins(job):
+                    it.give_up(job, UPSTREAM_NOT_SENT)
+            elif Standing.OPEN not in stands:  # else the next look tells
                 jobs.append(job)
-            elif await self.never_begins(job):
-                it.give_up(job, "a job that it depends on was not sent")
-        jobs = await it.still_theirs(jobs)
+        units = units_of(await it.still_theirs(jobs))
+        self.keys = {
+            token: entry.key
+            for token, entry in it.latest.items()
+            if entry.step is Step.ACCEPTED and token not in self.again
+        }
+        for chunk in chunks_of(units, lambda _: len(units), first=False):
+            await self.send(list(filter(self.can_go, chunk)))
+
+    def stands(self, token: str, again: Collection[str] = ()) -> Standing:
+        """How a job stands that another one depends on, by what was found out just now.
+
+        `again`: those that are sent again, and get an id.
+        """
+        if token in again:
+            return Standing.QUEUED
+        if token in self.again:
+            return Standing.OPEN
+        it = self.settling
+        news = (one for one in reversed(it.settled) if one.token == token and one.is_news)
+        last = next(news, None)
+        if last is None:
+            return standing(it.latest.get(token))
+        return standing(JournalEntry(token, it.plan_id, last.step, last.at, detail=last.detail))
+
+    def can_go(self, unit: Unit) -> bool:
+        """Whether all that these wait for has an id by now, or has ended well."""
+        there = {*self.keys, *(job.token for job in unit.jobs)}
+        waits = {token for job in unit.jobs for token in job.depends_on} - there
+        return all(self.stands(token) is Standing.DONE for token in waits)
+
+    async def send(self, units: Sequence[Unit]) -> None:
+        """Send some that do not depend on each other."""
+        it = self.settling
+        jobs = [job for unit in units for job in unit.jobs]
         if not jobs:
             return
-        order = {token: number for number, token in enumerate(it.jobs)}
         place = it.access.scheduler.place
         at = it.clock()
         await asyncio.to_thread(
@@ -209,13 +251,12 @@ class Lost:
         )
         few = asyncio.Semaphore(it.access.scheduler.at_once)
 
-        async def send(unit: Unit) -> tuple[Unit, SubmitResult]:
-            known = {token: ids[token] for job in unit.jobs for token in job.depends_on}
+        async def one(unit: Unit) -> tuple[Unit, SubmitResult]:
             async with few:
-                return unit, await submit_surely(unit, it.access, known, Waiting(patience=0.0))
+                waiting = Waiting(patience=0.0)
+                return unit, await submit_surely(unit, it.access, self.keys, waiting)
 
-        units = units_of(sorted(jobs, key=lambda job: (sent_with(job), order[job.token])))
-        for unit, result in await asyncio.gather(*map(send, units)):
+        for unit, result in await asyncio.gather(*map(one, units)):
             await self.concluded(unit, result)
 
     async def never_begins(self, job: PlannedJob) -> bool:
@@ -231,7 +272,7 @@ class Lost:
         for job in unit.jobs:
             why = self.again[job.token]
             if isinstance(result, Accepted):
-                key = JobKey(result.job_id, unit.task(job))
+                key = self.keys[job.token] = JobKey(result.job_id, unit.task(job))
                 message = f"{job.name}: {why}; it was sent again: {visible(it.cluster)}/{key}"
                 it.news(job, Step.ACCEPTED, message, key=key, detail="sent again")
             elif isinstance(result, Rejected) and await self.never_begins(job):

@@ -8,9 +8,10 @@ A script defines, before the fixed part (`shell.py`): `rowtui_token`; `rowtui_jo
 `rowtui_run`, how often it was started before, or nothing;
 `rowtui_head`, the beginning of a staged file (one action, its name) and `rowtui_action` as formats
 for printf; `rowtui_products`, `rowtui_workspace`, `rowtui_directories`; `rowtui_not_utf8`, an
-array with an entry at the index of each name that is not UTF-8.
+array with an entry at the index of each name that is not UTF-8; `rowtui_requires`, if it needs
+what other jobs make: paths in the workspace.
 Exit codes: 1 setup or a `{directories}` command failed, 2 a `{directory}` command failed, 3 the
-report failed, 128 + n stopped by signal n (138: by the time limit).
+report failed, 4 what it needs is not there, 128 + n stopped by signal n (138: by the time limit).
 
 Source: Row A5.3, B2, and what Row 1.1 prints.
 """
@@ -98,6 +99,8 @@ def job_script(
     parts += _exports(request, cluster, recipe.workspace_path)
     parts += ["", *_identity(token, cluster.scheduler)]
     parts += _products(request.action, names, recipe.workspace_path)
+    if request.requires:
+        parts.append(_array("rowtui_requires", request.requires))
     for at, (pointer, column) in enumerate(zip(filled.values, texts, strict=True)):
         parts.append(_array(_values(at), column, f" # {{{visible(pointer)}}}"))
     parts += ["", PRELUDE.strip("\n"), ""]

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
     Job,
+    JobKey,
     JobSpec,
     OutcomeUnknown,
     SubmitResult,
@@ -24,6 +25,7 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.submission.arrays import array_script
 from rowtui.core.submission.bundles import bundle_spec
+from rowtui.core.submission.dependencies import after_of
 from rowtui.core.submission.in_queue import find_requests
 from rowtui.core.submission.model import InBundle, PlannedJob
 from rowtui.core.submission.site import Access
@@ -132,13 +134,13 @@ def log_folders(jobs: Sequence[PlannedJob]) -> list[str]:
     return sorted(folder for folder in folders if "%" not in folder and folder != ".")
 
 
-def spec_of(unit: Unit, access: Access, ids: Mapping[str, int]) -> JobSpec:
-    """What the scheduler gets. `ids`: of the jobs that these depend on, by token."""
-    after = tuple(dict.fromkeys(ids[token] for job in unit.jobs for token in job.depends_on))
+def spec_of(unit: Unit, access: Access, keys: Mapping[str, JobKey]) -> JobSpec:
+    """What the scheduler gets. `keys`: of the jobs that these are to wait for, by token."""
+    array = unit.bundle is None and len(unit.jobs) > 1
+    after = after_of(unit.jobs, keys, array=array)
     if unit.bundle is not None:
         return bundle_spec(unit.jobs, unit.bundle, access, after)
     first = unit.jobs[0]
-    array = len(unit.jobs) > 1
     return JobSpec(
         token=first.array if array else first.token,
         name=first.name,
@@ -149,18 +151,20 @@ def spec_of(unit: Unit, access: Access, ids: Mapping[str, int]) -> JobSpec:
         gpus=first.gpus,
         memory_mb=first.memory_mb,
         walltime_seconds=first.walltime_seconds,
-        after=after,
+        after=after.jobs,
+        after_tasks=after.tasks,
+        after_each=after.each,
         held=access.scheduler.holds,
         tasks=tuple(job.task or 0 for job in unit.jobs) if array else (),
     )
 
 
 async def submit_surely(
-    unit: Unit, access: Access, ids: Mapping[str, int], waiting: Waiting
+    unit: Unit, access: Access, keys: Mapping[str, JobKey], waiting: Waiting
 ) -> SubmitResult:
     """Submit, and ask until the outcome is certain or patience is at its end."""
     scheduler = access.scheduler
-    spec = spec_of(unit, access, ids)
+    spec = spec_of(unit, access, keys)
     result = await scheduler.submit(spec)
     deadline = asyncio.get_running_loop().time() + waiting.patience
     pause = waiting.pause

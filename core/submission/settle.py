@@ -26,6 +26,7 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.clusters.schedulers.local_machine import user_name
 from rowtui.core.errors import RowtuiError
+from rowtui.core.submission.dependencies import NEEDS_MISSING
 from rowtui.core.submission.ending import OVER, WITHOUT_A_WORD, ending_of
 from rowtui.core.submission.fence import ABANDONED
 from rowtui.core.submission.held import Held, take_late_ones_away
@@ -229,6 +230,9 @@ class _PlanSettling:
         if traces.ended is None and runner == ABANDONED:
             it.give_up(job, "it was never started")
         else:
+            if traces.ended is not None and traces.ended.not_ready:
+                it.give_up(job, NEEDS_MISSING)
+                return
             ending = ending_of(job, traces.ended, None, WITHOUT_A_WORD, 0)
             it.end(job, JobKey(0), ending)
 

@@ -14,10 +14,12 @@ from pathlib import Path
 from rowtui.core.clusters.schedulers.base import (
     Job,
     JobKey,
+    JobState,
     QueueSnapshot,
     token_in_queue,
 )
 from rowtui.core.clusters.schedulers.local_machine import host_name
+from rowtui.core.submission.dependencies import NEEDS_MISSING, UPSTREAM_FAILED
 from rowtui.core.submission.ending import (
     NOT_BEGUN,
     WITHOUT_A_WORD,
@@ -193,15 +195,25 @@ class Settling:
     async def finish(self, job: PlannedJob, key: JobKey, known: Job | None) -> None:
         """A job that is over, by its own word and the scheduler's.
 
-        A request of a bundle that ended before its turn came has not failed. Raises: OSError.
+        A request of a bundle that ended before its turn came has not failed, nor has a job that
+        left the queue while it waited for another. Raises: OSError.
         """
         traces = self.traces_of(job.token)
         marker = traces.ended
         code, word = (None, WITHOUT_A_WORD) if known is None else scheduler_word(known)
         begun = marker is not None or traces.fence not in ("", ABANDONED)
+        if marker is not None and marker.not_ready:
+            self.give_up(job, NEEDS_MISSING)
+            return
+        if job.bundle is None and job.depends_on and not begun and _left_unbegun(known):
+            if not await self.access.site.abandon(job.token):
+                failed = known is not None and "Dependency" in known.reason
+                self.give_up(job, UPSTREAM_FAILED if failed else f"{NOT_BEGUN}: {word}")
+            return
         if job.bundle is not None and not begun:
             if traces.fence == ABANDONED:
-                self.give_up(job, "taken out of its bundle before it began")
+                out = "taken out of its bundle before it began"
+                self.give_up(job, UPSTREAM_FAILED if job.depends_on else out)
                 return
             if not await self.access.site.abandon(job.token):
                 self.give_up(job, f"{NOT_BEGUN}: its bundle ended ({word or 'well'})")
@@ -213,3 +225,8 @@ class Settling:
         message = f"{job.name}: {visible(ending.reason)}" if ending.reason else ""
         detail, release = ending.detail, ending.release
         self.news(job, Step.ENDED, message, key=key, detail=detail, release=release)
+
+
+def _left_unbegun(known: Job | None) -> bool:
+    """Whether a job that never began was taken out of the queue. What cannot start has failed."""
+    return known is None or known.state in (JobState.CANCELLED, JobState.LOST)

@@ -40,9 +40,12 @@ def shared_options(job: PlannedJob) -> tuple[str, ...]:
     return (*(line for line in own if line.startswith("--partition=")), *written)
 
 
-def cannot_share(job: PlannedJob) -> str:
-    """Why a job must be a scheduler job of its own, "" if it may share one."""
-    if job.depends_on:
+def cannot_share(job: PlannedJob, *, waits: bool = False) -> str:
+    """Why a job must be a scheduler job of its own, "" if it may share one.
+
+    `waits`: whether jobs that depend on others may.
+    """
+    if job.depends_on and not waits:
         return "it waits for other jobs"
     if job.script.startswith("#!/bin/bash\n#$ "):
         return "jobs of Grid Engine are not packed"

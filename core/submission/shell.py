@@ -13,6 +13,7 @@ sets again itself, because a user's setup may have changed anything.
 - On SIGUSR1, the scheduler's warning before the time limit, the finished directories are reported
   and the work goes on: Slurm may warn half a minute early. SIGTERM, which comes at the limit,
   stops the command and reports again.
+- A job that needs what others make (`rowtui_requires`) runs nothing as long as that is not there.
 - `.row/rowtui/ended/<token>` says how the job ended, one item on a line: exit code; `exit`,
   `time limit`, `cancelled` or `signal NAME`; the job; epoch seconds; the command's own exit code,
   or empty; the index of the directory that it failed in, or empty.
@@ -25,6 +26,8 @@ from __future__ import annotations
 # How long a command that was asked to stop may take. The script needs time to report before the
 # scheduler kills it: the local one does so after 5 seconds, Slurm after 30 (KillWait).
 STOP_SECONDS = 3
+# The exit code of a job that did nothing because what it needs of other jobs is not there.
+NOT_READY = 4
 
 PRELUDE = r"""
 rowtui_root=$PWD rowtui_path=$PATH rowtui_reason=exit rowtui_pid='' rowtui_code='' rowtui_index=''
@@ -59,6 +62,26 @@ rowtui_begin() {
     : & wait "$!"
     rowtui_last=$!
     rowtui_traps
+    rowtui_needs
+}
+
+# What other jobs make for this one must be there: a scheduler that crashed may have forgotten what
+# this job was to wait for. A file server may show it only after a look into its folder.
+rowtui_needs() {
+    local path pause missing
+    for pause in 0 1 2; do
+        [ "$pause" -eq 0 ] || sleep "$pause"
+        missing=''
+        for path in "${rowtui_requires[@]}"; do
+            path=$rowtui_workspace/$path
+            [ ! -e "$path" ] || continue
+            ls -- "${path%/*}" >/dev/null 2>&1
+            [ -e "$path" ] || { missing=$path; break; }
+        done
+        [ -n "$missing" ] || return 0
+    done
+    printf >&2 'rowtui: nothing was run: %q, which this job needs, is not there.\n' "$missing"
+    exit ROWTUI_NOT_READY
 }
 
 # A scheduler that crashed may start a job again that it started before, or that has ended. It may
@@ -238,4 +261,4 @@ rowtui_end() {
 }
 
 rowtui_begin
-""".replace("ROWTUI_STOP_TICKS", str(STOP_SECONDS * 10))
+""".replace("ROWTUI_STOP_TICKS", str(STOP_SECONDS * 10)).replace("ROWTUI_NOT_READY", str(NOT_READY))

@@ -145,7 +145,8 @@ class JobSpec:
 
     `cpus`, `memory_mb`, `gpus`, `walltime_seconds` are the totals that the script asks for (the
     local scheduler has no other way to know); `log_path` may hold `%j` for the job id. With `held`
-    it waits for `Scheduler.release`. With `tasks` it is an array of tasks with these numbers.
+    it waits for `Scheduler.release`. With `tasks` it is an array of tasks with these numbers, each
+    of which starts when the task with its number of the array `after_each` has ended well.
     """
 
     token: str
@@ -160,6 +161,8 @@ class JobSpec:
     after: tuple[int, ...] = ()  # start only when these ids have ended well
     held: bool = False
     tasks: tuple[int, ...] = ()
+    after_tasks: tuple[JobKey, ...] = ()  # and only when these tasks of arrays have
+    after_each: int = 0
 
 
 @dataclass(frozen=True, slots=True)

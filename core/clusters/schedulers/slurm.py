@@ -124,10 +124,9 @@ class SlurmScheduler:
             argv.append("--hold")
         if job.tasks:
             argv.append(f"--array={write_tasks(job.tasks)}")
-        if job.after:
+        if waits := dependency(job):
             # Without the second option a job whose predecessor failed waits for ever.
-            ids = ":".join(map(str, job.after))
-            argv += [f"--dependency=afterok:{ids}", "--kill-on-invalid-dep=yes"]
+            argv += [f"--dependency={waits}", "--kill-on-invalid-dep=yes"]
         # The environment would override an account that the script names.
         env = {"SBATCH_ACCOUNT": None} if names_account(job.script) else None
         result = await self._transport.run(
@@ -345,6 +344,15 @@ def _no_such_program(result: CommandResult) -> bool:
     """Not there, or not for us. Whatever else keeps a command from starting may pass."""
     words = ("not found", "No such file", "Permission denied")
     return result.trouble is Trouble.NOT_STARTED and any(it in result.detail for it in words)
+
+
+def dependency(job: JobSpec) -> str:
+    """What sbatch is told of the jobs that a job waits for, "" for none."""
+    after = [*map(str, job.after), *map(str, job.after_tasks)]
+    parts = ["afterok:" + ":".join(after)] if after else []
+    if job.after_each:
+        parts.append(f"aftercorr:{job.after_each}")
+    return ",".join(parts)
 
 
 def names_account(script: str) -> bool:

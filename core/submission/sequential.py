@@ -1,0 +1,146 @@
+"""Lists of jobs that run one after another in one scheduler job each: a lane of their own.
+
+Takes the jobs of a plan and lists of them; gives the plan's jobs with each list in a bundle of one
+lane, on whatever node: as much memory, as many CPUs and GPUs as the job that takes most of them,
+the time of all together. A job may depend on an earlier one of its list: it begins only if that
+one ended well. Jobs that cannot share go alone, with the reason.
+Source: the Fastr seed text, ExecutionPlugin ("memory = max, cores = max, runtime = sum").
+"""
+
+from __future__ import annotations
+
+import graphlib
+import heapq
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rowtui.core.submission.bundles import Layout, with_bundles
+from rowtui.core.submission.model import PlannedJob
+from rowtui.core.submission.plan import PackedJobs
+from rowtui.core.submission.sending import Unit, units_of
+from rowtui.core.submission.sharing import cannot_share, shared_options
+from rowtui.core.text import plural
+
+Units = Sequence[Sequence[PlannedJob]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequential:
+    """What `Setting.pack` takes: `units` says of a plan's jobs which of them run as one list."""
+
+    units: Callable[[tuple[PlannedJob, ...]], Units]
+
+    def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
+        """See `one_after_another`."""
+        return one_after_another(jobs, self.units(jobs))
+
+
+def one_after_another(jobs: Sequence[PlannedJob], units: Units) -> PackedJobs:
+    """The jobs, each of these lists in a bundle of one lane, and each after those that it needs.
+
+    The order in a list is kept, but for jobs that stand before one that they depend on. A job in
+    two lists is in the first. Jobs that may not share with the others of their list (another
+    destination, other options, options for a job of its own), and lists that would wait for each
+    other, go alone: `warnings` say so.
+    """
+    where = {job.token: at for at, job in enumerate(jobs)}
+    refused: Counter[str] = Counter()
+    taken: set[str] = set()
+    lists: list[list[int]] = []
+    for unit in units:
+        fresh = [job for job in unit if job.token in where and job.token not in taken]
+        taken |= {job.token for job in fresh}
+        lists += _sharing(fresh, where, refused)
+    lists = [those for those in lists if len(those) > 1]
+    while (stuck := _in_a_circle(jobs, lists)) is not None:
+        refused["lists of jobs would wait for each other"] += len(lists[stuck])
+        del lists[stuck]
+    made = with_bundles(jobs, [_layout([jobs[at] for at in those], those) for those in lists])
+    warnings = tuple(
+        f"sequential: {plural(count, 'job goes', 'jobs go')} alone: {why}"
+        for why, count in refused.items()
+    )
+    return PackedJobs(_after_what_they_need(made), warnings=warnings)
+
+
+def _sharing(
+    unit: Sequence[PlannedJob], where: dict[str, int], refused: Counter[str]
+) -> list[list[int]]:
+    """The positions of those of a list that may share, by what they share; in their order."""
+    together: dict[object, list[PlannedJob]] = {}
+    for job in unit:
+        if why := cannot_share(job, waits=True):
+            refused[why] += 1
+        else:
+            key = (job.destination, shared_options(job), job.node_type)
+            together.setdefault(key, []).append(job)
+    if len(together) > 1:
+        most = max(together.values(), key=len)
+        apart = sum(len(those) for those in together.values()) - len(most)
+        refused["their list goes to several places, or with several options"] += apart
+        return [[where[job.token] for job in _in_order(most)]]
+    return [[where[job.token] for job in _in_order(those)] for those in together.values()]
+
+
+def _in_order(jobs: Sequence[PlannedJob]) -> list[PlannedJob]:
+    """The jobs in their order, each after those that it depends on."""
+    return [job for unit in _sorted([Unit((job,)) for job in jobs]) for job in unit.jobs]
+
+
+def _after_what_they_need(jobs: Sequence[PlannedJob]) -> tuple[PlannedJob, ...]:
+    return tuple(job for unit in _sorted(units_of(jobs)) for job in unit.jobs)
+
+
+def _sorted(units: Sequence[Unit]) -> list[Unit]:
+    """The units in their order, each after those that it depends on; a circle comes last."""
+    needs = _needs(units)
+    waits = [len(those) for those in needs]
+    followers: dict[int, list[int]] = {}
+    for number, those in enumerate(needs):
+        for it in those:
+            followers.setdefault(it, []).append(number)
+    ready = [number for number, count in enumerate(waits) if not count]
+    order: list[int] = []
+    while ready:
+        number = heapq.heappop(ready)
+        order.append(number)
+        for follower in followers.get(number, ()):
+            waits[follower] -= 1
+            if not waits[follower]:
+                heapq.heappush(ready, follower)
+    order += [number for number, count in enumerate(waits) if count]
+    return [units[number] for number in order]
+
+
+def _needs(units: Sequence[Unit]) -> list[set[int]]:
+    home = {job.token: number for number, unit in enumerate(units) for job in unit.jobs}
+    return [
+        {home[it] for job in unit.jobs for it in job.depends_on if it in home} - {number}
+        for number, unit in enumerate(units)
+    ]
+
+
+def _in_a_circle(jobs: Sequence[PlannedJob], lists: Sequence[Sequence[int]]) -> int | None:
+    """One of the lists that waits for itself by way of other jobs; None if none does."""
+    listed = {at for those in lists for at in those}
+    units = [Unit(tuple(jobs[at] for at in those)) for those in lists]
+    units += [Unit((job,)) for at, job in enumerate(jobs) if at not in listed]
+    try:
+        graphlib.TopologicalSorter(dict(enumerate(_needs(units)))).prepare()
+    except graphlib.CycleError as error:
+        return next((number for number in error.args[1] if number < len(lists)), None)
+    return None
+
+
+def _layout(jobs: Sequence[PlannedJob], positions: Sequence[int]) -> Layout:
+    memories = [job.memory_mb for job in jobs if job.memory_mb is not None]
+    return Layout(
+        node_type=jobs[0].node_type,
+        cpus=max(job.cpus for job in jobs),
+        memory_mb=max(memories, default=None),
+        gpus=max(job.gpus for job in jobs),
+        whole_node=False,
+        lanes=(tuple(positions),),
+        seconds=(tuple(max(1, job.walltime_seconds) for job in jobs),),
+    )
