@@ -33,7 +33,6 @@ from rowtui.core.network.job_model import (
     JobState,
     LeftOut,
     Snapshot,
-    nothing,
 )
 from rowtui.core.network.job_states import (
     ACTIVE,
@@ -44,6 +43,7 @@ from rowtui.core.network.job_states import (
     READY,
     WAITING,
     JobStates,
+    Was,
 )
 
 _Jobs = int | Iterable[int]
@@ -75,9 +75,10 @@ class JobGraph:
             edges = self._jobs.edges.number + sum(len(jobs.needs) for _, jobs in checked)
             if first > MOST or edges > MOST:
                 raise JobGraphError(f"a job graph has at most {MOST:,} jobs and dependencies")
-            change = nothing()
-            ranges = [self._jobs.append(node, jobs, change) for node, jobs in checked]
-            return Extended(tuple(ranges), change)
+            was: Was = {}
+            ready = [job for node, jobs in checked for job in self._jobs.append(node, jobs, was)]
+            ranges = tuple(range(jobs.first, jobs.first + jobs.count) for _, jobs in checked)
+            return Extended(ranges, self._jobs.changed(was)._replace(ready=ready))
 
     def add_dependencies(
         self,
@@ -105,9 +106,9 @@ class JobGraph:
             places = slots if len(slots) else [NO_SLOT] * len(others)
             self._refuse_places(job, others, places, least or {})
             self._refuse_circle(job, others)
-            change = nothing()
-            self._jobs.add(job, others, places, least or {}, change)
-            return change
+            was: Was = {}
+            self._jobs.add(job, others, places, least or {}, was)
+            return self._jobs.changed(was)
 
     def _refuse_places(
         self, job: int, others: Sequence[int], places: Sequence[int], least: Mapping[int, int]
@@ -171,13 +172,13 @@ class JobGraph:
 
     def _say(self, jobs: _Jobs, word: int, reason: str = "") -> Change:
         with self.lock:
-            change = nothing()
-            heard = self._jobs.say(self._check(jobs), word, change)
+            was: Was = {}
+            heard = self._jobs.say(self._check(jobs), word, was)
             if reason:
                 self._reasons.update(dict.fromkeys(heard, reason))
             elif self._reasons:
                 self._forget(heard)
-            return self._in_the_end(change) if change.missing else change
+            return self._jobs.changed(was)
 
     def retry(self, jobs: _Jobs) -> Change:
         """Jobs that failed, were cancelled or are missing by themselves are wanted again, and so
@@ -213,24 +214,14 @@ class JobGraph:
         return self._jobs.states[job] == state
 
     def _take_back(self, jobs: Sequence[int]) -> Change:
-        change = nothing()
-        self._jobs.take_back(jobs, change)
+        was: Was = {}
+        self._jobs.take_back(jobs, was)
         self._forget(jobs)
-        return self._in_the_end(change)
+        return self._jobs.changed(was)
 
     def _forget(self, jobs: Iterable[int]) -> None:
         for job in jobs:
             self._reasons.pop(job, None)
-
-    def _in_the_end(self, change: Change) -> Change:
-        """Without what a job was only on the way: of several that are reopened one may need
-        another, and what is missing may turn out to be lost, or come back.
-        """
-        states = self._jobs.states
-        for jobs, state in ((change.ready, READY), (change.missing, MISSING)):
-            if jobs:
-                jobs[:] = [job for job in jobs if states[job] == state]
-        return change
 
     # -- what is known -----------------------------------------------------------------------------
 

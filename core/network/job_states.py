@@ -3,8 +3,8 @@
 The arithmetic of `JobGraph`, without its lock. For each job it counts the dependencies that it
 waits for, those that are lost and those that are missing; a job's state follows from these counts
 and from what was said of the job itself. When a job becomes another kind (open, good, lost, gone;
-see `job_model`), the counts of those that need it change, and so on. Within one event all changes
-go the same way, for better or for worse, so no job becomes ready and waiting in turns.
+see `job_model`), the counts of those that need it change, and so on. What an event changed is
+told by where jobs were before and after it: on the way they may be elsewhere for a moment.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from rowtui.core.network.job_model import (
     STRENGTH,
     Change,
     JobState,
+    nothing,
 )
 from rowtui.core.network.ready_queue import ReadyQueue
 
@@ -38,6 +39,7 @@ FAILED = int(JobState.FAILED)
 CANCELLED = int(JobState.CANCELLED)
 MISSING = int(JobState.MISSING)
 
+Was = dict[int, int]  # the jobs that one event changed, with their states before it
 _Todo = list[tuple[int, int, int]]  # a job, what it was to those that need it, what it is now
 
 
@@ -67,8 +69,8 @@ class JobStates:
             edges.slots.job,
         )
 
-    def append(self, node: int, jobs: NewJobs, change: Change) -> range:
-        """New jobs of one node."""
+    def append(self, node: int, jobs: NewJobs, was: Was) -> list[int]:
+        """New jobs of one node; gives those that are ready at once, which are not put in `was`."""
         first = jobs.first
         seen = outlook(jobs, np.frombuffer(self.states, np.uint8))
         states = np.where(seen.unmet == 0, np.uint8(READY), np.uint8(WAITING))
@@ -89,14 +91,14 @@ class JobStates:
             self.counts[node][state] += number
         ready = np.flatnonzero(states == READY).astype(np.int32) + np.int32(first)
         self.queue.add_many(ready)
-        change.ready.extend(ready.tolist())
         todo: _Todo = []
-        for state, names in ((CANCELLED, change.cancelled), (MISSING, change.missing)):
+        for state in (CANCELLED, MISSING):
             lost = (np.flatnonzero(states == state) + first).tolist()
-            names.extend(lost)
+            was.update(dict.fromkeys(lost, WAITING))
             todo.extend((job, OPEN, KIND[state]) for job in lost)
-        self._spread(todo, change)
-        return range(first, first + jobs.count)
+        self._spread(todo, was)
+        at_once: list[int] = ready.tolist()
+        return at_once
 
     def add(
         self,
@@ -104,7 +106,7 @@ class JobStates:
         others: Sequence[int],
         places: Sequence[int],
         least: Mapping[int, int],
-        change: Change,
+        was: Was,
     ) -> None:
         """More dependencies of a job: each in a place among its slots, or NO_SLOT."""
         table = self.edges.slots
@@ -126,8 +128,8 @@ class JobStates:
         self._lost[job] += after.count(LOST) - before.count(LOST)
         self._gone[job] += after.count(GONE) - before.count(GONE)
         todo: _Todo = []
-        self._settle(job, todo, change)
-        self._spread(todo, change)
+        self._settle(job, todo, was)
+        self._spread(todo, was)
 
     def activate(self, job: int) -> bool:
         """A job goes to a scheduler, if it is waiting or ready."""
@@ -138,7 +140,7 @@ class JobStates:
         self._put(job, state, ACTIVE)
         return True
 
-    def say(self, jobs: Iterable[int], word: int, change: Change) -> list[int]:
+    def say(self, jobs: Iterable[int], word: int, was: Was) -> list[int]:
         """Something is said of jobs; gives those of which nothing as strong was said before."""
         todo: _Todo = []
         heard: list[int] = []
@@ -147,19 +149,39 @@ class JobStates:
             if strength > STRENGTH[own[job]]:
                 own[job] = word
                 heard.append(job)
-                self._settle(job, todo, change)
+                self._settle(job, todo, was)
         self.generation += bool(heard)
-        self._spread(todo, change)
+        self._spread(todo, was)
         return heard
 
-    def take_back(self, jobs: Iterable[int], change: Change) -> None:
+    def take_back(self, jobs: Iterable[int], was: Was) -> None:
         """What was said of jobs holds no longer."""
         todo: _Todo = []
         for job in jobs:
             self.generation += 1
             self.own[job] = WAITING
-            self._settle(job, todo, change)
-        self._spread(todo, change)
+            self._settle(job, todo, was)
+        self._spread(todo, was)
+
+    def changed(self, was: Was) -> Change:
+        """What became of the jobs that an event changed."""
+        change = nothing()
+        states = self.states
+        for job, old in was.items():
+            new = states[job]
+            if new == old:
+                continue
+            if new == READY:
+                change.ready.append(job)
+            elif new == CANCELLED:
+                change.cancelled.append(job)
+            elif new == MISSING:
+                change.missing.append(job)
+            if old == ACTIVE and new in (CANCELLED, MISSING):
+                change.stopped.append(job)
+            elif old in (CANCELLED, MISSING) and new <= ACTIVE:
+                change.back.append(job)
+        return change
 
     def _put(self, job: int, old: int, new: int) -> None:
         """The one place where the state of a job changes."""
@@ -169,7 +191,7 @@ class JobStates:
         counts[old] -= 1
         counts[new] += 1
 
-    def _settle(self, job: int, todo: _Todo, change: Change) -> None:
+    def _settle(self, job: int, todo: _Todo, was: Was) -> None:
         """Give a job the state that follows, and note what that means to others."""
         old, new = self.states[job], self.own[job]
         if new in (WAITING, ACTIVE):
@@ -183,21 +205,13 @@ class JobStates:
         if new == old:
             return
         self._put(job, old, new)
+        was.setdefault(job, old)
         if new == READY:
             self.queue.add(job)
-            change.ready.append(job)
-        elif new == CANCELLED:
-            change.cancelled.append(job)
-        elif new == MISSING:
-            change.missing.append(job)
-        if old == ACTIVE and new in (CANCELLED, MISSING):
-            change.stopped.append(job)
-        if old in (CANCELLED, MISSING) and new <= ACTIVE:
-            change.back.append(job)
         if KIND[old] != KIND[new]:
             todo.append((job, KIND[old], KIND[new]))
 
-    def _spread(self, todo: _Todo, change: Change) -> None:
+    def _spread(self, todo: _Todo, was: Was) -> None:
         """Carry what jobs became to those that need them, and so on. In order: counts add up."""
         if not todo:
             return
@@ -211,7 +225,7 @@ class JobStates:
                         slot = NO_SLOT if target >= 0 else ~target
                         one = target if target >= 0 else slot_jobs[slot]
                         self._weigh(one, slot, old, new)
-                        self._settle(one, todo, change)
+                        self._settle(one, todo, was)
                         continue
                     one = target if target >= 0 else slot_jobs[~target]
                     left = unmet[one] - 1
@@ -219,7 +233,7 @@ class JobStates:
                     if not left and states[one] == WAITING:
                         self._put(one, WAITING, READY)
                         self.queue.add(one)
-                        change.ready.append(one)
+                        was.setdefault(one, WAITING)
                 segment = following[segment]
 
     def _weigh(self, job: int, slot: int, old: int, new: int) -> None:

@@ -25,7 +25,8 @@ class Drawn(NamedTuple):
 
 
 def as_block(drawn: Drawn) -> Block:
-    starts, needs, slots, slot_jobs, slot_least = [0], [], [], [], []
+    starts, needs, slots = [0], list[int](), list[int]()
+    slot_jobs, slot_least = list[int](), list[int]()
     for number, (wanted, least) in enumerate(drawn.jobs):
         base = len(slot_jobs)
         slot_jobs += [number] * len(least)

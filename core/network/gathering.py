@@ -1,0 +1,103 @@
+"""Which ready jobs run one after another on one host, as one job of a scheduler.
+
+Fewer jobs for the scheduler to keep track of, and files that stay where they are needed. A unit is
+made within the limits that the user set; units come in the order of their first jobs.
+Source: the seed (group jobs to run on a single host; together they take memory = max,
+cores = max, runtime = sum, and run sequentially); reference A3.2 rule 10.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import NamedTuple
+
+from rowtui.core.network.spec import Gather
+
+
+class UnitResources(NamedTuple):
+    """What a unit takes as a whole."""
+
+    cpus: int
+    memory_bytes: int
+    seconds: float
+
+
+def gather(
+    ready: Sequence[int],
+    limit: Gather,
+    kind: Callable[[int], Hashable],
+    seconds: Callable[[int], float],
+) -> list[list[int]]:
+    """Units of jobs of the same kind, in the order in which they are ready.
+
+    `kind`: what jobs of one unit have in common (their action and the class of their destination);
+    `seconds`: how long one runs at most. A job that is longer than the limit is a unit by itself.
+    """
+    units: list[list[int]] = []
+    rooms: dict[Hashable, _Room] = {}
+    for job in ready:
+        mine = kind(job)
+        room = rooms.get(mine)
+        if room is None or not room.has_room(seconds(job), limit):
+            rooms[mine] = room = _Room([], 0.0)
+            units.append(room.jobs)
+        room.take(job, seconds(job))
+    return units
+
+
+def gather_chains(
+    ready: Sequence[int],
+    limit: Gather,
+    kind: Callable[[int], Hashable],
+    seconds: Callable[[int], float],
+    followers: Callable[[int], Sequence[tuple[int, int]]],
+) -> list[list[int]]:
+    """Units that begin with a ready job and go on with what waits for nothing but the unit.
+
+    So a sample goes through several nodes on one host. `followers` gives the waiting jobs that
+    need one, each with the number of dependencies that it still waits for
+    (`JobGraph.followers`); `kind` is what a chain must have in common (the class of destination).
+    """
+    units: list[list[int]] = []
+    for first in ready:
+        room = _Room([], 0.0)
+        room.take(first, seconds(first))
+        met: Counter[int] = Counter()
+        mine = kind(first)
+        for job in room.jobs:  # it grows
+            for follower, unmet in followers(job):
+                met[follower] += 1
+                if (
+                    met[follower] == unmet
+                    and kind(follower) == mine
+                    and room.has_room(seconds(follower), limit)
+                ):
+                    room.take(follower, seconds(follower))
+        units.append(room.jobs)
+    return units
+
+
+def unit_resources(jobs: Iterable[tuple[int, int, float]]) -> UnitResources:
+    """What jobs (CPUs, bytes of memory, seconds) take that run one after another on one host."""
+    cpus, memory, seconds = zip(*jobs, strict=True)
+    return UnitResources(max(cpus), max(memory), sum(seconds))
+
+
+class _Room:
+    """A unit that is being made."""
+
+    def __init__(self, jobs: list[int], seconds: float) -> None:
+        self.jobs = jobs
+        self.seconds = seconds
+
+    def has_room(self, seconds: float, limit: Gather) -> bool:
+        """Whether one more job fits."""
+        if limit.size and len(self.jobs) >= limit.size:
+            return False
+        return not limit.walltime_seconds or self.seconds + seconds <= limit.walltime_seconds
+
+    def take(self, job: int, seconds: float) -> None:
+        """One more job."""
+        self.jobs.append(job)
+        self.seconds += seconds
