@@ -63,10 +63,14 @@ class Happened(NamedTuple):
 class Running:
     """One run, opened by the process that drives it (or looks at it)."""
 
-    def __init__(self, project: Project, run: Run) -> None:
-        """Make the graph from the frozen copy and the journal. Raises: RowtuiError."""
+    def __init__(self, project: Project, run: Run, *, drives: bool = True) -> None:
+        """Make the graph from the frozen copy and the journal. Raises: RowtuiError.
+
+        `drives`: whoever only looks writes nothing down and makes nothing.
+        """
         self.project = project
         self.run = run
+        self.drives = drives
         self.priority = run.about.plug_ins.get("priority", run.network.schedule.priority)
         self.execution = run.about.plug_ins.get("execution", run.network.schedule.execution)
         self.lists: dict[tuple[str, str, str], dict[str, Sequence[Entry]]] = {}
@@ -92,6 +96,10 @@ class Running:
             elif isinstance(event, Retried):
                 self._retry_known(event.node, event.samples)
         self._set_priorities()
+
+    def _write(self, *events: Event) -> None:
+        if self.drives:
+            self.run.append(*events)
 
     def _remember(self, event: Event) -> None:
         if isinstance(event, Grew):
@@ -126,6 +134,8 @@ class Running:
         wanted: Iterable[tuple[str, Mapping[str, object]]],
         progress: Callable[[int], None] = lambda _: None,
     ) -> Made:
+        if not self.drives:
+            return Made([], [], [])
         made = make_directories(self.project, wanted, self.run.note_made, progress)
         for conflict in made.conflicts[:_NAMED]:
             self.project.notice(f"{visible(conflict.name)}: {conflict.why}")
@@ -197,7 +207,7 @@ class Running:
         node = self.growth.where(job).node
         directory = self.growth.directory(job)
         if (node, directory, token) not in self._failed:
-            self.run.append(JobFailed(time.time(), node, directory, reason, token))
+            self._write(JobFailed(time.time(), node, directory, reason, token))
             self._failed.add((node, directory, token))
         return self.graph.fail(job, reason)
 
@@ -232,7 +242,7 @@ class Running:
                 )
         if not grew:
             return broken
-        self.run.append(*grew)
+        self._write(*grew)
         for event in grew:
             self._remember(event)
         self.growth.grow(self.lists)
@@ -299,6 +309,8 @@ class Running:
 
     def _publish(self) -> int:
         """Copy out what complete jobs made for sinks; how many."""
+        if not self.drives:
+            return 0
         flow = self.growth.flow
         count = 0
         for sink in flow.network.sinks:
