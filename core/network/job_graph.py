@@ -78,7 +78,9 @@ class JobGraph:
             was: Was = {}
             ready = [job for node, jobs in checked for job in self._jobs.append(node, jobs, was)]
             ranges = tuple(range(jobs.first, jobs.first + jobs.count) for _, jobs in checked)
-            return Extended(ranges, self._jobs.changed(was)._replace(ready=ready))
+            change = self._jobs.changed(was)
+            change.ready.extend(ready)
+            return Extended(ranges, change)
 
     def add_dependencies(
         self,

@@ -90,6 +90,16 @@ def test_new_jobs_are_cancelled_at_once_through_new_jobs_of_the_same_block() -> 
     assert graph.root_causes(2) == [0]
 
 
+def test_a_new_job_that_can_do_without_a_new_one_that_is_lost_is_told_to_be_ready() -> None:
+    graph = chain(1)
+    graph.fail(0)
+
+    grown = graph.extend(Block(1, 3, [0, 1, 2, 2], [0, 1], [-1, 0], [1], [0]))
+
+    assert grown.change.cancelled == [1]
+    assert sorted(grown.change.ready) == [2, 3] == graph.ready()
+
+
 def test_a_job_belongs_to_whoever_activates_it_first() -> None:
     graph = chain(2)
 
@@ -160,6 +170,17 @@ def test_a_retry_brings_back_what_was_lost_only_because_of_it() -> None:
     ]
     assert graph.root_causes(3) == [1]
     assert (graph.reason(0), graph.reason(1)) == ("", "out of memory")
+
+
+def test_of_two_that_are_retried_together_the_one_that_needs_the_other_waits() -> None:
+    graph = chain(2)
+    graph.fail([0, 1])
+
+    assert graph.retry([1, 0]) == change(ready=[0])
+
+    graph.complete([0, 1])
+    assert graph.reopen([1, 0]) == change(ready=[0])
+    assert graph.ready() == [0]
 
 
 def test_a_job_that_did_not_fail_by_itself_is_not_retried_and_the_error_names_what_is_to_be() -> (
