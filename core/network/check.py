@@ -6,11 +6,11 @@ Row, or a `submit` by hand, would do otherwise than the network means it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from rowtui.core.errors import Problem
-from rowtui.core.network.shape import declared_dimensions, infer
+from rowtui.core.network.shape import Shape, declared_dimensions, infer
 from rowtui.core.network.spec import NODE_KEY, Existing, Network, Node, Place
 from rowtui.core.network.structure import needed_by_sinks, problem_at, upstream
 from rowtui.core.text import visible
@@ -21,14 +21,19 @@ _POINTER = f"/{NODE_KEY}"
 
 
 def check_against_workflow(
-    network: Network, workflow: Workflow, file: str = "network.toml"
+    network: Network, workflow: Workflow, file: str = "network.toml", shape: Shape | None = None
 ) -> tuple[Problem, ...]:
     """Everything that does not go together, in the order of the file.
 
-    The network has no errors of its own. Its homes are told as far as they do not depend on the
-    columns of tables that nobody has read.
+    The network has no errors of its own. Without its `shape`, whose directories nodes use is told
+    as far as it does not depend on the columns of tables that nobody has read.
     """
-    check = _Check(network, workflow, file)
+    if shape is None:
+        dimensions = {source.name: declared_dimensions(source) for source in network.sources}
+        homes = infer(network, dimensions, file).homes
+    else:
+        homes = {name: shape.home(name) for name in (*shape.sources, *shape.nodes)}
+    check = _Check(network, workflow, file, homes)
     check.value_file()
     for node in network.nodes:
         actions = workflow.named(node.action)
@@ -51,13 +56,14 @@ def check_against_workflow(
 
 
 class _Check:
-    def __init__(self, network: Network, workflow: Workflow, file: str) -> None:
+    def __init__(
+        self, network: Network, workflow: Workflow, file: str, homes: Mapping[str, str]
+    ) -> None:
         self.network = network
         self.workflow = workflow
         self.file = file
         self.problems: list[Problem] = []
-        dimensions = {source.name: declared_dimensions(source) for source in network.sources}
-        self.homes = infer(network, dimensions, file).homes
+        self.homes = homes
         self.needed = needed_by_sinks(network)
 
     def note(

@@ -93,9 +93,6 @@ def from_tables(toml: TomlFile, default_name: str) -> Loaded:
         tuple(sink for _, sink in named),
         read_schedule(top, sink_names),
     )
-    if not network.nodes and not toml.has_errors:
-        message = "there is no [[node]], so there is nothing to run"
-        toml.problem((), message, "", "warning")
     toml.problems += check_structure(network, toml.file)
     toml.problems += _outputs_of_sources(network, toml.file)
     doubtful = {read.source.name for read in sources if not read.sound}
@@ -111,6 +108,8 @@ def from_tables(toml: TomlFile, default_name: str) -> Loaded:
             check_fields(table, sink, found.nodes[sink.source].dimensions)
     if not toml.has_errors:
         toml.problems += unused(network, toml.file)
+        if not network.nodes:
+            toml.problem((), "there is no [[node]], so there is nothing to run", "", "warning")
     problems = tuple(sorted(dict.fromkeys(toml.problems), key=lambda it: (it.line, it.column)))
     if toml.has_errors:
         raise NetworkError(problems)

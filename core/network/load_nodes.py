@@ -83,9 +83,14 @@ def _combine(table: TomlTable, inputs: tuple[Input, ...]) -> str:
         hint = did_you_mean(combine, COMBINATIONS) or "a plug-in of this name must be installed"
         message = f"`combine` is '{visible(combine)}', which is not join, cross or zip"
         table.problem("combine", message, hint, "warning")
-    elif combine != "join" and len({it.group for it in inputs}) < 2 and len(inputs) > 1:
+    elif (
+        combine != "join"
+        and inputs[1:]
+        and inputs[0].group
+        and len({it.group for it in inputs}) < 2
+    ):
         message = f'combine = "{combine}" is for groups, and all inputs are in one'
-        hint = "give the inputs a `group` each; inputs of one group are joined"
+        hint = "inputs of one group are joined; those without `group` are each on their own"
         table.problem("combine", message, hint, "warning")
     return combine
 
@@ -159,12 +164,13 @@ def _input(inputs: TomlTable, name: str) -> Input:
                 inputs.problem(where, f"input '{visible(name)}' comes from an empty name")
         elif isinstance(each, dict):
             table = TomlTable(inputs.file, (*inputs.path, *where), each)
+            noted = len(table.file.problems)
             table.only(_INPUT)
             groups[table.string("group") or ""] = None
             source = table.string("from")
             if source:
                 links.append(_link(table, source))
-            elif source == "" or "from" not in table:
+            elif source == "" or ("from" not in table and len(table.file.problems) == noted):
                 wrong = f"input '{visible(name)}' takes nothing from anywhere"
                 table.problem((), wrong, 'write from = "...", the name of a source or node')
         else:

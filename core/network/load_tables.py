@@ -40,7 +40,7 @@ def scalar_fault(value: Any) -> str:
     if isinstance(value, float):
         return "" if math.isfinite(value) else f"is {value}, which JSON does not have"
     if isinstance(value, int):
-        return "" if abs(value) <= LARGEST_INTEGER else "does not fit 64 bits"
+        return "" if -LARGEST_INTEGER - 1 <= value <= LARGEST_INTEGER else "does not fit 64 bits"
     return f"must be a number, a string, true or false, not {kind_said(value)}"
 
 

@@ -11,14 +11,13 @@ from typing import Any, Final
 
 from rowtui.core.network.allowed import NAME_HINT, dimension_fault, kind_said, name_fault
 from rowtui.core.network.load_tables import scalar_fault
+from rowtui.core.network.sources import MOST_SAMPLES, MOST_VALUES
 from rowtui.core.network.spaced import NotSpacedError, range_length
 from rowtui.core.network.spec import Values
 from rowtui.core.text import visible
 from rowtui.core.workflow.positions import KeyPath
 from rowtui.core.workflow.toml_file import TomlTable, did_you_mean
 
-MOST_VALUES: Final = 10_000_000  # of one dimension
-MOST_SAMPLES: Final = 1_000_000_000  # of one source: more than that is a slip of the pen
 _MOST_TOLD: Final = 20  # problems of one list of values
 
 _SPACED: Final = ("range", "linspace", "logspace")
@@ -31,6 +30,7 @@ def read_values(table: TomlTable, name: str) -> Values | None:
     if values is None:
         return None
     sizes = {}
+    together = _named_in_zip(table)
     for dimension in values:
         fault = dimension_fault(dimension) or name_fault(dimension)
         if dimension == "zip" and _is_nested(values.values[dimension]):
@@ -40,7 +40,7 @@ def read_values(table: TomlTable, name: str) -> Values | None:
             message = f"the dimension '{visible(dimension)}' {fault}"
             values.problem(dimension, message, NAME_HINT if name_fault(dimension) else "")
         else:
-            sizes[dimension] = _size(values, dimension)
+            sizes[dimension] = _size(values, dimension, alone=dimension not in together)
     zipped = _zipped(table, sizes)
     _how_many(table, name, sizes, zipped)
     return Values(dict(values.values), zipped)
@@ -50,11 +50,17 @@ def _is_nested(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(each, list) for each in value)
 
 
-def _size(values: TomlTable, dimension: str) -> int | None:
-    """How many values a dimension has; None if that cannot be told."""
+def _named_in_zip(table: TomlTable) -> set[str]:
+    sets = table.values.get("zip")
+    inner = [each for each in sets if isinstance(each, list)] if isinstance(sets, list) else []
+    return {name for names in inner for name in names if isinstance(name, str)}
+
+
+def _size(values: TomlTable, dimension: str, *, alone: bool) -> int | None:
+    """How many values a dimension has; None if that cannot be told. `alone`: not zipped."""
     written = values.values[dimension]
     if isinstance(written, list):
-        _check_list(values, dimension, written)
+        _check_list(values, dimension, written, alone=alone)
         number: int | None = len(written)
     elif isinstance(written, dict):
         number = _spaced(TomlTable(values.file, (*values.path, dimension), written))
@@ -71,14 +77,14 @@ def _size(values: TomlTable, dimension: str) -> int | None:
     return number
 
 
-def _check_list(values: TomlTable, dimension: str, written: list[Any]) -> None:
+def _check_list(values: TomlTable, dimension: str, written: list[Any], *, alone: bool) -> None:
     seen: dict[tuple[str, Any], int] = {}
     told = 0
     for index, value in enumerate(written):
         message = scalar_fault(value)
         hint = ""
         if not message:
-            first = seen.setdefault((_class_of(value), value), index)
+            first = seen.setdefault((_class_of(value), value), index) if alone else index
             if first == index:
                 continue
             message = f"is there already, as number {first + 1}"
@@ -100,9 +106,15 @@ def _class_of(value: Any) -> str:
 
 def _spaced(table: TomlTable) -> int | None:
     """How many values `range`, `linspace` or `logspace` makes."""
-    key = table.exactly_one(_SPACED)
-    if key is None:
+    noted = len(table.file.problems)
+    table.only(_SPACED)
+    keys = [key for key in _SPACED if key in table]
+    if len(keys) != 1 or len(table.file.problems) > noted:
+        if len(table.file.problems) == noted:
+            message = f"wanted exactly one of `range`, `linspace` and `logspace`, found {len(keys)}"
+            table.problem((), message, _VALUES_HINT)
         return None
+    (key,) = keys
     bounds = table.values[key]
     if key == "range" and isinstance(bounds, (int, float)) and not isinstance(bounds, bool):
         bounds = [bounds]
@@ -204,8 +216,27 @@ def _zipped(table: TomlTable, sizes: dict[str, int | None]) -> tuple[tuple[str, 
             shown = ", ".join(f"{visible(name)} {size:,}" for name, size in known.items())
             message = f"dimensions that are zipped must have as many values as each other: {shown}"
             table.problem(where, message)
+        elif len(known) == len(names):
+            _check_rows(table, where, [table.values["values"][name] for name in names])
         good.append(tuple(names))
     return tuple(good)
+
+
+def _check_rows(table: TomlTable, where: KeyPath, columns: list[Any]) -> None:
+    """Values of zipped dimensions may be there several times, but not the same ones together."""
+    if not all(isinstance(column, list) for column in columns):
+        return  # numbers at equal steps are never the same
+    seen: dict[Any, int] = {}
+    for index, row in enumerate(zip(*columns, strict=True)):
+        if any(scalar_fault(value) for value in row):
+            return
+        first = seen.setdefault(tuple((_class_of(value), value) for value in row), index)
+        if first != index:
+            shown = f"values {first + 1} and {index + 1}"
+            message = f"zipped dimensions have the same values twice ({shown})"
+            hint = "each sample is there once; leave one of them out"
+            table.problem(where, message, hint)
+            return
 
 
 def _how_many(

@@ -118,9 +118,9 @@ def _of(node: Node) -> str:
 
 
 def _before(network: Network) -> dict[str, tuple[str, ...]]:
-    """For each node the nodes it needs. A name given twice stands for its first."""
+    """For each node the nodes it needs. A name given twice stands for its first, or the source."""
     before: dict[str, tuple[str, ...]] = {}
-    nodes = {node.name for node in network.nodes}
+    nodes = {node.name for node in network.nodes} - {source.name for source in network.sources}
     for node in network.nodes:
         before.setdefault(node.name, tuple(name for name in upstream(node) if name in nodes))
     return before
