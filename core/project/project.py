@@ -158,9 +158,11 @@ class Project(Surroundings):
         """
         if not (full or check_values) and self._use_unchanged():
             return
+        from rowtui.core.network.find import make_workspace
         from rowtui.core.project.workflows import compiled_workflow
         from rowtui.core.workspace.sync import synchronise
 
+        make_workspace(self.root, self.workflow.workspace)
         synced = synchronise(
             self.store,
             self.workflow,

@@ -11,15 +11,15 @@ import asyncio
 import contextlib
 import enum
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import InvalidFileError
 from rowtui.core.network.job_model import JobState
 from rowtui.core.project.follow import Changes
-from rowtui.core.runs.limits import Breach, Limits, Spent, fits, money_of, units_of
-from rowtui.core.runs.model import Finished, Paused, PlanSubmitted, RunStatus, Stopped, spent_of
+from rowtui.core.runs.limits import Breach, Limits, fits, money_of, units_of
+from rowtui.core.runs.model import Finished, Paused, PlanSubmitted, RunStatus, Stopped
 from rowtui.core.runs.rounds import next_round, part_of
 from rowtui.core.text import plural
 
@@ -78,7 +78,7 @@ class Autopilot:
     _blocked: tuple[str, ...] = ()
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def drive(self) -> AsyncIterator[Told]:
+    async def drive(self) -> AsyncGenerator[Told, None]:
         """Go on until nothing is left, or a person has to decide. Raises: RowtuiError.
 
         The caller holds the run (`Run.hold`).
@@ -129,10 +129,10 @@ class Autopilot:
         await asyncio.to_thread(project.synchronise)
         return await asyncio.to_thread(self.running.look)
 
-    async def _send(self) -> AsyncIterator[Told]:
+    async def _send(self) -> AsyncGenerator[Told, None]:
         """Plan what is ready, and send what may be sent."""
         running = self.running
-        spent = self._spent()
+        spent = running.spent()
         limits = running.run.limits
         if limits.jobs_in_queue is not None and spent.jobs_in_queue >= limits.jobs_in_queue:
             return
@@ -159,7 +159,7 @@ class Autopilot:
             answer = await self.ask(plan, asked)
             if answer.limits is not None:
                 running.run.confirm(answer.limits, time.time())
-                fit = fits(answer.limits, self._spent(), plan, time.time())
+                fit = fits(answer.limits, self.running.spent(), plan, time.time())
             if answer.send:
                 fit = fit._replace(jobs=plan.jobs, breaches=())
             asked = tuple(it for it in fit.breaches if not it.passes)
@@ -175,7 +175,7 @@ class Autopilot:
             async for told in self._carry_out(part):
                 yield told
 
-    async def _carry_out(self, plan: Plan) -> AsyncIterator[Told]:
+    async def _carry_out(self, plan: Plan) -> AsyncGenerator[Told, None]:
         running = self.running
         money = money_of(plan)
         units = list(units_of(plan, money))
@@ -214,12 +214,6 @@ class Autopilot:
                 tokens.add(found.token)
         if tokens:
             await running.project.jobs.cancel(sorted(tokens))
-
-    def _spent(self) -> Spent:
-        running = self.running
-        submitted = running.project.state.submitted.values()
-        ours = {it.token for jobs in submitted for it in jobs.values()} & running.tokens
-        return spent_of(running.run.events(), len(ours), running.failures_in_a_row)
 
     def _stuck(self) -> bool:
         """Whether nothing will happen by itself any more."""

@@ -29,6 +29,11 @@ class RunStatus(enum.Enum):
     FAILED = "failed"
     STOPPED = "stopped"
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to do in it."""
+        return self in (RunStatus.FINISHED, RunStatus.FAILED)
+
 
 class Entry(NamedTuple):
     """One entry of a list that a job made: a sample with one more dimension.

@@ -1,15 +1,128 @@
-"""stub"""
+"""The order of a run's jobs: what a scheduling plug-in needs to know of them, and its ranks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from rowtui.core.network.domain import Domain
+from rowtui.core.network.growth import Growth
+from rowtui.core.network.scheduling import NodeFacts, Orderable, ranks
+from rowtui.core.network.scheduling_plug_ins import find_plugin
 
 if TYPE_CHECKING:
-    from rowtui.core.network.growth import Growth
     from rowtui.core.project.project import Project
 
+Column = NDArray[Any]
 
-def ranks_of(project: Project, growth: Growth, priority: str) -> np.ndarray:
-    return np.arange(len(growth.graph), dtype=np.int32)
+
+def ranks_of(project: Project, growth: Growth, priority: str) -> NDArray[np.int32]:
+    """The place of every job in the order that a plug-in makes. Raises: SchedulingError."""
+    return ranks(find_plugin(priority), orderable(project, growth))
+
+
+def orderable(project: Project, growth: Growth) -> Orderable:
+    """The jobs of a graph as plug-ins see them."""
+    flow = growth.flow
+    from_source, to_sink = _hops(growth)
+    rows = {action.name: action.index for action in reversed(project.workflow.actions)}
+    seconds = walltimes(project, growth)
+    facts: list[NodeFacts] = []
+    for name in flow.names:
+        node = flow.network.node(name)
+        facts.append(
+            NodeFacts(
+                name,
+                from_source.get(name, 0),
+                to_sink.get(name, {}),
+                seconds.get(name, 1.0),
+                0 if node is None else rows.get(node.action, 0),
+            )
+        )
+    graph = growth.graph
+    return Orderable(tuple(facts), graph.nodes(), sample_places(growth), graph.edges())
+
+
+def walltimes(project: Project, growth: Growth) -> dict[str, float]:
+    """How long one job of each node may take, by its action's walltime: seconds."""
+    found: dict[str, float] = {}
+    for name in growth.flow.runs:
+        node = growth.flow.network.node(name)
+        actions = () if node is None else project.workflow.named(node.action)
+        if actions:
+            found[name] = float(actions[0].resources.walltime.total_seconds(1))
+    return found
+
+
+def sample_places(growth: Growth) -> Column:
+    """For each job the place of its sample among all samples of all nodes, in natural order.
+
+    By the values of dimensions, in the order in which the network has them; a sample without a
+    dimension stands before those with one. Numbers before texts.
+    """
+    flow = growth.flow
+    names: dict[str, Domain] = {}
+    for run in flow.runs.values():
+        for axis in run.columns.axes:
+            names.setdefault(axis.name, axis)
+    count = len(growth.graph)
+    keys = []
+    for name, domain in names.items():
+        natural = _natural(domain)
+        key = np.full(count, -1, dtype=np.int32)
+        for node, run in flow.runs.items():
+            if name in run.columns.names:
+                codes = run.columns.codes[run.columns.names.index(name)]
+                key[growth.jobs(node)] = natural[codes]
+        keys.append(key)
+    if not keys or not count:
+        return np.zeros(count, dtype=np.int32)
+    order: Column = np.lexsort(tuple(reversed(keys)))
+    new = np.zeros(count, dtype=bool)
+    for key in keys:
+        new[1:] |= np.diff(key[order]) != 0
+    places = np.empty(count, dtype=np.int32)
+    places[order] = np.cumsum(new)
+    return places
+
+
+def _natural(domain: Domain) -> NDArray[np.int32]:
+    """The place of each value of a domain among all of them."""
+
+    def key(at: int) -> tuple[int, Any]:
+        value = domain.values[at]
+        if value is None:
+            return (0, 0)
+        if isinstance(value, bool):
+            return (1, value)
+        return (2, value) if isinstance(value, (int, float)) else (3, str(value))
+
+    places = np.empty(len(domain), dtype=np.int32)
+    places[sorted(range(len(domain)), key=key)] = np.arange(len(domain), dtype=np.int32)
+    return places
+
+
+def _hops(growth: Growth) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+    """Links from the nearest source to each node; and from each to the sinks that it leads to."""
+    flow = growth.flow
+    from_source: dict[str, int] = dict.fromkeys(flow.sources, 0)
+    above: dict[str, set[str]] = {}
+    for name in flow.shape.order:
+        node = flow.network.node(name)
+        if node is None or name not in flow.runs:
+            continue
+        above[name] = {link.source for it in node.inputs for link in it.links}
+        from_source[name] = 1 + min((from_source[source] for source in above[name]), default=0)
+    to_sink: dict[str, dict[str, int]] = {}
+    ends = {sink.name: sink.source for sink in flow.network.sinks} or {
+        name: name for name in above if not any(name in those for those in above.values())
+    }
+    for sink, end in ends.items():
+        hops, reached = 1, {end}
+        while reached:
+            for name in reached:
+                to_sink.setdefault(name, {}).setdefault(sink, hops)
+            reached = {up for name in reached for up in above.get(name, ())}
+            hops += 1
+    return from_source, to_sink

@@ -19,6 +19,7 @@ from rowtui.core.runs.directories import Made, make_directories
 from rowtui.core.runs.facts import Facts
 from rowtui.core.runs.inputs import FILE, LeftOut, SampleInputs, write_inputs
 from rowtui.core.runs.inputs import Member as InputMember
+from rowtui.core.runs.limits import Spent
 from rowtui.core.runs.lists import ListError, read_list
 from rowtui.core.runs.model import (
     Cancelled,
@@ -32,6 +33,7 @@ from rowtui.core.runs.model import (
     Retried,
     RunStatus,
     Started,
+    spent_of,
 )
 from rowtui.core.runs.order import ranks_of
 from rowtui.core.runs.sinks import Publication, publish
@@ -81,6 +83,7 @@ class Running:
         self._published: dict[str, set[str]] = {}
         self._failed: set[tuple[str, str, str]] = set()  # node, directory, token: written down
         events = run.events()
+        self.events = len(events)  # that were there when this was made
         self.is_new = not any(isinstance(it, Started) for it in events)
         for event in events:
             self._remember(event)
@@ -384,6 +387,12 @@ class Running:
                     self.graph.retry(job)
                 except RowtuiError:
                     continue  # it is cancelled for another's sake, who comes back by himself
+
+    def spent(self) -> Spent:
+        """What it has spent, by its journal and what is with schedulers now."""
+        submitted = self.project.state.submitted.values()
+        ours = {it.token for jobs in submitted for it in jobs.values()} & self.tokens
+        return spent_of(self.run.events(), len(ours), self.failures_in_a_row)
 
     def _set_priorities(self) -> None:
         self.graph.set_priorities(ranks_of(self.project, self.growth, self.priority))

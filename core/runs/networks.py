@@ -1,0 +1,193 @@
+"""The network of a project and its runs, for commands and screens: look, start, retry, give up.
+
+One object for one project. What it opens is kept, so that the next look only sees what changed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.network.find import has_network
+from rowtui.core.network.growth import Growth
+from rowtui.core.network.job_model import Change, JobState
+from rowtui.core.runs.autopilot import Answer, Ask, Autopilot, Told
+from rowtui.core.runs.facts import Facts
+from rowtui.core.runs.limits import Breach, Limits
+from rowtui.core.runs.running import Running
+from rowtui.core.runs.show import network_view, samples_page
+from rowtui.core.runs.store import BadRun, Run, RunStore
+from rowtui.core.runs.study import Study, read_study
+from rowtui.core.runs.views import NetworkView, SamplesPage
+from rowtui.core.state.stored import Identity, identity_of
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+    from rowtui.core.submission.model import Plan
+
+Decision = Callable[[Running], Change]
+
+
+class Networks:
+    """See the module. Waits for the disk, but for `drive`."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.store = RunStore(project.root)
+        self.driving: Autopilot | None = None
+        self._running: Running | None = None
+        self._study: tuple[Identity | None, Study, Growth, Facts] | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether the project has a network.toml."""
+        return has_network(self.project.root)
+
+    # What there is
+
+    def study(self) -> Study:
+        """The network as it is on disk now. Raises: NetworkError; SourceError; RowtuiError."""
+        return self._known()[1]
+
+    def runs(self) -> tuple[Run | BadRun, ...]:
+        """All runs, newest last."""
+        return self.store.runs()
+
+    def run(self, name: str | None = None) -> Run | None:
+        """A run by its name, or the newest. Raises: RowtuiError if there is none of that name."""
+        return self.store.latest() if name is None else self.store.load(name)
+
+    def running(self, name: str | None = None) -> Running | None:
+        """A run as it stands, looked at anew; None if there is none. Raises: RowtuiError."""
+        if self.driving is not None and name in (None, self.driving.running.run.id):
+            return self.driving.running
+        run = self.run(name)
+        if run is None:
+            return None
+        events = len(run.events())
+        had = self._running
+        if had is None or had.run.id != run.id or had.events != events:
+            self._running = Running(self.project, run, drives=False)
+        assert self._running is not None
+        self._running.look()
+        return self._running
+
+    def view(self, name: str | None = None, *, frozen: bool = True) -> NetworkView:
+        """What screens show: a run (the newest), or without any what network.toml says.
+
+        `frozen` False: what network.toml says, in any case. Raises: RowtuiError.
+        """
+        running = self.running(name) if frozen else None
+        if running is None:
+            _, study, growth, facts = self._known()
+            self._see(growth, facts)
+            return network_view(growth, None, study.problems, study.notices)
+        here = self.driving is not None and self.driving.running is running
+        return network_view(running.growth, running, running.problems, here=here)
+
+    def samples(
+        self,
+        node: str,
+        states: Collection[JobState] = (),
+        offset: int = 0,
+        limit: int = 100,
+        name: str | None = None,
+    ) -> SamplesPage:
+        """Some samples of a source or node. Raises: RowtuiError for one that is not there."""
+        running = self.running(name)
+        growth = self._known()[2] if running is None else running.growth
+        if node not in growth.flow.numbers:
+            raise RowtuiError(f"the network has no source or node '{visible(node)}'")
+        return samples_page(growth, node, states, offset, limit)
+
+    def _known(self) -> tuple[Identity | None, Study, Growth, Facts]:
+        identity = identity_of(self.project.root / "network.toml")
+        if self._study is None or self._study[0] != identity:
+            study = read_study(self.project)
+            growth = Growth(study.flow)
+            self._study = (identity, study, growth, Facts(growth))
+        return self._study
+
+    def _see(self, growth: Growth, facts: Facts) -> None:
+        news = facts.news(self.project.state, lambda *_: True)
+        growth.graph.reopen(news.gone)
+        growth.graph.activate(news.active)
+        growth.graph.release(news.back)
+        growth.graph.complete(news.complete)
+        for failed in news.failed:
+            growth.graph.fail(failed.job, failed.failure.reason)
+
+    # What is done
+
+    def begin(
+        self,
+        limits: Limits | None = None,
+        *,
+        anew: bool = False,
+        name: str | None = None,
+        plug_ins: Mapping[str, str] | None = None,
+    ) -> Run:
+        """The run to go on with: that of this name, the newest that is not over, or a new one.
+
+        `limits`: confirmed by a person, from now on. `anew`: a new one in any case.
+        Raises: RowtuiError.
+        """
+        run = None if anew else self.run(name)
+        if run is None or (name is None and run.status.is_over):
+            study = read_study(self.project)
+            return self.store.create(
+                study.network,
+                study.rows.values(),
+                limits=limits,
+                cluster=self.project.cluster_name or "",
+                plug_ins=plug_ins,
+            )
+        if limits is not None:
+            run.confirm(limits, time.time())
+        return run
+
+    async def drive(
+        self, run: Run, ask: Ask | None = None, *, by_step: bool = False
+    ) -> AsyncGenerator[Told, None]:
+        """Drive a run until it is over, or a person has to decide. Raises: RowtuiError.
+
+        Without `ask`, what limits do not allow pauses it.
+        """
+        with run.hold():
+            running = Running(self.project, run)
+            self.driving = Autopilot(running, ask or _nobody, by_step=by_step)
+            try:
+                async with aclosing(self.driving.drive()) as telling:
+                    async for told in telling:
+                        yield told
+            finally:
+                self.driving = None
+                self._running = None
+
+    def retry(self, jobs: Sequence[int], name: str | None = None) -> Change:
+        """Try failed jobs again. Raises: RowtuiError, RunHeldError."""
+        return self._decide(name, lambda running: running.retry(jobs))
+
+    def give_up(self, jobs: Sequence[int], why: str = "", name: str | None = None) -> Change:
+        """Give jobs up, with what depends on them. Raises: RowtuiError, RunHeldError."""
+        return self._decide(name, lambda running: running.cancel(jobs, why))
+
+    def _decide(self, name: str | None, what: Decision) -> Change:
+        if self.driving is not None:
+            return what(self.driving.running)
+        run = self.run(name)
+        if run is None:
+            raise RowtuiError("there is no run of this network", "'rowtui network run' starts one")
+        with run.hold():
+            running = Running(self.project, run)
+            running.look()
+            self._running = None
+            return what(running)
+
+
+async def _nobody(_: Plan, __: tuple[Breach, ...]) -> Answer:
+    return Answer()

@@ -1,0 +1,217 @@
+"""Makes the views of a network from its graph. Waits for nothing but the run's journal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import Problem
+from rowtui.core.network.growth import Growth
+from rowtui.core.network.job_model import JobState
+from rowtui.core.network.spec import ALL, Link, Node
+from rowtui.core.runs.estimate import Estimate, estimate
+from rowtui.core.runs.model import Paused
+from rowtui.core.runs.views import (
+    FailureView,
+    LinkView,
+    NetworkView,
+    NodeView,
+    RunView,
+    SamplesPage,
+    SampleView,
+)
+
+if TYPE_CHECKING:
+    from rowtui.core.runs.running import Running
+
+MOST_FAILURES = 200
+# In which order samples are listed: what a person has to look at comes first.
+_FIRST = (
+    JobState.FAILED,
+    JobState.ACTIVE,
+    JobState.READY,
+    JobState.CANCELLED,
+    JobState.WAITING,
+    JobState.MISSING,
+    JobState.COMPLETE,
+)
+
+
+def network_view(
+    growth: Growth,
+    running: Running | None,
+    problems: Sequence[Problem] = (),
+    notices: Sequence[str] = (),
+    *,
+    here: bool = False,
+) -> NetworkView:
+    """What screens show of a network, and of its run if there is one. Raises: RowtuiError."""
+    flow = growth.flow
+    guess = None if running is None else estimate(running, time.time())
+    return NetworkView(
+        generation=growth.graph.generation,
+        at=time.time(),
+        name=flow.network.name,
+        nodes=_nodes(growth, guess),
+        links=_links(flow.network.nodes),
+        failures=_failures(growth),
+        run=None if running is None else _run(running, here=here),
+        problems=tuple(map(str, problems)),
+        notices=tuple(notices),
+        estimate=guess,
+    )
+
+
+def samples_page(
+    growth: Growth, node: str, states: Collection[JobState], offset: int, limit: int
+) -> SamplesPage:
+    """A page of the samples of a source or node that are in these states (any); failures first."""
+    flow = growth.flow
+    names = flow.directories(node) if node in flow.runs or node in flow.sources else []
+    if node not in flow.runs:
+        rows = list(range(len(names)))
+        page = _cut(rows, offset, limit)
+        found = [SampleView(names[row], flow.values(node, row), "") for row in page]
+        return SamplesPage(node, len(rows), offset, tuple(found))
+    every = growth.graph.snapshot().states
+    jobs = growth.jobs(node).tolist()
+    by_state: dict[int, list[int]] = {}
+    for row, job in enumerate(jobs):
+        by_state.setdefault(every[job], []).append(row)
+    rows = [
+        row for state in _FIRST if not states or state in states for row in by_state.get(state, ())
+    ]
+    return SamplesPage(
+        node,
+        len(rows),
+        offset,
+        tuple(
+            SampleView(
+                names[row],
+                flow.values(node, row),
+                JobState(every[jobs[row]]).name.lower(),
+                growth.graph.reason(jobs[row]),
+            )
+            for row in _cut(rows, offset, limit)
+        ),
+    )
+
+
+def _cut(rows: list[int], offset: int, limit: int) -> list[int]:
+    return rows[max(offset, 0) : max(offset, 0) + max(limit, 0)]
+
+
+def _nodes(growth: Growth, guess: Estimate | None) -> tuple[NodeView, ...]:
+    flow = growth.flow
+    network, shape = flow.network, flow.shape
+    counts = growth.graph.counts()
+    levels: dict[str, int] = {source.name: 0 for source in network.sources}
+    found = [
+        NodeView(
+            name=source.name,
+            kind="source",
+            action="",
+            home=source.name,
+            dimensions=flow.columns(source.name).dimensions,
+            samples=flow.columns(source.name).count,
+            lists=0,
+            counts=(),
+            level=0,
+            needed=source.name in shape.needed,
+        )
+        for source in network.sources
+    ]
+    times = {} if guess is None else dict(guess.seconds)
+    critical = set() if guess is None else {name for name, _ in guess.critical_path}
+    for name in shape.order:
+        node = network.node(name)
+        assert node is not None
+        above = [levels[link.source] for it in node.inputs for link in it.links]
+        levels[name] = 1 + max(above, default=0)
+        run = flow.runs.get(name)
+        number = flow.numbers[name]
+        found.append(
+            NodeView(
+                name=name,
+                kind="node",
+                action=node.action,
+                home=shape.home(name),
+                dimensions=() if run is None else run.columns.dimensions,
+                samples=0 if run is None else run.columns.count,
+                lists=0 if run is None else run.opens.number,
+                counts=counts[number] if run is not None and number < len(counts) else (),
+                level=levels[name],
+                needed=run is not None,
+                critical=name in critical,
+                seconds=times.get(name),
+            )
+        )
+    found.extend(
+        NodeView(
+            name=sink.name,
+            kind="sink",
+            action="",
+            home=sink.source,
+            dimensions=(),
+            samples=flow.columns(sink.source).count if sink.source in flow.runs else 0,
+            lists=0,
+            counts=(),
+            level=1 + levels.get(sink.source, 0),
+        )
+        for sink in network.sinks
+    )
+    return tuple(found)
+
+
+def _links(nodes: Sequence[Node]) -> tuple[LinkView, ...]:
+    return tuple(
+        LinkView(
+            link.source, node.name, it.name, link.output, link.collapse, link.expand, _said(link)
+        )
+        for node in nodes
+        for it in node.inputs
+        for link in it.links
+    )
+
+
+def _said(link: Link) -> str:
+    if link.require == ALL:
+        return ""
+    if link.require.number is not None:
+        return f"at least {link.require.number:,}"
+    return f"at least {link.require.share or 0:.0%}"
+
+
+def _failures(growth: Growth) -> tuple[FailureView, ...]:
+    graph = growth.graph
+    states = graph.snapshot().states
+    found: list[FailureView] = []
+    at = states.find(JobState.FAILED)
+    while at >= 0 and len(found) < MOST_FAILURES:
+        node = growth.where(at).node
+        found.append(
+            FailureView(node, growth.directory(at), graph.reason(at), graph.lost_by(at), at)
+        )
+        at = states.find(JobState.FAILED, at + 1)
+    return tuple(sorted(found, key=lambda it: -it.lost))
+
+
+def _run(running: Running, *, here: bool) -> RunView:
+    run = running.run
+    events = run.events()
+    holder = run.holder()
+    last = next((it for it in reversed(events) if isinstance(it, Paused)), None)
+    status = run.status
+    return RunView(
+        id=run.id,
+        status=status,
+        created=run.about.created,
+        holder="" if holder is None else str(holder),
+        here=here,
+        why=last.why if last is not None and status.value == "paused" else "",
+        limits=run.limits,
+        spent=running.spent(),
+        priority=running.priority,
+        execution=running.execution,
+    )

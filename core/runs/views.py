@@ -1,0 +1,116 @@
+"""A network as screens and JSON show it: values only, of one moment."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rowtui.core.network.model import Dimension
+from rowtui.core.network.spec import JSON
+from rowtui.core.runs.estimate import Estimate
+from rowtui.core.runs.limits import Limits, Spent
+from rowtui.core.runs.model import RunStatus
+
+
+class NodeView(NamedTuple):
+    """A source, a node or a sink. `counts[state]` are jobs (`JobState`); () of a source.
+
+    `level`: how many links it is away from the sources, at most. `lists`: jobs of others that will
+    tell how many more samples it has. `needed`: by some sink; else it is not run.
+    """
+
+    name: str
+    kind: str  # "source", "node" or "sink"
+    action: str
+    home: str
+    dimensions: tuple[Dimension, ...]
+    samples: int
+    lists: int
+    counts: tuple[int, ...]
+    level: int
+    needed: bool = True
+    critical: bool = False
+    seconds: float | None = None  # expected, of one job
+
+
+class LinkView(NamedTuple):
+    """A link into an input. `require`: "" for all members."""
+
+    source: str
+    target: str
+    input: str
+    output: str
+    collapse: tuple[str, ...]
+    expand: str
+    require: str
+
+
+class FailureView(NamedTuple):
+    """A job that failed by itself, and how many jobs are lost for it."""
+
+    node: str
+    directory: str
+    reason: str
+    lost: int
+    job: int
+
+
+class SampleView(NamedTuple):
+    """One sample of a node. `state`: a `JobState`'s name in small letters; "" of a source."""
+
+    directory: str
+    values: dict[str, JSON]
+    state: str
+    reason: str = ""
+
+
+class SamplesPage(NamedTuple):
+    """Some samples of a node, failures first. `total`: how many there are of those asked for."""
+
+    node: str
+    total: int
+    offset: int
+    samples: tuple[SampleView, ...]
+
+
+class RunView(NamedTuple):
+    """A run. `holder`: who drives it now, "" for nobody. `here`: this process does.
+
+    `why`: what it waits for a person to decide.
+    """
+
+    id: str
+    status: RunStatus
+    created: float
+    holder: str
+    here: bool
+    why: str
+    limits: Limits
+    spent: Spent
+    priority: str
+    execution: str
+
+
+class NetworkView(NamedTuple):
+    """A network, and its run if there is one. `problems` and `notices` are sentences.
+
+    `retired`: how many directories are of samples that no source has any more. `changed`:
+    network.toml or a source's file is not what the run was made from.
+    """
+
+    generation: int
+    at: float
+    name: str
+    nodes: tuple[NodeView, ...]
+    links: tuple[LinkView, ...]
+    failures: tuple[FailureView, ...]
+    run: RunView | None
+    problems: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    retired: int = 0
+    changed: bool = False
+    estimate: Estimate | None = None
+
+    @property
+    def jobs(self) -> int:
+        """How many jobs there are, as far as is known."""
+        return sum(sum(node.counts) for node in self.nodes)
