@@ -2,7 +2,9 @@
 
 import os
 import signal
+from typing import Any
 
+import pytest
 from hypothesis import settings
 
 pytest_plugins = [
@@ -23,3 +25,40 @@ os.environ["ROWTUI_POLL"] = "0"
 # every process that the tests start: bash cannot even trap a signal ignored from its beginning.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+RIGS = {"slurm_rig", "slurm_accounts", "grid_engine_of_session"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the order below be that in which pytest-xdist deals out the files.
+
+    Its own is by their number of tests: last of all the longest ones, which have few.
+    """
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In workers of pytest-xdist: files that wait for daemons in between those that don't.
+
+    So the cores have something to do meanwhile, and what is left for the end is short.
+    """
+    if not hasattr(config, "workerinput"):
+        return
+    files: dict[Any, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    waiting = [tests for tests in files.values() if any(map(_waits, tests))]
+    working = [tests for tests in files.values() if not any(map(_waits, tests))]
+    working.sort(key=len, reverse=True)
+    # Of those that wait the last one has its turn when a quarter of the others is left.
+    places = [(at * 0.75 / max(1, len(waiting)), tests) for at, tests in enumerate(waiting)]
+    places += [(at / max(1, len(working)), tests) for at, tests in enumerate(working)]
+    places.sort(key=lambda place: place[0])
+    items[:] = [item for _, tests in places for item in tests]
+
+
+def _waits(item: pytest.Item) -> bool:
+    if item.get_closest_marker("slow") or item.get_closest_marker("slurm"):
+        return True
+    return not RIGS.isdisjoint(getattr(item, "fixturenames", ()))

@@ -32,36 +32,45 @@ STEPS = (
 )
 
 
-def killed(
-    arguments: list[str], folder: Path, environment: Mapping[str, str], step: int, out: Path
-) -> bool:
-    """Run `rowtui` with these arguments; whether it was killed before it came to its end.
+class Run:
+    """`rowtui` with these arguments, killed before this step. Step 0 never comes."""
 
-    Step 0 never comes.
-    """
-    to = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    process = server.start(
-        arguments,
-        cwd=folder,
-        env=environment,
-        streams=(nothing, to, to),
-        first=(__name__, "count_down", step),
-    )
-    os.close(to)
-    os.close(nothing)
-    status = process.wait(120)
-    if status < 0:
-        assert status == -signal.SIGKILL
-        return True
-    text = out.read_text()
-    assert status == 0, text
-    assert "Traceback" not in text
-    return False
+    def __init__(
+        self,
+        arguments: list[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        step: int,
+        out: Path,
+    ) -> None:
+        self._out = out
+        to = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        self._process = server.start(
+            arguments,
+            cwd=folder,
+            env=environment,
+            streams=(nothing, to, to),
+            first=(__name__, "count_down", step),
+        )
+        os.close(to)
+        os.close(nothing)
+
+    def killed(self) -> bool:
+        """Whether it was killed before it came to its end, for which is waited."""
+        status = self._process.wait(120)
+        if status < 0:
+            assert status == -signal.SIGKILL
+            return True
+        text = self._out.read_text()
+        assert status == 0, text
+        assert "Traceback" not in text
+        return False
 
 
 def count_down(step: int) -> None:
     """From now on, the moment before the step-th of these calls is this process's last."""
+    importlib.import_module("rowtui.cli.follow").LOOK_SECONDS = 0.1  # it is not killed meanwhile
     left = step
 
     def moment() -> None:

@@ -6,14 +6,14 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cli import row_records
-from tests.cli.killing import killed
+from tests.cli.killing import Run
 from tests.rig.processes import wait_until
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tests.rig.slurm import SlurmCluster
 
 NAMES = ["a", "b c"]
+AT_ONCE = 4  # projects: most of the time they wait for their jobs
 WORKFLOW = """\
 [[action]]
 name = "one"
@@ -66,25 +67,31 @@ class Killed:
     def kill_at_every_step(self) -> None:
         """Until a step was never reached."""
         while True:
-            folder = make_project(self.shell.folder / str(len(self.folders) + 1), self.more)
-            self.folders.append(folder)
-            if not self.run(folder, len(self.folders)):
+            begun = len(self.folders)
+            for number in range(begun + 1, begun + AT_ONCE + 1):
+                folder = make_project(self.shell.folder / str(number), self.more)
+                self.folders.append(folder)
+            runs = [self.begin(it, at) for at, it in enumerate(self.folders[begun:], begun + 1)]
+            if not all(tuple(run.killed() for run in runs)):  # each is waited for
                 return
 
-    def run(self, folder: Path, step: int = 0) -> bool:
-        """`rowtui submit --yes`; whether it was killed."""
+    def begin(self, folder: Path, step: int = 0) -> Run:
+        """`rowtui submit --yes`, killed at this step."""
         out = folder.parent / f"{folder.name}.out"
-        return killed(self.arguments, folder, self.shell.environment, step, out)
+        return Run(self.arguments, folder, self.shell.environment, step, out)
+
+    def run(self, folders: Sequence[Path]) -> None:
+        """`rowtui submit --yes` in each, to its end."""
+        for first in range(0, len(folders), AT_ONCE):
+            runs = [self.begin(folder) for folder in folders[first : first + AT_ONCE]]
+            assert not any(tuple(run.killed() for run in runs))
 
     def finish(self, let_run: Callable[[], None] = lambda: None) -> None:
         """Submit again; when all jobs have ended, look once more where that was not seen."""
-        for folder in self.folders:
-            self.run(folder)
+        self.run(self.folders)
         let_run()
         self.wait()
-        for folder in self.folders:
-            if list((folder / ".row/rowtui/journal").glob("*.jsonl")):
-                self.run(folder)
+        self.run([it for it in self.folders if list((it / ".row/rowtui/journal").glob("*.jsonl"))])
 
     def wait(self) -> None:
         """Until each directory ran in all projects."""
@@ -124,7 +131,7 @@ def test_killed_while_the_queue_is_full_each_directory_runs_once(empty_folder: S
     (blocker / "workspace/a").mkdir(parents=True)
     (blocker / "workflow.toml").write_text(BLOCKER.format(cores=len(os.sched_getaffinity(0))))
     first = Killed(empty_folder, "--cluster", "local", "--detach")
-    assert not first.run(blocker)
+    first.run([blocker])
     fence = blocker / ".row/rowtui/fence"
     wait_until(lambda: fence.exists() and bool(list(fence.iterdir())), "the blocker to begin")
     # and submissions that were killed at each step,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import secrets
 import signal
 import sys
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ STEPS = {
     "os.fork",
 }
 WRITING = os.O_WRONLY | os.O_RDWR
+AT_ONCE = 4  # projects that are brought to their end: most of it is waiting
 
 
 def kill_before(step: int, where: Path) -> Callable[[str, tuple[Any, ...]], None]:
@@ -75,8 +78,13 @@ def in_a_child(where: Path, step: int, work: Callable[[], None]) -> bool:
     return os.WIFSIGNALED(status)
 
 
-def submit(real: RealProject, nonce: str, size: int) -> None:
-    asyncio.run(real.submit(real.plan(nonce, size)))
+def nonce() -> str:
+    """Jobs are ended with all that has their token, also elsewhere on this machine."""
+    return secrets.token_hex(4)
+
+
+def submit(real: RealProject, size: int) -> None:
+    asyncio.run(real.submit(real.plan(nonce(), size)))
 
 
 def carry_on(real: RealProject, plan: Plan) -> None:
@@ -90,58 +98,85 @@ def look_again(real: RealProject) -> None:
 async def finish(real: RealProject, size: int) -> None:
     """What people do afterwards: start again, submit what is left, wait."""
     await real.settle()
-    await real.submit(real.plan("after", size))
+    await real.submit(real.plan(nonce(), size))
     await real.wait()
     await real.settle()
+
+
+def finish_all(reals: Sequence[RealProject], size: int) -> None:
+    """Each in a process of its own, as who starts rowtui again would do it."""
+    children = []
+    for real in reals:
+        child = os.fork()
+        if child == 0:
+            status = 70
+            try:
+                asyncio.run(finish(real, size))
+                status = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stderr.flush()
+                os._exit(status)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * len(children)
 
 
 @pytest.mark.slow
 def test_killed_at_any_change_of_a_file_every_directory_runs_once(tmp_path: Path) -> None:
     step, killed = 0, True
     while killed:
-        step += 1
-        root = tmp_path / str(step)
-        real = RealProject(root / "project", NAMES, LocalScheduler(folder=root / "queue"))
+        some: dict[int, RealProject] = {}
+        while killed and len(some) < AT_ONCE:
+            step += 1
+            root = tmp_path / str(step)
+            real = RealProject(root / "project", NAMES, LocalScheduler(folder=root / "queue"))
+            killed = in_a_child(root, step, functools.partial(submit, real, 2))
+            some[step] = real
+        finish_all([*some.values()], 2)
 
-        killed = in_a_child(root, step, functools.partial(submit, real, "first", 2))
-        asyncio.run(finish(real, 2))
-
-        assert real.runs() == dict.fromkeys(NAMES, 1), f"killed before step {step}"
-        assert real.state.completed["one"] == 0b111
-        assert real.state.submitted == {}
-        assert real.journal.open_plan_ids() == []
+        for at, real in some.items():
+            assert real.runs() == dict.fromkeys(NAMES, 1), f"killed before step {at}"
+            assert real.state.completed["one"] == 0b111
+            assert real.state.submitted == {}
+            assert real.journal.open_plan_ids() == []
     assert step > 35
+
+
+class Killing(LocalScheduler):
+    """Ends its process when a second job is submitted."""
+
+    submitted = 0
+
+    async def submit(self, job: Any) -> Any:
+        self.submitted += 1
+        if self.submitted == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return await super().submit(job)
 
 
 @pytest.mark.slow
 def test_killed_while_settling_every_directory_runs_once(tmp_path: Path) -> None:
     step, killed = 0, True
     while killed:
-        step += 1
-        root = tmp_path / str(step)
-        real = RealProject(root / "project", NAMES, LocalScheduler(folder=root / "queue"))
-        # Of three jobs one was sent, one was about to be, and one was only planned.
-        plan = real.plan("first")
-        calls = iter(range(10))
+        some: dict[int, RealProject] = {}
+        while killed and len(some) < AT_ONCE:
+            step += 1
+            root = tmp_path / str(step)
+            real = RealProject(root / "project", NAMES, LocalScheduler(folder=root / "queue"))
+            # Of three jobs one was sent, one was about to be, and one was only planned.
+            real.scheduler = Killing(folder=root / "queue")
+            assert in_a_child(root, 1 << 30, functools.partial(carry_on, real, real.plan(nonce())))
+            real.scheduler = LocalScheduler(folder=root / "queue")
 
-        class Killing(LocalScheduler):
-            async def submit(self, job: Any) -> Any:
-                if next(calls) == 1:  # noqa: B023
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return await super().submit(job)
+            killed = in_a_child(root, step, functools.partial(look_again, real))
+            some[step] = real
+        finish_all([*some.values()], 1)
 
-        real.scheduler = Killing(folder=root / "queue")
-        assert in_a_child(
-            root, 1 << 30, lambda real=real, plan=plan: asyncio.run(real.submit(plan))
-        )  # type: ignore[misc]
-        real.scheduler = LocalScheduler(folder=root / "queue")
-
-        killed = in_a_child(root, step, functools.partial(look_again, real))
-        asyncio.run(finish(real, 1))
-
-        assert real.runs() == dict.fromkeys(NAMES, 1), f"killed before step {step}"
-        assert real.state.submitted == {}
-        assert real.journal.open_plan_ids() == []
+        for at, real in some.items():
+            assert real.runs() == dict.fromkeys(NAMES, 1), f"killed before step {at}"
+            assert real.state.submitted == {}
+            assert real.journal.open_plan_ids() == []
     assert step > 5
 
 
@@ -152,7 +187,7 @@ def test_killed_while_a_bundle_runs_inside_its_requests_are_not_free(tmp_path: P
         "echo x >> workspace/{directory}/runs; touch began\n"
         "while [ ! -e go ]; do sleep 0.01; done; touch workspace/{directory}/out"
     )
-    plan = in_lanes(real.plan("first"), 2)
+    plan = in_lanes(real.plan(nonce()), 2)
     child = os.fork()
     if child == 0:
         try:
@@ -184,10 +219,11 @@ def test_killed_while_a_job_runs_inside_every_directory_runs_once(tmp_path: Path
         "echo x >> workspace/{directory}/runs; touch began\n"
         "while [ ! -e go ]; do sleep 0.01; done; touch workspace/{directory}/out"
     )
+    plan = real.plan(nonce(), 2)
     child = os.fork()
     if child == 0:
         try:
-            submit(real, "first", 2)
+            carry_on(real, plan)
         finally:
             os._exit(70)
     while not (real.root / "began").exists():
@@ -202,7 +238,7 @@ def test_killed_while_a_job_runs_inside_every_directory_runs_once(tmp_path: Path
 
     # And when it has ended, they are complete.
     (real.root / "go").touch()
-    while not (real.root / ".row/rowtui/ended/first-0").exists():
+    while not (real.root / ".row/rowtui/ended" / plan.jobs[0].token).exists():
         os.sched_yield()
     asyncio.run(real.settle())
     assert real.runs() == {"a": 1, "b c": 1}
