@@ -1,0 +1,433 @@
+"""What an order of jobs would come to: a run of a job graph on machines, simulated.
+
+Takes the work (jobs in columns, who needs whom), machines and ranks; gives when each job would
+begin and end and where, how long all of it takes and what it costs. Ready jobs go by rank, each
+onto the first machine with room; one that has none is passed by smaller ones. A machine is opened
+when no open one has room, and is paid from then to the last end on it. Nothing is random but
+failures, which depend on their seed alone: every order meets the same ones.
+Source: issue text of the network (simulation); the rule for machines is the packer's online one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rowtui.core.errors import RowtuiError
+from rowtui.core.network.job_model import Edges
+
+HOUR = 3600.0
+_OPEN = 1 << 62  # as many machines as wanted
+
+Column = NDArray[Any]  # a number for each job
+
+
+class Machine(NamedTuple):
+    """Machines of one kind, in the order in which they are to be used.
+
+    `number`: how many there are, None for as many as wanted. `price_per_hour`: None where only
+    what jobs take is counted. `boot_seconds`: until one that is opened begins its first job.
+    `whole`: a job has all of it, whatever it needs.
+    """
+
+    name: str
+    cpus: int
+    memory_mb: int = 0
+    gpus: int = 0
+    price_per_hour: float | None = None
+    number: int | None = 1
+    boot_seconds: float = 0.0
+    whole: bool = False
+
+
+class Needs(NamedTuple):
+    """What one job of a node takes, and for how many seconds."""
+
+    name: str
+    cpus: int = 1
+    memory_mb: int = 0
+    gpus: int = 0
+    seconds: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What there is to do. Columns are by the number of the job.
+
+    `node` are positions in `nodes`; `seconds`, where given, of each job instead of its node's;
+    `over`: jobs that nothing waits for and that do not run (complete, or given up).
+    `failures`: the share of attempts that fail, from 0 to below 1; such a job begins anew.
+    """
+
+    nodes: tuple[Needs, ...]
+    node: Column
+    edges: Edges
+    seconds: Column | None = None
+    over: Column | None = None
+    failures: float = 0.0
+    seed: int = 1
+
+    def left(self) -> NDArray[np.bool_]:
+        """Which jobs are to run."""
+        if self.over is None:
+            return np.ones(len(self.node), bool)
+        return ~np.asarray(self.over, bool)
+
+    def each_seconds(self) -> NDArray[np.float64]:
+        """How long each job runs; 0 for those that are over."""
+        if self.seconds is not None:
+            every = np.array(self.seconds, np.float64)
+        else:
+            every = self.of_nodes([it.seconds for it in self.nodes])
+        every[~self.left()] = 0.0
+        return every
+
+    def of_nodes(self, values: Sequence[float]) -> NDArray[np.float64]:
+        """What is known of nodes, for each job."""
+        return np.array([*values, 0.0], np.float64)[self.node]
+
+    def attempts(self) -> NDArray[np.int64]:
+        """How often each job is tried."""
+        count = len(self.node)
+        if not self.failures:
+            return np.ones(count, np.int64)
+        return np.random.default_rng(self.seed).geometric(1.0 - self.failures, count)
+
+
+class Spans(NamedTuple):
+    """Who ran where and when, in the order of their beginnings; as often as a job was tried.
+
+    `machine` counts the opened machines from 0; times in seconds from the beginning.
+    """
+
+    job: NDArray[np.int32]
+    machine: NDArray[np.int32]
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+
+
+class Opened(NamedTuple):
+    """One machine that was used. `kind`: its position in the list of machines."""
+
+    kind: int
+    since: float
+    until: float
+
+
+class Unplaced(NamedTuple):
+    """Jobs of a node that fit on no machine."""
+
+    node: int
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What came of it. Times in seconds, `cost` in the unit of the prices (None: nothing has one).
+
+    `core_hours` are those that jobs have, `idle_core_hours` those of open machines that none had;
+    `utilisation` is the share of the first. `jobs`: to run, of which `ended` did; `held_up` need
+    (also at a distance) one that fits on no machine. `reruns`: attempts that failed.
+    """
+
+    makespan: float
+    cost: float | None
+    core_hours: float
+    idle_core_hours: float
+    utilisation: float
+    jobs: int
+    ended: int
+    reruns: int
+    spans: Spans
+    opened: tuple[Opened, ...]
+    unplaced: tuple[Unplaced, ...]
+    held_up: int
+
+
+def simulate(work: Work, machines: Sequence[Machine], ranks: Column) -> Simulated:
+    """Run everything that can run. `ranks`: for each job, lower goes first, then by number.
+
+    Raises: RowtuiError (times or shares of failures that cannot be, columns of unlike lengths).
+    """
+    _refuse_nonsense(work, ranks)
+    course = _Course(work, machines, ranks)
+    course.run()
+    return course.result()
+
+
+def _refuse_nonsense(work: Work, ranks: Column) -> None:
+    count = len(work.node)
+    columns = (ranks, work.seconds, work.over)
+    if any(len(column) != count for column in columns if column is not None):
+        raise RowtuiError(f"there must be a number for each of {count:,} jobs")
+    seconds = work.each_seconds()
+    if not np.isfinite(seconds).all() or (seconds < 0).any():
+        raise RowtuiError("jobs must take a number of seconds from 0 on")
+    if not 0 <= work.failures < 1:
+        raise RowtuiError("the share of attempts that fail must be from 0 to below 1")
+
+
+class _Course:
+    """A simulation while it runs. Jobs are called by their place in the order of ranks.
+
+    Jobs that need the same are of one class; each class has its ready jobs and the machines that
+    may have room for one of it, both as heaps: so no job is looked at twice for nothing.
+    """
+
+    def __init__(self, work: Work, machines: Sequence[Machine], ranks: Column) -> None:
+        self.work, self.machines = work, tuple(machines)
+        count = len(work.node)
+        self.order = np.argsort(np.asarray(ranks), kind="stable")
+        self.left = work.left()
+        kinds: dict[tuple[int, int, int], int] = {}
+        of_node = [
+            kinds.setdefault((it.cpus, it.memory_mb, it.gpus), len(kinds)) for it in work.nodes
+        ]
+        self.needs = list(kinds)
+        class_of = np.array([*of_node, 0], np.int64)[work.node][self.order]
+        self.class_of = class_of.astype(np.int32).data
+        self.seconds = work.each_seconds()[self.order].data
+        self.attempts = work.attempts()[self.order].data
+        self.unmet, self.starts, self.dependents = self._edges(count)
+        # By class. `blocked`: no machine has room for one of it.
+        self.ready: list[list[int]] = [[] for _ in self.needs]
+        self.free: list[list[int]] = [[] for _ in self.needs]
+        self.listed = [bytearray() for _ in self.needs]  # by machine: whether it is in `free`
+        self.blocked = [False] * len(self.needs)
+        # By machine.
+        self.kind: list[int] = []
+        self.cpus: list[int] = []
+        self.memory: list[int] = []
+        self.gpus: list[int] = []
+        self.since: list[float] = []
+        self.begins: list[float] = []  # when it has booted
+        self.until: list[float] = []
+        self.rest = [_OPEN if it.number is None else it.number for it in self.machines]
+        # (first ready job of a class) * classes + class; some are out of date
+        self.front: list[int] = []
+        self.ends: list[tuple[float, int, int]] = []
+        self.jobs: list[int] = []
+        self.where: list[int] = []
+        self.start: list[float] = []
+        self.end: list[float] = []
+        self.ended = self.reruns = 0
+
+    def _edges(self, count: int) -> tuple[memoryview, memoryview, memoryview]:
+        """How many each job waits for, and who waits for it, all by places."""
+        place = np.empty(count, np.int64)
+        place[self.order] = np.arange(count)
+        needs, jobs = (np.asarray(column, np.int64) for column in self.work.edges)
+        counts = self.left[needs] & self.left[jobs]
+        needs, jobs = place[needs[counts]], place[jobs[counts]]
+        starts = np.zeros(count + 1, np.int64)
+        np.cumsum(np.bincount(needs, minlength=count), out=starts[1:])
+        unmet = np.bincount(jobs, minlength=count)
+        return unmet.data, starts.data, jobs[np.argsort(needs, kind="stable")].data
+
+    def run(self) -> None:
+        """From the beginning until nothing runs any more."""
+        unmet = np.asarray(self.unmet)
+        classes = np.asarray(self.class_of)
+        begin = (unmet == 0) & self.left[self.order]
+        for number in range(len(self.needs)):
+            self.ready[number] = np.flatnonzero(begin & (classes == number)).tolist()
+            if self.ready[number]:
+                self.front.append(self.ready[number][0] * len(self.needs) + number)
+        heapify(self.front)
+        now = 0.0
+        ends = self.ends
+        self._begin_ready(now)
+        while ends:
+            now = ends[0][0]
+            while ends and ends[0][0] == now:
+                _, job, machine = heappop(ends)
+                self._give_back(job, machine, now)
+                if self.attempts[job] > 1:
+                    self.attempts[job] -= 1
+                    self.reruns += 1
+                    self._is_ready(job)
+                else:
+                    self._complete(job)
+            self._begin_ready(now)
+
+    def _complete(self, job: int) -> None:
+        self.ended += 1
+        unmet = self.unmet
+        for other in self.dependents[self.starts[job] : self.starts[job + 1]]:
+            unmet[other] -= 1
+            if not unmet[other]:
+                self._is_ready(other)
+
+    def _is_ready(self, job: int) -> None:
+        number = self.class_of[job]
+        ready = self.ready[number]
+        heappush(ready, job)
+        if ready[0] == job and not self.blocked[number]:
+            heappush(self.front, job * len(self.needs) + number)
+
+    def _begin_ready(self, now: float) -> None:
+        """Begin whatever has room, by rank."""
+        front, classes = self.front, len(self.needs)
+        while front:
+            job, number = divmod(heappop(front), classes)
+            ready = self.ready[number]
+            if self.blocked[number] or not ready or ready[0] != job:
+                continue  # out of date
+            machine = self._with_room(number, now)
+            if machine is None:
+                self.blocked[number] = True
+                continue
+            heappop(ready)
+            if ready:
+                heappush(front, ready[0] * classes + number)
+            self._begin(job, number, machine, now)
+
+    def _with_room(self, number: int, now: float) -> int | None:
+        """The first open machine with room for one of a class, else a new one, else None."""
+        cpus, memory, gpus = self.needs[number]
+        free, listed = self.free[number], self.listed[number]
+        while free:
+            machine = free[0]
+            if (
+                self.cpus[machine] >= cpus
+                and self.memory[machine] >= memory
+                and self.gpus[machine] >= gpus
+            ):
+                return machine
+            heappop(free)
+            listed[machine] = 0
+        for kind, it in enumerate(self.machines):
+            if (
+                self.rest[kind] > 0
+                and it.cpus >= cpus
+                and it.memory_mb >= memory
+                and it.gpus >= gpus
+            ):
+                return self._open(kind, now)
+        return None
+
+    def _open(self, kind: int, now: float) -> int:
+        it = self.machines[kind]
+        machine = len(self.kind)
+        self.rest[kind] -= 1
+        self.kind.append(kind)
+        self.cpus.append(it.cpus)
+        self.memory.append(it.memory_mb)
+        self.gpus.append(it.gpus)
+        self.since.append(now)
+        self.begins.append(now + it.boot_seconds)
+        self.until.append(now)
+        for listed in self.listed:
+            listed.append(0)
+        self._list(machine)
+        return machine
+
+    def _begin(self, job: int, number: int, machine: int, now: float) -> None:
+        cpus, memory, gpus = self.needs[number]
+        if self.machines[self.kind[machine]].whole:
+            self.cpus[machine] = -1  # room for nothing, not even for what needs no CPU
+        else:
+            self.cpus[machine] -= cpus
+            self.memory[machine] -= memory
+            self.gpus[machine] -= gpus
+        begin = max(now, self.begins[machine])
+        end = begin + self.seconds[job]
+        heappush(self.ends, (end, job, machine))
+        self.jobs.append(job)
+        self.where.append(machine)
+        self.start.append(begin)
+        self.end.append(end)
+
+    def _give_back(self, job: int, machine: int, now: float) -> None:
+        it = self.machines[self.kind[machine]]
+        if it.whole:
+            self.cpus[machine] = it.cpus
+        else:
+            cpus, memory, gpus = self.needs[self.class_of[job]]
+            self.cpus[machine] += cpus
+            self.memory[machine] += memory
+            self.gpus[machine] += gpus
+        self.until[machine] = now
+        self._list(machine)
+
+    def _list(self, machine: int) -> None:
+        """Note a machine with every class that it has room for."""
+        cpus, memory, gpus = self.cpus[machine], self.memory[machine], self.gpus[machine]
+        for number, (its_cpus, its_memory, its_gpus) in enumerate(self.needs):
+            if (
+                cpus >= its_cpus
+                and memory >= its_memory
+                and gpus >= its_gpus
+                and not self.listed[number][machine]
+            ):
+                self.listed[number][machine] = 1
+                heappush(self.free[number], machine)
+                if self.blocked[number]:
+                    self.blocked[number] = False
+                    if self.ready[number]:
+                        heappush(self.front, self.ready[number][0] * len(self.needs) + number)
+
+    # -- what came of it -------------------------------------------------------------------------
+
+    def result(self) -> Simulated:
+        """All of it in figures."""
+        work = self.work
+        jobs = self.order[np.array(self.jobs, np.int64)]
+        where = np.array(self.where, np.int32)
+        start, end = np.array(self.start), np.array(self.end)
+        spans = Spans(jobs.astype(np.int32), where, start, end)
+        opened = tuple(Opened(*it) for it in zip(self.kind, self.since, self.until, strict=True))
+        cpus = np.array([*(it.cpus for it in work.nodes), 0])[work.node[jobs]]
+        if opened:
+            kinds = np.array(self.kind)[where]
+            whole = np.array([it.whole for it in self.machines])[kinds]
+            cpus = np.where(whole, np.array([it.cpus for it in self.machines])[kinds], cpus)
+        used = float((cpus * (end - start)).sum()) / HOUR
+        there = sum(self.machines[it.kind].cpus * (it.until - it.since) for it in opened) / HOUR
+        wanted = int(self.left.sum())
+        unplaced = self._unplaced()
+        return Simulated(
+            makespan=float(end.max()) if len(end) else 0.0,
+            cost=_cost(self.machines, opened),
+            core_hours=used,
+            idle_core_hours=max(0.0, there - used),
+            utilisation=min(1.0, used / there) if there else 0.0,
+            jobs=wanted,
+            ended=self.ended,
+            reruns=self.reruns,
+            spans=spans,
+            opened=opened,
+            unplaced=unplaced,
+            held_up=wanted - self.ended - sum(it.jobs for it in unplaced),
+        )
+
+    def _unplaced(self) -> tuple[Unplaced, ...]:
+        """By node: jobs that fit nowhere, whether or not what they need would be complete."""
+        every = np.bincount(np.asarray(self.work.node)[self.left], minlength=len(self.work.nodes))
+        return tuple(
+            Unplaced(number, int(every[number]))
+            for number, it in enumerate(self.work.nodes)
+            if every[number] and not any(_fits(it, machine) for machine in self.machines)
+        )
+
+
+def _fits(needs: Needs, machine: Machine) -> bool:
+    return (
+        machine.number != 0
+        and needs.cpus <= machine.cpus
+        and needs.memory_mb <= machine.memory_mb
+        and needs.gpus <= machine.gpus
+    )
+
+
+def _cost(machines: Sequence[Machine], opened: Sequence[Opened]) -> float | None:
+    """What the open machines cost; None where no kind has a price."""
+    if all(it.price_per_hour is None for it in machines):
+        return None
+    return sum(
+        (machines[it.kind].price_per_hour or 0.0) * (it.until - it.since) / HOUR for it in opened
+    )
