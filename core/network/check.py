@@ -202,9 +202,8 @@ class _Check:
 
     def only_home(self) -> bool:
         """Whether all directories that the network knows of are of one home."""
-        return len({self.homes.get(it.name, it.name) for it in self.network.nodes}) == 1 and (
-            len(self.network.sources) == 1
-        )
+        homes = {self.homes.get(node.name, node.name) for node in self.network.nodes}
+        return len(homes.union(source.name for source in self.network.sources)) == 1
 
     def homes_of(self, action: str) -> set[str]:
         """Whose directories the nodes with an action use."""
