@@ -14,6 +14,7 @@ from typing import Protocol
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.errors import Problem
 from rowtui.core.grouping.model import Status
+from rowtui.core.network.job_model import JobState
 from rowtui.core.project.change import Change
 from rowtui.core.project.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.questions import Question, Withdrawn
@@ -27,6 +28,8 @@ from rowtui.core.project.views import (
     TransferView,
     WhatIfAsked,
 )
+from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.views import NetworkView, SamplesPage
 from rowtui.core.submission.carry_out import Progress
 from rowtui.core.submission.model import Plan
 from rowtui.core.text import Cost
@@ -42,12 +45,16 @@ __all__ = [
     "FailedJob",
     "GroupSummary",
     "GroupsPage",
+    "JobState",
     "JobView",
     "JobsView",
+    "Limits",
     "LogTail",
+    "NetworkView",
     "PackChoice",
     "PackedPlan",
     "Question",
+    "SamplesPage",
     "Snapshot",
     "SubmitProgress",
     "TransferView",
@@ -255,8 +262,50 @@ class Engine(Protocol):
     def changes(self) -> AsyncIterator[str]:
         """A word whenever something on disk changes, and "watching ..." once it would be noticed.
 
-        The words: "completed", "workspace", "workflow", "jobs", "products".
+        The words: "completed", "workspace", "workflow", "jobs", "products", "network".
         """
+        ...
+
+    # The network
+
+    async def network(self, *, frozen: bool = True) -> NetworkView | None:
+        """The network and its newest run; None without a network.toml. Raises: RowtuiError.
+
+        `frozen` False: as network.toml is now, whatever a run was made from.
+        """
+        ...
+
+    async def network_samples(
+        self, node: str, states: Sequence[JobState], start: int, length: int
+    ) -> SamplesPage:
+        """A page of the samples of a source or node in these states (all). Raises: RowtuiError."""
+        ...
+
+    async def network_start(self, limits: Limits, *, anew: bool = False) -> None:
+        """Drive the newest run that is not over, or a new one, within limits that were confirmed.
+
+        It goes on by itself; `changes` says "network" whenever it did something.
+        Raises: RowtuiError.
+        """
+        ...
+
+    async def network_stop(self) -> None:
+        """Stop driving. Jobs that were sent go on."""
+        ...
+
+    async def network_plan(self) -> tuple[Plan | None, tuple[str, ...]]:
+        """What the run would submit next, to be confirmed; and why something cannot be.
+
+        Raises: RowtuiError.
+        """
+        ...
+
+    async def network_retry(self, jobs: Sequence[int]) -> None:
+        """Try failed jobs of the graph again. Raises: RowtuiError."""
+        ...
+
+    async def network_cancel(self, jobs: Sequence[int]) -> None:
+        """Give jobs of the graph up, with what depends on them. Raises: RowtuiError."""
         ...
 
     async def close(self) -> None:

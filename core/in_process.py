@@ -24,10 +24,14 @@ from rowtui.core.engine import (
     FailedJob,
     GroupsPage,
     GroupSummary,
+    JobState,
     JobsView,
+    Limits,
     LogTail,
+    NetworkView,
     PackChoice,
     PackedPlan,
+    SamplesPage,
     Snapshot,
     SubmitProgress,
     TransferView,
@@ -36,6 +40,7 @@ from rowtui.core.engine import (
 from rowtui.core.errors import InvalidFileError, RowtuiError
 from rowtui.core.grouping.model import ActionStatus, Group, Status
 from rowtui.core.grouping.request import job_requests
+from rowtui.core.network.find import has_network
 from rowtui.core.project.describe import describe_grouping, describe_resources
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.follow import Changes, look_at_touched
@@ -46,6 +51,7 @@ from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
     from rowtui.core.errors import Problem
+    from rowtui.core.in_process_network import NetworkWork
     from rowtui.core.project.project import Project
 
 SHOWN_BAD = 20  # bad directories that a snapshot names
@@ -71,6 +77,7 @@ class InProcessEngine:
         self._questions = Questions()
         self._connecting: asyncio.Task[None] | None = None
         self._under_way: dict[str, asyncio.Future[None]] = {}
+        self._network: NetworkWork | None = None
         project.person = self._questions.asker
         project.wait = self._wait
 
@@ -238,6 +245,8 @@ class InProcessEngine:
 
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         """Carry out a plan. Closing the iterator stops between two jobs."""
+        if self._network is not None:
+            await self._network.about_to_submit(plan)
         async with contextlib.aclosing(self._project.jobs.submit(plan)) as steps:
             async for step in steps:
                 yield step
@@ -293,8 +302,54 @@ class InProcessEngine:
         async for word in self._changes.words():
             yield word
 
+    # The network
+
+    @property
+    def _networks(self) -> NetworkWork:
+        """Made when somebody asks: most projects have none, and it takes numpy."""
+        if self._network is None:
+            from rowtui.core.in_process_network import NetworkWork
+
+            ask = partial(self._ask_for_jobs, everywhere=False)
+            self._network = NetworkWork(self._project, self._turn, ask, self._changes.say)
+        return self._network
+
+    async def network(self, *, frozen: bool = True) -> NetworkView | None:
+        """The network and its newest run; None without a network.toml. Raises: RowtuiError."""
+        if self._network is None and not has_network(self._project.root):
+            return None
+        return await self._networks.view(frozen=frozen)
+
+    async def network_samples(
+        self, node: str, states: Sequence[JobState], start: int, length: int
+    ) -> SamplesPage:
+        """A page of samples. Raises: RowtuiError."""
+        return await self._networks.samples(node, states, start, length)
+
+    async def network_start(self, limits: Limits, *, anew: bool = False) -> None:
+        """Drive a run within limits that were confirmed. Raises: RowtuiError."""
+        await self._networks.start(limits, anew=anew)
+
+    async def network_stop(self) -> None:
+        """Stop driving. Jobs that were sent go on."""
+        await self._networks.stop()
+
+    async def network_plan(self) -> tuple[Plan | None, tuple[str, ...]]:
+        """What the run would submit next, to be confirmed. Raises: RowtuiError."""
+        return await self._networks.plan()
+
+    async def network_retry(self, jobs: Sequence[int]) -> None:
+        """Try failed jobs of the graph again. Raises: RowtuiError."""
+        await self._networks.retry(jobs)
+
+    async def network_cancel(self, jobs: Sequence[int]) -> None:
+        """Give jobs of the graph up, with what depends on them. Raises: RowtuiError."""
+        await self._networks.cancel(jobs)
+
     async def close(self) -> None:
         """Stop watching; bring Row's files up to date."""
+        if self._network is not None:
+            await self._network.stop()
         self._changes.close()
         tasks = [*filter(None, (self._connecting, *self._under_way.values()))]
         for task in tasks:

@@ -72,7 +72,8 @@ class Changes:
         """End `words`."""
         self._words.put_nowait(None)
 
-    def _say(self, word: str) -> None:
+    def say(self, word: str) -> None:
+        """Have `words` give this one, too."""
         self._words.put_nowait(word)
 
     async def _follow_reports(self) -> None:
@@ -86,10 +87,10 @@ class Changes:
             project.workflow.path: "workflow",
         }
         async with Watcher(words) as watcher:
-            self._say("watching reports")
+            self.say("watching reports")
             async for changed in watcher:
                 for word in dict.fromkeys(words[path] for path in changed):
-                    self._say(word)
+                    self.say(word)
 
     async def _follow_mapping(self) -> None:
         """Watch the mapping files; others once these were read, or one of them has changed."""
@@ -112,11 +113,11 @@ class Changes:
         """Until other paths are to be watched."""
         self._mapping_places = self._project.known_mapping_places()
         async with Watcher(paths) as watcher:
-            self._say("watching mapping")  # what changed before is not reported: look once more
+            self.say("watching mapping")  # what changed before is not reported: look once more
             if await asyncio.to_thread(mapping_paths, self._project) != paths:
                 return
             async for _ in watcher:
-                self._say("mapping")
+                self.say("mapping")
                 if await asyncio.to_thread(mapping_paths, self._project) != paths:
                     return
 
@@ -148,11 +149,11 @@ class Changes:
             missed = [path for path in paths if self._stamps.get(path, now[path]) != now[path]]
             self._stamps = dict(now)
             self._touched.update(paths[path] for path in missed)
-            self._say("watching directories")
+            self.say("watching directories")
             async for changed in watcher:
                 self._stamps = dict(watcher.stamps)
                 self._touched.update(paths[path] for path in changed)
-                self._say("products")
+                self.say("products")
 
 
 def look_at_touched(project: Project, touched: Sequence[str]) -> None:

@@ -68,13 +68,17 @@ Ask = Callable[["Plan", tuple[Breach, ...]], Awaitable[Answer]]
 class Autopilot:
     """Drives one run. `ask` is called with what would be sent and why it needs a person.
 
-    `by_step`: every plan is asked about. `polite`: how long to wait between looks, in seconds.
+    `by_step`: every plan is asked about. `look_seconds`: how long to wait between looks, at most.
+    `turn`: held while the project's records are used; `ask_queues`: who asks schedulers and enters
+    what they say, where somebody else does so as well.
     """
 
     running: Running
     ask: Ask
     by_step: bool = False
     look_seconds: float = LOOK_SECONDS
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    ask_queues: Callable[[], Awaitable[None]] | None = None
     _blocked: tuple[str, ...] = ()
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -85,7 +89,8 @@ class Autopilot:
         """
         running = self.running
         project = running.project
-        made = await asyncio.to_thread(running.begin)
+        async with self.turn:
+            made = await asyncio.to_thread(running.begin)
         yield Told(Kind.BEGUN, _begun(running, len(made.made)))
         changes = Changes(project)
         listening = asyncio.create_task(self._listen(changes))
@@ -124,10 +129,13 @@ class Autopilot:
     async def _look(self) -> Happened:
         """Ask the schedulers where it is due, and see what that means."""
         project = self.running.project
-        if project.has_jobs_to_ask_for():
+        if self.ask_queues is not None:
+            await self.ask_queues()
+        elif project.has_jobs_to_ask_for():
             await project.jobs.entered(await project.jobs.queues.ask())
-        await asyncio.to_thread(project.synchronise)
-        return await asyncio.to_thread(self.running.look)
+        async with self.turn:
+            await asyncio.to_thread(project.synchronise)
+            return await asyncio.to_thread(self.running.look)
 
     async def _send(self) -> AsyncGenerator[Told, None]:
         """Plan what is ready, and send what may be sent."""
@@ -137,7 +145,8 @@ class Autopilot:
         if limits.jobs_in_queue is not None and spent.jobs_in_queue >= limits.jobs_in_queue:
             return
         try:
-            found = await asyncio.to_thread(next_round, running)
+            async with self.turn:
+                found = await asyncio.to_thread(next_round, running)
         except InvalidFileError as error:
             self._blocked = tuple(str(problem) for problem in error.problems)
             found = None
@@ -177,18 +186,7 @@ class Autopilot:
 
     async def _carry_out(self, plan: Plan) -> AsyncGenerator[Told, None]:
         running = self.running
-        money = money_of(plan)
-        units = list(units_of(plan, money))
-        paid = [unit.money for unit in units if unit.money is not None]
-        event = PlanSubmitted(
-            time.time(),
-            plan.id,
-            tuple(job.token for job in plan.jobs),
-            sum(unit.core_hours for unit in units),
-            sum(unit.gpu_hours for unit in units),
-            sum(it.amount for it in paid),
-            paid[0].currency if paid else "",
-        )
+        event = submitted_event(plan)
         await asyncio.to_thread(running.run.append, event)
         running.tokens.update(event.jobs)
         errors: list[str] = []
@@ -239,6 +237,21 @@ class Autopilot:
         """Write down that a person stopped it. Jobs that were sent go on."""
         if self.running.status is RunStatus.RUNNING:
             self.running.run.append(Stopped(time.time(), why))
+
+
+def submitted_event(plan: Plan) -> PlanSubmitted:
+    """What is written down before a plan is carried out."""
+    units = list(units_of(plan, money_of(plan)))
+    paid = [unit.money for unit in units if unit.money is not None]
+    return PlanSubmitted(
+        time.time(),
+        plan.id,
+        tuple(job.token for job in plan.jobs),
+        sum(unit.core_hours for unit in units),
+        sum(unit.gpu_hours for unit in units),
+        sum(it.amount for it in paid),
+        paid[0].currency if paid else "",
+    )
 
 
 def _begun(running: Running, made: int) -> str:

@@ -5,8 +5,9 @@ One object for one project. What it opens is kept, so that the next look only se
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,10 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.network.find import has_network
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import Change, JobState
-from rowtui.core.runs.autopilot import Answer, Ask, Autopilot, Told
+from rowtui.core.runs.autopilot import Answer, Ask, Autopilot, Told, submitted_event
 from rowtui.core.runs.facts import Facts
 from rowtui.core.runs.limits import Breach, Limits
+from rowtui.core.runs.rounds import next_round
 from rowtui.core.runs.running import Running
 from rowtui.core.runs.show import network_view, samples_page
 from rowtui.core.runs.store import BadRun, Run, RunStore
@@ -151,15 +153,27 @@ class Networks:
         return run
 
     async def drive(
-        self, run: Run, ask: Ask | None = None, *, by_step: bool = False
+        self,
+        run: Run,
+        ask: Ask | None = None,
+        *,
+        by_step: bool = False,
+        turn: asyncio.Lock | None = None,
+        ask_queues: Callable[[], Awaitable[None]] | None = None,
     ) -> AsyncGenerator[Told, None]:
         """Drive a run until it is over, or a person has to decide. Raises: RowtuiError.
 
-        Without `ask`, what limits do not allow pauses it.
+        Without `ask`, what limits do not allow pauses it. `turn`, `ask_queues`: see `Autopilot`.
         """
         with run.hold():
             running = Running(self.project, run)
-            self.driving = Autopilot(running, ask or _nobody, by_step=by_step)
+            self.driving = Autopilot(
+                running,
+                ask or _nobody,
+                by_step=by_step,
+                turn=turn or asyncio.Lock(),
+                ask_queues=ask_queues,
+            )
             try:
                 async with aclosing(self.driving.drive()) as telling:
                     async for told in telling:
@@ -167,6 +181,23 @@ class Networks:
             finally:
                 self.driving = None
                 self._running = None
+
+    def next_plan(self, run: Run) -> tuple[Plan | None, tuple[str, ...]]:
+        """What a run would submit now, for a person to confirm; and why something cannot be.
+
+        Raises: PlanError; RowtuiError; RunHeldError.
+        """
+        with run.hold():
+            running = Running(self.project, run)
+            running.begin()
+            found = next_round(running)
+            self._running = None
+        return found.plan, found.blocked
+
+    def note_submitted(self, run: Run, plan: Plan) -> None:
+        """Write down that a plan of a run is about to be carried out. Raises: RowtuiError."""
+        run.append(submitted_event(plan))
+        self._running = None
 
     def retry(self, jobs: Sequence[int], name: str | None = None) -> Change:
         """Try failed jobs again. Raises: RowtuiError, RunHeldError."""
