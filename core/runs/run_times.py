@@ -1,0 +1,184 @@
+"""How long one directory of each node takes: said by a person, measured, or its wall time at most.
+
+Takes a project and a network; gives a `RunTime` for each node. Measured is the median of the jobs
+that ended well, the newest of each action: from the moment when a job made its fence to the moment
+when it wrote down its end, both by the clock of the file system. Where those files are elsewhere
+(a copy of the project on a cluster) or were removed (`rowtui clean`), only the journal is left:
+from submission until the end was noticed, which has the time in the queue in it.
+A job that went through several directories one after another is divided among them.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import os
+from collections.abc import Mapping
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.submission.fence import ended_path, fence_path
+from rowtui.core.submission.model import JobRecord, Step
+from rowtui.core.text import visible
+from rowtui.core.workflow.duration import DurationError, parse_duration
+from rowtui.core.workflow.toml_file import did_you_mean
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rowtui.core.network.spec import Network
+    from rowtui.core.project.project import Project
+    from rowtui.core.workflow.model import Action
+
+NEWEST = 200  # jobs of each action that are looked at
+_UNKNOWN_SECONDS = 1.0  # of a node whose action is not in workflow.toml
+
+
+class Basis(enum.Enum):
+    """Where a run time is from."""
+
+    GIVEN = "given"
+    MEASURED = "measured"
+    QUEUED = "measured, with the time in the queue"
+    LIMIT = "walltime limit"  # it takes no longer than that
+
+
+class RunTime(NamedTuple):
+    """How long one directory takes. `jobs`: how many were measured."""
+
+    seconds: float
+    basis: Basis
+    jobs: int = 0
+
+    @property
+    def measured(self) -> bool:
+        """Whether it is more than a limit."""
+        return self.basis is not Basis.LIMIT
+
+
+def run_times(
+    project: Project,
+    network: Network,
+    given: Mapping[str, float] | None = None,
+    measured: Mapping[str, RunTime] | None = None,
+) -> dict[str, RunTime]:
+    """The run time of every node. `given`: seconds by the name of a node or an action.
+
+    `measured`: what `measured_times` found before. Raises: RowtuiError for a name that is neither.
+    """
+    given = given or {}
+    _refuse_unknown(network, given)
+    known = measured_times(project) if measured is None else measured
+    found = {}
+    for node in network.nodes:
+        said = given.get(node.name, given.get(node.action))
+        if said is not None:
+            found[node.name] = RunTime(said, Basis.GIVEN)
+        elif node.action in known:
+            found[node.name] = known[node.action]
+        else:
+            actions = project.workflow.named(node.action)
+            limit = float(_limit(actions[0], 1)) if actions else _UNKNOWN_SECONDS
+            found[node.name] = RunTime(limit, Basis.LIMIT)
+    return found
+
+
+def measured_times(project: Project) -> dict[str, RunTime]:
+    """By action: how long jobs took that ended well. Waits for the disk."""
+    ran: dict[str, list[float]] = {}
+    queued: dict[str, list[float]] = {}
+    looked: dict[str, int] = {}
+    for record in project.jobs.records():  # newest first
+        if record.step is not Step.ENDED or record.end_reason or not record.directories:
+            continue
+        actions = project.workflow.named(record.action)
+        if not actions or looked.get(record.action, 0) >= NEWEST:
+            continue
+        looked[record.action] = looked.get(record.action, 0) + 1
+        number = _one_by_one(actions[0], len(record.directories))
+        seconds = seconds_of_job(project.root, record.token)
+        if seconds is not None:
+            ran.setdefault(record.action, []).append(seconds / number)
+        elif (waited := _from_submission(record)) is not None:
+            most = min(waited, _limit(actions[0], len(record.directories)))
+            queued.setdefault(record.action, []).append(most / number)
+    found = {
+        action: RunTime(median(every), Basis.QUEUED, len(every)) for action, every in queued.items()
+    }
+    for action, every in ran.items():
+        found[action] = RunTime(median(every), Basis.MEASURED, len(every))
+    return found
+
+
+def seconds_of_job(root: Path, token: str) -> float | None:
+    """How long a job ran, by its own marks; None where these are not (both) there."""
+    begun = begun_at(root, token)
+    try:
+        ended = os.lstat(ended_path(root, token)).st_mtime
+    except OSError:
+        return None
+    return None if begun is None else max(0.0, ended - begun)
+
+
+def begun_at(root: Path, token: str) -> float | None:
+    """When a job made its fence: epoch seconds; None where there is none."""
+    try:
+        return os.lstat(fence_path(root, token)).st_mtime
+    except OSError:
+        return None
+
+
+def parse_seconds(text: str) -> dict[str, float]:
+    """`simulate=120,average=00:05:00` as seconds by name. Raises: RowtuiError."""
+    found = {}
+    for part in text.split(","):
+        if not part.strip():
+            continue
+        name, equals, value = part.rpartition("=")
+        seconds = _seconds(value.strip())
+        if not equals or not name.strip() or seconds is None:
+            raise RowtuiError(
+                f"'{visible(part.strip())}' says of no node how long it takes",
+                "write NODE=SECONDS or NODE=HH:MM:SS, several with commas between them",
+            )
+        found[name.strip()] = seconds
+    return found
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        try:
+            return float(parse_duration(text))
+        except DurationError:
+            return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def _refuse_unknown(network: Network, given: Mapping[str, float]) -> None:
+    names = list(dict.fromkeys(name for it in network.nodes for name in (it.name, it.action)))
+    for name in given:
+        if name not in names:
+            raise RowtuiError(
+                f"there is no node '{visible(name)}' whose run time could be given",
+                did_you_mean(name, names) or f"there are: {', '.join(map(visible, names))}",
+            )
+
+
+def _one_by_one(action: Action, directories: int) -> int:
+    """Through how many directories a job goes one after another."""
+    if "{directory}" in action.command or action.resources.walltime.per_directory:
+        return directories
+    return 1
+
+
+def _limit(action: Action, directories: int) -> int:
+    return action.resources.walltime.total_seconds(directories)
+
+
+def _from_submission(record: JobRecord) -> float | None:
+    if not record.ended_at or not record.submitted_at:
+        return None
+    return max(0.0, record.ended_at - record.submitted_at)
