@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -155,6 +156,24 @@ def test_a_workspace_that_cannot_be_written_is_an_error_that_leaves_nothing(
         make_directories(project, samples(3))
 
     assert left_behind(root) == []
+
+
+def test_a_workspace_on_another_file_system_works_too(project: Project, root: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:
+        assert os.stat(elsewhere).st_dev != os.stat(root).st_dev
+        (Path(elsewhere) / "w").mkdir()
+        (root / "workspace").symlink_to(Path(elsewhere) / "w")
+        names = [name for name, _ in samples(3)]
+
+        assert make_directories(project, samples(3)).made == names
+        moved = delete_retired(project, names[:2], names, confirmed=True)
+
+        assert moved.moved == names[:2]
+        assert os.listdir(root / "workspace") == names[2:]
+        assert trashes(project) == [moved.trash]
+        assert restore(project, moved.trash).moved == names[:2]
+        assert all(value(root, name) == wanted for name, wanted in samples(3))
+        assert not (root / ".row" / "rowtui" / "network" / "making").exists()
 
 
 def test_values_are_compared_as_json() -> None:
