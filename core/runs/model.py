@@ -211,6 +211,31 @@ class About(NamedTuple):
     limits_at: float | None = None
 
 
+def about_bytes(about: About) -> bytes:
+    """run.json."""
+    fields = about._asdict() | {"limits": limits_fields(about.limits)}
+    return json_line({"version": VERSION, **fields}) + b"\n"
+
+
+def about_of(data: bytes) -> About:
+    """The reverse. Raises: RowtuiError for another version, and for what makes no sense."""
+    try:
+        fields = json.loads(data)
+        version = fields.pop("version", None)
+    except (ValueError, AttributeError, RecursionError):
+        raise RowtuiError("its run.json makes no sense", "it was damaged or edited") from None
+    if version != VERSION:
+        raise RowtuiError(
+            f"its run.json has version {json.dumps(version)}, and this rowtui knows {VERSION}",
+            "use the version of rowtui that began the run",
+        )
+    try:
+        fields["limits"] = limits_of(fields["limits"])
+        return About(**fields)
+    except (KeyError, TypeError, ValueError):
+        raise RowtuiError("its run.json makes no sense", "it was damaged or edited") from None
+
+
 def line_of(event: Event) -> bytes:
     """An event as a line of the journal. Raises: RowtuiError for what JSON cannot say (NaN)."""
     fields = event._asdict()

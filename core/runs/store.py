@@ -14,6 +14,7 @@ import getpass
 import json
 import os
 import shutil
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
@@ -39,10 +40,10 @@ from rowtui.core.runs.model import (
     Event,
     LimitsConfirmed,
     RunStatus,
+    about_bytes,
+    about_of,
     event_of,
     json_line,
-    limits_fields,
-    limits_of,
     line_of,
     status_of,
 )
@@ -78,6 +79,10 @@ class Run:
         """See `RunStore.load`."""
         self.folder = folder
         self.about = about
+        self._reading = threading.Lock()
+        self._journal = 0  # the inode of events.jsonl
+        self._read = 0  # how many bytes of it `_events` is from
+        self._events: list[Event] = []
 
     @property
     def id(self) -> str:
@@ -100,11 +105,25 @@ class Run:
         return self._frozen[1]
 
     def events(self) -> list[Event]:
-        """Its journal, oldest first; without lines that a crash cut off. Raises: RowtuiError."""
-        with self._explained():
-            data = read_bounded(self.folder / EVENTS_FILE, LIMIT)
-            found = (event_of(line) for line in data.split(b"\n") if line)
-            return [event for event in found if event is not None]
+        """Its journal, oldest first; without lines that a crash cut off.
+
+        What was read before is not read again. Raises: RowtuiError.
+        """
+        with self._explained(), self._reading:
+            fd = os.open(self.folder / EVENTS_FILE, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                status = os.fstat(fd)
+                if status.st_ino != self._journal or status.st_size < self._read:
+                    self._journal, self._read, self._events = status.st_ino, 0, []
+                data = os.pread(fd, status.st_size - self._read, self._read)
+            finally:
+                os.close(fd)
+            whole, newline, last = data.rpartition(b"\n")
+            found = [event_of(line) for line in whole.split(b"\n") if line]
+            self._events += [event for event in found if event is not None]
+            self._read += len(whole) + len(newline)
+            unended = event_of(last) if last else None
+            return [*self._events, unended] if unended else list(self._events)
 
     @property
     def status(self) -> RunStatus:
@@ -129,7 +148,7 @@ class Run:
         self.append(LimitsConfirmed(at, limits, user))
         self.about = self.about._replace(limits=limits, limits_at=at)
         with contextlib.suppress(OSError):
-            replace_file(self.folder / RUN_FILE, _about_bytes(self.about))
+            replace_file(self.folder / RUN_FILE, about_bytes(self.about))
 
     def note_made(self, names: Sequence[str]) -> None:
         """Write down directories that are about to be made: only such are ever put away again.
@@ -142,10 +161,8 @@ class Run:
     def made(self) -> frozenset[str]:
         """Directories that were noted. Raises: RowtuiError."""
         with self._explained():
-            try:
-                data = read_bounded(self.folder / MADE_FILE, LIMIT)
-            except FileNotFoundError:
-                return frozenset()
+            path = self.folder / MADE_FILE
+            data = read_bounded(path, LIMIT) if path.exists() else b""
         names: set[str] = set()
         for line in data.split(b"\n"):
             with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
@@ -199,8 +216,6 @@ class Run:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except FileNotFoundError:
-            raise
         except OSError as error:
             raise RowtuiError(f"run {self.id} cannot be read: {error.strerror or error}") from None
         except RowtuiError as error:
@@ -243,7 +258,7 @@ class RunStore:
         )
         files = {
             NETWORK_FILE: frozen_bytes(network, rows),
-            RUN_FILE: _about_bytes(about),
+            RUN_FILE: about_bytes(about),
             EVENTS_FILE: b"",
         }
         try:
@@ -266,7 +281,7 @@ class RunStore:
                 f"runs are {known}" if known else "begin one with `rowtui network run`",
             )
         try:
-            run = Run(folder, _about(read_bounded(folder / RUN_FILE, LIMIT)))
+            run = Run(folder, about_of(read_bounded(folder / RUN_FILE, LIMIT)))
             for name in (NETWORK_FILE, EVENTS_FILE):
                 os.stat(folder / name)
         except FileNotFoundError as error:
@@ -296,16 +311,15 @@ class RunStore:
                 run = self.load(run_id)
                 run.events()
                 found.append(run)
-            except FileNotFoundError:
-                continue  # deleted just now
             except RowtuiError as error:
-                found.append(BadRun(run_id, error.message, error.hint))
+                if (self.folder / run_id).is_dir():  # else it was deleted just now
+                    found.append(BadRun(run_id, error.message, error.hint))
         return tuple(found)
 
     def latest(self) -> Run | None:
         """The newest run that can be used."""
         for run_id in reversed(self.ids()):
-            with contextlib.suppress(RowtuiError, FileNotFoundError):
+            with contextlib.suppress(RowtuiError):
                 run = self.load(run_id)
                 run.events()
                 return run
@@ -389,26 +403,3 @@ def _number(run_id: str) -> tuple[str, int] | None:
         return (day, int(number)) if date.fromisoformat(day).isoformat() == day else None
     except ValueError:
         return None
-
-
-def _about_bytes(about: About) -> bytes:
-    fields = about._asdict() | {"limits": limits_fields(about.limits)}
-    return json_line({"version": VERSION, **fields}) + b"\n"
-
-
-def _about(data: bytes) -> About:
-    try:
-        fields = json.loads(data)
-        version = fields.pop("version", None)
-    except (ValueError, AttributeError, RecursionError):
-        raise RowtuiError("its run.json makes no sense", "it was damaged or edited") from None
-    if version != VERSION:
-        raise RowtuiError(
-            f"its run.json has version {json.dumps(version)}, and this rowtui knows {VERSION}",
-            "use the version of rowtui that began the run",
-        )
-    try:
-        fields["limits"] = limits_of(fields["limits"])
-        return About(**fields)
-    except (KeyError, TypeError, ValueError):
-        raise RowtuiError("its run.json makes no sense", "it was damaged or edited") from None

@@ -465,3 +465,20 @@ def test_a_line_of_rubbish_is_no_event() -> None:
     assert event_of(b"\0\0\0") is None
     assert event_of(b"[1]") is None
     assert event_of(b"[" * 100_000) is None
+
+
+def test_a_journal_is_read_on_from_where_it_was_read_to(store: RunStore) -> None:
+    run = store.create(NETWORK, ())
+    other = store.load(run.id)
+    for number, event in enumerate(EVENTS):
+        run.append(event)
+        assert other.events() == EVENTS[: number + 1]
+    other.events().clear()
+    assert other.events() == EVENTS
+
+    path = run.folder / "events.jsonl"
+    path.write_bytes(line_of(EVENTS[1]))  # somebody put an older copy back
+    assert other.events() == [EVENTS[1]]
+    path.unlink()
+    with pytest.raises(RowtuiError, match="cannot be read"):
+        other.events()
