@@ -70,13 +70,15 @@ def to_send(
     root: Path,
     workspace: str,
     directories: Sequence[str] | None,
+    needed: Sequence[str] = (),
     *,
     log_patterns: Sequence[str] = (),
 ) -> Selection:
     """What jobs on these directories need: the project's own files, and the directories whole.
 
-    `workspace`: as workflow.toml says it. `directories`: None for the whole workspace.
-    `log_patterns`: job logs, read from the project.
+    `workspace`: as workflow.toml says it. `directories`: None for the whole workspace. `needed`:
+    files of other directories, paths in the workspace. `log_patterns`: job logs, read from the
+    project.
     Raises: MirrorError if the workspace is not in the project.
     """
     workspace = workspace_in(root, workspace)
@@ -84,7 +86,8 @@ def to_send(
     exclude = (*rules.exclude, literal(workspace), *logs)
     largest = rules.largest_mb * 1_000_000
     project = Wanted(("",), rules.send, exclude, hidden=False, largest=largest)
-    jobs = Wanted(_places(workspace, directories), (), rules.exclude)
+    places = (*_places(workspace, directories), *_places(workspace, needed))
+    jobs = Wanted(places, (), rules.exclude)
     return Selection((Wanted((_WORKFLOW,)), project, jobs))
 
 

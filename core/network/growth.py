@@ -7,7 +7,7 @@ Source: Fastr's design (the DAG is extended by callbacks); fastr_packing A3.2 ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +34,8 @@ class Member(NamedTuple):
     """One sample that goes into an input of a job.
 
     `source` and `directory` are whose it is and where; `output` the product that is meant ("": all
-    of it). `entry`: the place in its list, None for no list. `job`: who makes it; None: a source.
+    of it). `entry`: the place in its list, None for no list, and `expanded` the dimension that the
+    list became. `job`: who makes it; None: a source.
     """
 
     input: str
@@ -44,6 +45,7 @@ class Member(NamedTuple):
     output: str
     entry: int | None
     job: int | None
+    expanded: str = ""
 
 
 class _Needs(NamedTuple):
@@ -65,14 +67,16 @@ class Growth:
         self._places: dict[str, dict[str, int]] = {}  # row by directory
         self._extend(None)
 
-    def grow(self, lists: Lists) -> Change:
+    def grow(self, lists: Lists, check: Callable[[Flow], None] = lambda _: None) -> Change:
         """Take what lists hold into account; the new jobs, and what follows from them.
 
-        To be told before the jobs that made the lists are said to be complete.
-        Raises: DimensionError; nothing has changed then.
+        To be told before the jobs that made the lists are said to be complete. `check` raises if
+        the new samples may not be.
+        Raises: DimensionError, and what `check` does; nothing has changed then.
         """
         before = self.flow
         flow = Flow(before.network, before.shape, {}, lists=lists, before=before)
+        check(flow)
         self.flow = flow
         with self.graph.lock:
             return self._extend(before)
@@ -128,6 +132,7 @@ class Growth:
                         part.output.name,
                         None if places is None else int(places[at]),
                         None if made is None else int(made[upstream]),
+                        part.link.expanded,
                     )
                 )
         return found

@@ -136,19 +136,14 @@ class Copies:
     async def _to_send(
         self, plan: Plan, cluster: Cluster, mirror: Mirror, *, make: bool = True
     ) -> Transfer:
-        directories = sorted(
-            {
-                name
-                for job in plan.jobs
-                if job.destination.cluster == cluster.name
-                for name in job.directories
-            }
-        )
+        here = [job for job in plan.jobs if job.destination.cluster == cluster.name]
+        directories = sorted({name for job in here for name in job.directories})
+        needed = sorted({path for job in here for path in job.requires})
         rules = await asyncio.to_thread(self._rules)
         logs = {_log_pattern(job.log_path) for job in plan.jobs if job.log_path}
         workspace = self.project.workflow.workspace_path
         selection = to_send(
-            rules, self.project.root, workspace, directories, log_patterns=sorted(logs)
+            rules, self.project.root, workspace, directories, needed, log_patterns=sorted(logs)
         )
         return await mirror.plan_send(selection, make=make)
 

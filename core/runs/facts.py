@@ -6,7 +6,7 @@ runs twice, and a run that was cut off knows where it stood. Only what changed i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.network.job_model import JobState
@@ -31,7 +31,7 @@ class News(NamedTuple):
     """What the records say that the graph does not know: numbers of jobs.
 
     `gone`: were complete, and are no longer. `back`: are with no scheduler any more, and did not
-    fail: they may be submitted again.
+    fail: they may be submitted again. `unsaid`: those among `back` of which no record says why.
     """
 
     complete: list[int]
@@ -39,6 +39,7 @@ class News(NamedTuple):
     active: list[int]
     failed: list[Failed]
     back: list[int]
+    unsaid: list[int]
 
     def __bool__(self) -> bool:
         """Whether there is any."""
@@ -46,7 +47,7 @@ class News(NamedTuple):
 
 
 class Facts:
-    """Compares a project's records with a graph, time after time."""
+    """Compares a project's records with a graph, time after time: each thing is told once."""
 
     def __init__(self, growth: Growth) -> None:
         self._growth = growth
@@ -54,7 +55,9 @@ class Facts:
         self._counts: dict[str, int] = {}
         self._rows: dict[str, dict[int, int]] = {}  # node -> position -> row
         self._masks: dict[str, DirectorySet] = {}
-        self._complete: dict[str, DirectorySet] = {}
+        self._seen = bytearray()  # by job: that it is complete was told
+        self._complete: dict[str, DirectorySet] = {}  # the same by position, for each node
+        self._told: dict[int, str] = {}  # by job: the token of the failure that was told last
 
     def at(self, node: str, position: int) -> int | None:
         """The job of a node in the directory at a position."""
@@ -65,40 +68,69 @@ class Facts:
         """The directories of a node's samples, as far as they are there."""
         return self._masks[node]
 
+    def forget(self, jobs: Iterable[int]) -> None:
+        """Tell once more that these jobs are complete, if they are."""
+        for job in jobs:
+            if job < len(self._seen):
+                self._seen[job] = 0
+        self._complete.clear()
+
     def news(self, state: State, counts: Callable[[int, str], bool]) -> News:
         """What is new. `counts`: whether the failure of a job (graph) by a job (token) does."""
-        self._find(state.directories)
-        news = News([], [], [], [], [])
         graph = self._growth.graph
+        self._seen.extend(bytes(len(graph) - len(self._seen)))
+        self._find(state.directories)
+        news = News([], [], [], [], [], [])
         active: set[int] = set()
+        explained: set[int] = set()
         for node, mask in self._masks.items():
             action = self._action(node)
             complete = state.completed.get(action, 0) & mask
-            before = self._complete.get(node, 0)
-            news.complete.extend(self._jobs(node, complete & ~before))
+            before = self._before(node, news.gone)
+            for job in self._jobs(node, complete & ~before):
+                self._seen[job] = 1
+                news.complete.append(job)
             for job in self._jobs(node, before & ~complete):
-                if graph.state(job) is JobState.COMPLETE:
-                    news.gone.append(job)
+                self._seen[job] = 0
+                news.gone.append(job)
             self._complete[node] = complete
-            submitted = state.submitted.get(action, {})
-            for job in self._jobs(node, bit_set(submitted) & mask & ~complete):
+            submitted = bit_set(state.submitted.get(action, {})) & ~complete
+            for job in self._jobs(node, submitted & mask):
                 active.add(job)
                 if graph.state(job) in (JobState.READY, JobState.WAITING):
                     news.active.append(job)
             failed = state.failed.get(action, {})
-            with_jobs = bit_set(submitted)
-            for position in positions(bit_set(failed) & mask & ~complete & ~with_jobs):
+            for position in positions(bit_set(failed) & mask & ~complete & ~submitted):
                 failure = failed[position]
                 found = self.at(node, position)
-                if found is None or not counts(found, failure.token):
+                assert found is not None
+                explained.add(found)
+                if self._told.get(found) == failure.token or not counts(found, failure.token):
                     continue
-                if failure.reason.startswith(_NOT_TRIED):
-                    continue
-                if graph.state(found) is not JobState.FAILED:
+                if not failure.reason.startswith(_NOT_TRIED):
+                    self._told[found] = failure.token
                     news.failed.append(Failed(found, failure))
         told = {it.job for it in news.failed} | set(news.complete)
         news.back.extend(job for job in self._active() if job not in active and job not in told)
+        news.unsaid.extend(job for job in news.back if job not in explained)
         return news
+
+    def _before(self, node: str, gone: list[int]) -> DirectorySet:
+        """Where a node was complete when it was looked at last; `gone` gets those whose directory
+        is no longer there.
+        """
+        if node not in self._complete:
+            jobs = self._growth.jobs(node)
+            rows = self._rows[node]
+            seen = {at for at, row in rows.items() if self._seen[int(jobs[row])]}
+            there = {int(jobs[row]) for row in rows.values()} if len(rows) < len(jobs) else None
+            if there is not None:
+                for job in jobs.tolist():
+                    if self._seen[job] and job not in there:
+                        self._seen[job] = 0
+                        gone.append(job)
+            self._complete[node] = bit_set(seen)
+        return self._complete[node]
 
     def _active(self) -> Iterator[int]:
         states = self._growth.graph.snapshot().states
@@ -137,6 +169,5 @@ class Facts:
             self._rows[node] = rows
             self._masks[node] = bit_set(rows)
             self._counts[node] = run.columns.count
-            if moved:
-                self._complete.pop(node, None)
+            self._complete.pop(node, None)
         self._directories = directories

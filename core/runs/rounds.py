@@ -16,6 +16,7 @@ from rowtui.core.grouping.model import Group
 from rowtui.core.grouping.request import job_requests
 from rowtui.core.project.planning import Formed, formed_requests, plan_formed
 from rowtui.core.runs.execution import packing_of
+from rowtui.core.runs.needs import required_of
 from rowtui.core.state.model import bit_set
 from rowtui.core.submission.model import Plan
 from rowtui.core.submission.plan_json import plan_id
@@ -37,6 +38,16 @@ class Round(NamedTuple):
     blocked: tuple[str, ...] = ()
 
 
+class _Ready(NamedTuple):
+    """A job that is ready in a directory, and when it is its turn."""
+
+    job: int
+    turn: int
+
+
+_ByAction = dict[str, dict[int, _Ready]]  # by action and position
+
+
 def next_round(running: Running, most: int = MOST) -> Round:
     """The plan for the first ready jobs of a run, by their priority.
 
@@ -47,16 +58,25 @@ def next_round(running: Running, most: int = MOST) -> Round:
     if not ready:
         return Round(None)
     unwritten = frozenset(running.write_inputs(ready))
-    found = _by_action(running, [job for job in ready if job not in unwritten])
+    found, without = _by_action(running, [job for job in ready if job not in unwritten])
     groups, blocked = _groups(project, found)
+    blocked = (
+        *_nowhere(running, without, "it is no longer in the workspace: going on makes it again"),
+        *_nowhere(running, sorted(unwritten), "what it gets from others cannot be written there"),
+        *blocked,
+    )
     if not groups:
         return Round(None, blocked)
     actions = list({group.action.index: group.action for group in groups}.values())
+    requests = [
+        request._replace(requires=_required(running, found, request.group))
+        for request in job_requests(groups)
+    ]
 
     def form(usable: Sequence[Action]) -> Formed:
         kept = {action.index for action in usable}
-        chosen = [group for group in groups if group.action.index in kept]
-        return formed_requests(project, job_requests(chosen), blocked)
+        chosen = [request for request in requests if request.action.index in kept]
+        return formed_requests(project, chosen, blocked)
 
     plan = plan_formed(project, actions, form, packing_of(running))
     return Round(plan, blocked)
@@ -74,20 +94,37 @@ def part_of(plan: Plan, tokens: frozenset[str]) -> Plan:
     return replace(part, id=plan_id(part))
 
 
-def _by_action(running: Running, ready: Sequence[int]) -> dict[str, dict[int, int]]:
-    """By action: the positions of directories that are ready, and when it is their turn."""
+def _by_action(running: Running, ready: Sequence[int]) -> tuple[_ByAction, list[int]]:
+    """By action: the directories that are ready; and the jobs whose directory is not there."""
     directories = running.project.state.directories
-    found: dict[str, dict[int, int]] = {}
+    found: _ByAction = {}
+    without: list[int] = []
     for turn, job in enumerate(ready):
         node = running.growth.flow.network.node(running.growth.where(job).node)
+        assert node is not None
         position = directories.position(running.growth.directory(job))
-        if node is not None and position is not None:
-            found.setdefault(node.action, {})[position] = turn
-    return found
+        if position is None:
+            without.append(job)
+        else:
+            found.setdefault(node.action, {})[position] = _Ready(job, turn)
+    return found, without
+
+
+def _nowhere(running: Running, jobs: Sequence[int], why: str) -> tuple[str, ...]:
+    if not jobs:
+        return ()
+    more = f" (and {len(jobs) - 1:,} more)" if len(jobs) > 1 else ""
+    return (f"{visible(running.growth.directory(jobs[0]))}{more}: {why}",)
+
+
+def _required(running: Running, found: _ByAction, group: Group) -> tuple[str, ...]:
+    """What the jobs of a group need of other directories."""
+    jobs = [found[group.action.name][at].job for at in group.indices]
+    return required_of(running.project, running.growth, jobs)
 
 
 def _groups(
-    project: Project, found: Mapping[str, Mapping[int, int]]
+    project: Project, found: Mapping[str, Mapping[int, _Ready]]
 ) -> tuple[list[Group], tuple[str, ...]]:
     """The groups to submit, in the order of the first turn in each; and what cannot be."""
     turns: list[tuple[int, Group]] = []
@@ -105,7 +142,7 @@ def _groups(
             except RowtuiError as error:
                 blocked.append(str(error))
                 continue
-            turns += [(min(turn[at] for at in group.indices), group) for group in cut.page()]
+            turns += [(min(turn[at].turn for at in group.indices), group) for group in cut.page()]
         if left:
             first = visible(project.state.directories.name((left & -left).bit_length() - 1))
             count = plural(left.bit_count(), "directory is", "directories are")

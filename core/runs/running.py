@@ -8,17 +8,17 @@ call it in a thread where something else must go on.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.network.growth import Growth, Member
+from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import Change, JobState
-from rowtui.core.network.spec import Network, Sink
+from rowtui.core.network.spec import JSON, Network, Sink
 from rowtui.core.runs.directories import Made, make_directories
 from rowtui.core.runs.facts import Facts
-from rowtui.core.runs.inputs import FILE, LeftOut, SampleInputs, write_inputs
-from rowtui.core.runs.inputs import Member as InputMember
+from rowtui.core.runs.inputs import write_inputs
 from rowtui.core.runs.limits import Spent
 from rowtui.core.runs.lists import ListError, read_list
 from rowtui.core.runs.model import (
@@ -35,6 +35,7 @@ from rowtui.core.runs.model import (
     Started,
     spent_of,
 )
+from rowtui.core.runs.needs import inputs_of
 from rowtui.core.runs.order import ranks_of
 from rowtui.core.runs.sinks import Publication, publish
 from rowtui.core.runs.store import Run
@@ -45,6 +46,12 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 _NAMED = 20  # directories in one notice
+# So often a job may be given back without a word (it was refused, or did not find what it needs)
+# before it counts as failed.
+_RETURNS = 5
+_GIVEN_BACK = (
+    f"it was sent {_RETURNS} times, and given back each time without having run: see the notices"
+)
 
 
 class Happened(NamedTuple):
@@ -82,6 +89,8 @@ class Running:
         self.failures_in_a_row = 0
         self._published: dict[str, set[str]] = {}
         self._failed: set[tuple[str, str, str]] = set()  # node, directory, token: written down
+        self._returned: Counter[int] = Counter()  # by job: how often it was given back
+        self._looked = False
         events = run.events()
         self.events = len(events)  # that were there when this was made
         self.is_new = not any(isinstance(it, Started) for it in events)
@@ -114,7 +123,9 @@ class Running:
             self._failed.add((event.node, event.sample, event.token))
         elif isinstance(event, Retried):
             again = set(event.samples)
-            self._again |= {it for it in self._failed if it[0] == event.node and it[1] in again}
+            theirs = {it for it in self._failed if it[0] == event.node and it[1] in again}
+            self._again |= theirs
+            self._failed -= {it for it in theirs if not it[2]}
         elif isinstance(event, Published):
             self._published.setdefault(event.sink, set()).add(event.sample)
 
@@ -161,43 +172,48 @@ class Running:
         Raises: RowtuiError if it cannot be written down.
         """
         news = self.facts.news(self.project.state, self._counts)
-        if not news:
-            return Happened(published=self._publish())
+        if not news and self._looked:
+            return Happened()
+        self._looked = True
         graph = self.graph
-        if news.gone:
-            graph.reopen(news.gone)
-        if news.active:
-            graph.activate(news.active)
-        if news.back:
-            graph.release(news.back)
-        new = 0
-        broken: dict[int, str] = {}
-        if news.complete:
-            before = len(graph)
-            broken = self._take_lists(news.complete)
-            new = len(graph) - before
+        self._withdraw(news.gone)
+        graph.reopen(news.gone)
+        graph.activate(news.active)
+        graph.release(news.back)
+        before = len(graph)
+        broken = self._take_lists(news.complete) if news.complete else {}
+        new = len(graph) - before
+        failed = [(it.job, it.failure.reason, it.failure.token) for it in news.failed]
+        failed += [(job, why, "") for job, why in broken.items()]
+        failed += [(job, _GIVEN_BACK, "") for job in self._given_back_too_often(news.unsaid)]
         cancelled: set[int] = set()
         stopped: set[int] = set()
+        if news.complete:
+            self.failures_in_a_row = 0
         for change in (
             graph.complete([job for job in news.complete if job not in broken]),
-            *(graph.fail(job, why) for job, why in broken.items()),
-            *(self._failure(it.job, it.failure.reason, it.failure.token) for it in news.failed),
+            *(self._failure(*each) for each in failed),
         ):
             cancelled.update(change.cancelled)
             stopped.update(change.stopped)
-        if news.complete:
-            self.failures_in_a_row = 0
-        self.failures_in_a_row += len(news.failed) + len(broken)
         if new:
             self._set_priorities()
         return Happened(
             completed=len(news.complete) - len(broken),
-            failed=(*(it.job for it in news.failed), *broken),
+            failed=tuple(job for job, _, _ in failed),
             cancelled=len(cancelled),
             new=new,
             published=self._publish(),
             stopped=tuple(stopped),
         )
+
+    def _given_back_too_often(self, jobs: Sequence[int]) -> list[int]:
+        self._returned.update(jobs)
+        return [job for job in jobs if self._returned[job] >= _RETURNS]
+
+    def returned(self, jobs: Iterable[int]) -> None:
+        """Jobs could not be sent, or were refused: what happens to them again and again fails."""
+        self._returned.update(jobs)
 
     def _counts(self, job: int, token: str) -> bool:
         """Whether a failure that the records tell of is one of this run, and still stands."""
@@ -212,6 +228,7 @@ class Running:
         if (node, directory, token) not in self._failed:
             self._write(JobFailed(time.time(), node, directory, reason, token))
             self._failed.add((node, directory, token))
+            self.failures_in_a_row += 1
         return self.graph.fail(job, reason)
 
     # Lists
@@ -223,7 +240,7 @@ class Running:
         if not wanted:
             return {}
         broken: dict[int, str] = {}
-        grew: list[Grew] = []
+        came: list[tuple[int, Grew]] = []
         for job in jobs:
             node, row = self.growth.where(job)
             for output, dimension in wanted.get(node, ()):
@@ -231,27 +248,38 @@ class Running:
                 if directory in self.lists.get((node, output, dimension), {}):
                     continue
                 taken = flow.columns(node).names
+                workspace = self.project.workflow.workspace
                 try:
-                    found = read_list(
-                        self.project.workflow.workspace, directory, output, dimension, taken
-                    )
+                    found = read_list(workspace, directory, output, dimension, taken)
                 except ListError as error:
                     broken[job] = error.message
                     continue
-                grew.append(
-                    Grew(
-                        time.time(), node, directory, output, dimension, found.digest, found.entries
-                    )
-                )
-        if not grew:
-            return broken
-        self._write(*grew)
-        for event in grew:
-            self._remember(event)
-        self.growth.grow(self.lists)
-        refuse_collisions(self.growth.flow)
-        self._make(wanted_directories(self.growth.flow, flow))
+                now = time.time()
+                event = Grew(now, node, directory, output, dimension, found.digest, found.entries)
+                came.append((job, event))
+        grew = self._grow(came, broken)
+        if grew:
+            self._write(*grew)
+            self._make(wanted_directories(self.growth.flow, flow))
         return broken
+
+    def _grow(self, came: Sequence[tuple[int, Grew]], broken: dict[int, str]) -> list[Grew]:
+        """Let the graph grow by these lists; those that cannot be are broken, and no others."""
+        if not came:
+            return []
+        lists = {key: dict(known) for key, known in self.lists.items()}
+        for _, event in came:
+            key = (event.node, event.output, event.dimension)
+            lists.setdefault(key, {})[event.sample] = event.entries
+        try:
+            self.growth.grow(lists, refuse_collisions)
+        except RowtuiError as error:
+            if len(came) == 1:
+                broken[came[0][0]] = error.message
+                return []
+            return [event for each in came for event in self._grow([each], broken)]
+        self.lists = lists
+        return [event for _, event in came]
 
     # What a job gets
 
@@ -259,7 +287,7 @@ class Running:
         """Write what these jobs get from others into their directories; those it failed for."""
         wanted = {}
         for job in jobs:
-            found = self._inputs(job)
+            found = inputs_of(self.growth, self.lists, job)
             if found is not None:
                 wanted[found.directory, found.file] = (job, found)
         workspace = self.project.workflow.workspace
@@ -268,45 +296,6 @@ class Running:
         for name, why in written.failed:
             self.project.notice(f"{visible(name)}: {why}")
         return [job for (name, _), (job, _) in wanted.items() if name in failed]
-
-    def _inputs(self, job: int) -> SampleInputs | None:
-        node, row = self.growth.where(job)
-        flow = self.growth.flow
-        spec = flow.network.node(node)
-        assert spec is not None
-        own = flow.shape.home(node) == node
-        if not own and len(spec.inputs) == 1:
-            return None
-        out = {it.job for it in self.graph.left_out(job)}
-        inputs: dict[str, list[InputMember]] = {it.name: [] for it in spec.inputs}
-        left: list[LeftOut] = []
-        for member in self.growth.members(job):
-            if member.job in out:
-                reason = self.graph.reason(member.job) or "it is not there"
-                left.append(LeftOut(member.directory, member.input, reason))
-            else:
-                inputs[member.input].append(self._member(member))
-        return SampleInputs(
-            flow.directories(node)[row],
-            node,
-            flow.values(node, row),
-            {name: tuple(members) for name, members in inputs.items()},
-            tuple(left),
-            FILE if own else f"{node}.{FILE}",
-        )
-
-    def _member(self, member: Member) -> InputMember:
-        flow = self.growth.flow
-        sample = flow.values(member.source, member.row)
-        if member.entry is None:
-            return InputMember(member.directory, member.output, sample)
-        for (source, output, _), known in self.lists.items():
-            if (source, output) == (member.source, member.output):
-                entries = known.get(member.directory, ())
-                if member.entry < len(entries):
-                    value = entries[member.entry].value
-                    return InputMember(member.directory, member.output, sample, value, True)
-        return InputMember(member.directory, member.output, sample)
 
     # Publishing
 
@@ -337,6 +326,13 @@ class Running:
             count += len(result.published)
         return count
 
+    def _withdraw(self, jobs: Iterable[int]) -> None:
+        """What these jobs made is gone: it is published again when it is there again."""
+        for node, names in self._by_node(jobs).items():
+            for sink in self.growth.flow.network.sinks:
+                if sink.source == node:
+                    self._published.get(sink.name, set()).difference_update(names)
+
     def _complete_in(self, sink: Sink) -> list[str]:
         states = self.graph.snapshot().states
         names = self.growth.flow.directories(sink.source)
@@ -350,6 +346,10 @@ class Running:
     def retry(self, jobs: Sequence[int]) -> Change:
         """Try failed (or given up) jobs again. Raises: JobGraphError; RowtuiError."""
         change = self.graph.retry(jobs)
+        for job in jobs:
+            self._returned.pop(job, None)
+        self.facts.forget(jobs)  # a list may have been mended
+        self._make(self._wanted_for(jobs))
         now = time.time()
         for node, names in self._by_node(jobs).items():
             event = Retried(now, node, tuple(names))
@@ -364,6 +364,17 @@ class Running:
         for node, names in self._by_node(jobs).items():
             self.run.append(Cancelled(now, node, tuple(names), why))
         return self.graph.cancel(jobs, why)
+
+    def _wanted_for(self, jobs: Iterable[int]) -> Iterator[tuple[str, Mapping[str, JSON]]]:
+        """The directories of these jobs, with their values, as far as the network makes them."""
+        flow = self.growth.flow
+        wanted: dict[str, set[str]] = {}
+        for node, names in self._by_node(jobs).items():
+            wanted.setdefault(flow.shape.home(node), set()).update(names)
+        for home, those in wanted.items():
+            for row, name in enumerate(flow.directories(home) if flow.is_made(home) else ()):
+                if name in those:
+                    yield name, flow.value(home, row)
 
     def _by_node(self, jobs: Iterable[int]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}

@@ -52,6 +52,7 @@ class PlannedJob:
     in the same bundle stand together, and are sent as one scheduler job.
     `starts_steps`: its command starts processes through the scheduler itself (a launcher).
     `node_type`: the only one that it may be packed on, "" for any.
+    `requires`: what it needs of other directories, paths in the workspace.
     """
 
     token: str
@@ -78,6 +79,7 @@ class PlannedJob:
     bundle: InBundle | None = None
     starts_steps: bool = False
     node_type: str = ""
+    requires: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

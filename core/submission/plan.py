@@ -226,6 +226,7 @@ class _Planner:
             basis="" if place is None else place.basis.text,
             starts_steps=starts_processes(action, self.setting.launchers, cluster.name),
             node_type="" if place is None else place.node_type,
+            requires=request.requires,
         )
 
     def recipe(

@@ -139,6 +139,7 @@ def _job_fields(job: PlannedJob) -> dict[str, Any]:
         **({"bundle": _bundle_fields(job.bundle)} if job.bundle else {}),
         **({"starts_steps": True} if job.starts_steps else {}),
         **({"node_type": job.node_type} if job.node_type else {}),
+        **({"requires": job.requires} if job.requires else {}),
     }
 
 
@@ -224,6 +225,7 @@ def _job(fields: Mapping[str, Any], shared: str) -> PlannedJob:
         bundle=_bundle(fields["bundle"]) if "bundle" in fields else None,
         starts_steps=bool(fields.get("starts_steps", False)),
         node_type=_text(fields.get("node_type", "")),
+        requires=_texts(fields.get("requires", [])),
     )
 
 

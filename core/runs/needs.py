@@ -1,0 +1,101 @@
+"""What a job of the graph gets from others: for inputs.json, and as files that must be there.
+
+Takes a growth and the lists that came; gives `SampleInputs`, and paths in the workspace. A job that
+gets one sample in its own directory needs neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rowtui.core.network.growth import Growth, Member
+from rowtui.core.runs.inputs import FILE, LeftOut, SampleInputs
+from rowtui.core.runs.inputs import Member as InputMember
+from rowtui.core.runs.model import Entry
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+
+TakenLists = Mapping[tuple[str, str, str], Mapping[str, Sequence[Entry]]]
+
+
+def inputs_of(growth: Growth, lists: TakenLists, job: int) -> SampleInputs | None:
+    """What stands in a job's inputs.json; None: it has no such file."""
+    node, row = growth.where(job)
+    flow = growth.flow
+    spec = flow.network.node(node)
+    assert spec is not None
+    own = flow.shape.home(node) == node
+    if not own and len(spec.inputs) == 1:
+        return None
+    out = {it.job for it in growth.graph.left_out(job)}
+    inputs: dict[str, list[InputMember]] = {it.name: [] for it in spec.inputs}
+    left: list[LeftOut] = []
+    for member in growth.members(job):
+        if member.job is not None and member.job in out:
+            left.append(LeftOut(member.directory, member.input, _reason(growth, member.job)))
+        else:
+            inputs[member.input].append(_member(growth, lists, member))
+    return SampleInputs(
+        flow.directories(node)[row],
+        node,
+        flow.values(node, row),
+        {name: tuple(members) for name, members in inputs.items()},
+        tuple(left),
+        FILE if own else f"{node}.{FILE}",
+    )
+
+
+def _reason(growth: Growth, job: int) -> str:
+    """Why a member is not there."""
+    graph = growth.graph
+    if reason := graph.reason(job):
+        return reason
+    for cause in graph.root_causes(job):
+        if cause != job and (reason := graph.reason(cause)):
+            return f"it needs {growth.directory(cause)}: {reason}"
+    return "its data is not there"
+
+
+def _member(growth: Growth, lists: TakenLists, member: Member) -> InputMember:
+    sample = growth.flow.values(member.source, member.row)
+    if member.entry is not None:
+        known = lists.get((member.source, member.output, member.expanded), {})
+        entries = known.get(member.directory, ())
+        if member.entry < len(entries):
+            value = entries[member.entry].value
+            return InputMember(member.directory, member.output, sample, value, True)
+    return InputMember(member.directory, member.output, sample)
+
+
+def required_of(project: Project, growth: Growth, jobs: Iterable[int]) -> tuple[str, ...]:
+    """The files of other directories that jobs work on, each once, as paths in the workspace.
+
+    Of a sample as a whole: all products of its action, and its value file. Of a source's sample
+    that has a directory: that.
+    """
+    found: dict[str, None] = {}
+    for job in jobs:
+        own = growth.directory(job)
+        out = {it.job for it in growth.graph.left_out(job)}
+        for member in growth.members(job):
+            if member.directory != own and (member.job is None or member.job not in out):
+                found.update(dict.fromkeys(_paths(project, growth, member)))
+    return tuple(found)
+
+
+def _paths(project: Project, growth: Growth, member: Member) -> Iterator[str]:
+    if member.job is None:
+        if project.state.directories.position(member.directory) is not None:
+            yield member.directory
+    elif member.output:
+        yield f"{member.directory}/{member.output}"
+    else:
+        node = growth.flow.network.node(member.source)
+        assert node is not None
+        if project.workflow.value_file:
+            yield f"{member.directory}/{project.workflow.value_file}"
+        for action in project.workflow.named(node.action):
+            for product in action.products:
+                yield f"{member.directory}/{product}"
