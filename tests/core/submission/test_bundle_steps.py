@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -80,10 +81,12 @@ def test_forty_unequal_jobs_share_a_node_and_keep_apart(
         run = f"{stamp.format('begin', name)}\nsleep 0.{chance.randint(1, 6)}\n"
         return Member(name, run + stamp.format("end", name), cpus=cpus, memory_mb=50 * cpus)
 
-    # 16 CPUs: two lanes of up to 4, two of 2, four of 1. All lanes meet once, so that it is sure
-    # that they run at the same time; then a lane of each kind has something of its own.
+    # 16 CPUs: two lanes of up to 4, two of 2, four of 1. All lanes meet once, and wait until they
+    # were counted, so that it is sure that they run at the same time; then a lane of each kind has
+    # something of its own.
     widths = (4, 4, 2, 2, 1, 1, 1, 1)
-    meet = "touch here.$ACTION_LANE; until [ $(ls here.* | wc -l) = 8 ]; do sleep 0.02; done"
+    all_here = "[ $(ls here.* | wc -l) = 8 ] && [ -e go ]"
+    meet = f"touch here.$ACTION_LANE; until {all_here}; do sleep 0.02; done"
     lanes = [
         [
             Member(f"first{lane}", meet.replace("$ACTION_LANE", str(lane)), cpus=width),
@@ -91,9 +94,9 @@ def test_forty_unequal_jobs_share_a_node_and_keep_apart(
         ]
         for lane, width in enumerate(widths)
     ]
-    ranks = "srun --ntasks=4 bash -c 'echo rank $SLURM_PROCID of $SLURM_NTASKS'"
+    ranks = "srun --quiet --ntasks=4 bash -c 'echo rank $SLURM_PROCID of $SLURM_NTASKS'"
     lanes[0].append(Member("launched", ranks, cpus=4, processes=4, starts_steps=True))
-    lanes[1].append(Member("nested", "srun bash -c 'echo nested in $SLURM_JOB_ID'", cpus=2))
+    lanes[1].append(Member("nested", "srun --quiet bash -c 'echo nested in $SLURM_JOB_ID'", cpus=2))
     lanes[2].append(Member("fails", "exit 4", cpus=2))
     lanes[3].append(Member("late", "sleep 1000", seconds=1))
     lanes[4].append(Member("killed", "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 2; exit 1"))
@@ -110,9 +113,11 @@ def test_forty_unequal_jobs_share_a_node_and_keep_apart(
     def over() -> bool:
         nonlocal most
         most = max(most, len([s for s in slurm.run(steps).stdout.split() if "batch" not in s]))
+        if most == 8:
+            (real.root / "go").touch()
         return slurm.state(job_id) in OVER
 
-    wait_until(over, "the bundle to end", every=0.05)
+    wait_until(over, "the bundle to end", every=0.05, seconds=90)
 
     assert slurm.state(job_id) == "FAILED"
     result = said(bundled, job_id)
@@ -125,7 +130,7 @@ def test_forty_unequal_jobs_share_a_node_and_keep_apart(
     names = [job.directories[0] for job in bundled.jobs]
     assert result == dict.fromkeys(names, "ended well") | special
     assert most == 8
-    assert 2 <= busy(spans(real.root))[0] <= 8
+    assert busy(spans(real.root))[0] <= 8
     assert busy(spans(real.root))[1] <= 16
     assert real.runs() == dict.fromkeys(names, 1)
     complete = {name for name in names if (real.root / "workspace" / name / "out").exists()}
@@ -263,14 +268,16 @@ def test_a_node_that_is_taken_for_dead_begins_nothing_that_the_next_one_runs(
     # then all that had not begun ran there, once
     assert real.runs() == dict.fromkeys("abcd", 1)
     second = "p2" if first == "p1" else "p1"
-    assert {bundled.log(name, job_id).split("\n")[-2] for name in "cd"} == {second}
+    for name in "cd":
+        assert {first, second} & {*bundled.log(name, job_id).split()} == {second}
     assert {bundled.fence(name) for name in "abcd"} == {f"slurm:{job_id}"}
     begun = {path.name.partition("~")[2] for path in real.root.glob(".row/rowtui/fence/*~*+*")}
     assert begun == {"0+0", "1+1", "2+1", "3+1"}
 
 
 def test_steps_have_gpus_and_memory_of_their_own(real: RealProject, slurm: SlurmCluster) -> None:
-    show = "echo $CUDA_VISIBLE_DEVICES; scontrol show step $SLURM_JOB_ID.$SLURM_STEP_ID | grep TRES"
+    show = "echo gpus=$CUDA_VISIBLE_DEVICES; "
+    show += "scontrol show step $SLURM_JOB_ID.$SLURM_STEP_ID | grep TRES"
     meet = "touch here.{0}; until [ -e here.a ] && [ -e here.b ]; do sleep 0.02; done; " + show
     lanes = [
         [Member("a", meet.format("a"), gpus=2, cpus=2, memory_mb=70)],
@@ -282,7 +289,10 @@ def test_steps_have_gpus_and_memory_of_their_own(real: RealProject, slurm: Slurm
     slurm.wait_for(job_id, *OVER)
 
     assert set(said(bundled, job_id).values()) == {"ended well"}
-    gpus = {name: bundled.log(name, job_id).split("\n")[0].split(",") for name in "abc"}
+    gpus = {}
+    for name in "abc":
+        (said_gpus,) = re.findall("^gpus=(.*)$", bundled.log(name, job_id), re.MULTILINE)
+        gpus[name] = said_gpus.split(",")
     assert len({*gpus["a"], *gpus["b"]}) == 3
     assert gpus["c"] == [""]
     assert "cpu=2,mem=70M" in bundled.log("a", job_id)
@@ -315,7 +325,7 @@ def test_lanes_that_cannot_have_whole_cores_run_side_by_side_all_the_same(
 ) -> None:
     count = 8 // cpus
     meet = f"touch here.{{0}}; until [ $(ls here.* | wc -l) = {count} ]; do sleep 0.02; done"
-    wait = "; until [ -e go ]; do sleep 0.02; done; echo $SLURM_CPUS_PER_TASK"
+    wait = "; until [ -e go ]; do sleep 0.02; done; echo cpus=$SLURM_CPUS_PER_TASK"
     lanes = [[Member(f"m{at}", meet.format(at) + wait, cpus=cpus)] for at in range(count)]
     bundled = Bundled(real, lanes)
     job_id = send(threaded, bundled)
@@ -327,4 +337,6 @@ def test_lanes_that_cannot_have_whole_cores_run_side_by_side_all_the_same(
 
     assert len([step for step in there if "batch" not in step]) == steps
     assert set(said(bundled, job_id).values()) == {"ended well"}
-    assert {bundled.log(f"m{at}", job_id) for at in range(count)} == {f"{cpus}\n"}
+    for at in range(count):
+        said_cpus = re.findall("^cpus=(.*)$", bundled.log(f"m{at}", job_id), re.MULTILINE)
+        assert said_cpus == [str(cpus)]
