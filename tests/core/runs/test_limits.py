@@ -136,6 +136,14 @@ def test_a_bundle_goes_whole_and_counts_once() -> None:
     assert breach.sentence == "2 more jobs would bring it to 3 EUR, of 2.50 confirmed"
 
 
+def test_a_part_of_a_packed_plan_is_not_charged_for_all_of_it() -> None:
+    packed = Packed(ALPHA, "best", 4, 4, 9.0, 4.0, 2.5, "EUR")
+
+    part = plan(job(0, bundle=bundle(0)), packed=(packed,))
+
+    assert money_of(part) == {"b-0": Money(1.0, "EUR")}
+
+
 def test_jobs_of_which_nobody_knows_the_price_need_a_word() -> None:
     limits = Limits(money=5.0, currency="EUR")
 
