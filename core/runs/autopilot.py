@@ -11,22 +11,25 @@ import asyncio
 import contextlib
 import enum
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.errors import InvalidFileError
+from rowtui.core.errors import InvalidFileError, RowtuiError
 from rowtui.core.network.job_model import JobState
 from rowtui.core.project.follow import Changes
 from rowtui.core.runs.limits import Breach, Limits, fits, money_of, units_of
-from rowtui.core.runs.model import Finished, Paused, PlanSubmitted, RunStatus, Stopped
+from rowtui.core.runs.model import Finished, NotSent, Paused, PlanSubmitted, RunStatus, Stopped
+from rowtui.core.runs.resting import Resting
 from rowtui.core.runs.rounds import next_round, part_of
+from rowtui.core.submission.model import Step
 from rowtui.core.text import plural
 
 if TYPE_CHECKING:
     from rowtui.core.runs.running import Happened, Running
     from rowtui.core.submission.model import Plan
 
+_IDLE_LOOKS = 2
 LOOK_SECONDS = 1.0  # how long nothing is looked at, at most, while nothing is heard
 
 
@@ -79,7 +82,10 @@ class Autopilot:
     look_seconds: float = LOOK_SECONDS
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     ask_queues: Callable[[], Awaitable[None]] | None = None
+    resting: Resting = field(default_factory=Resting)
     _blocked: tuple[str, ...] = ()
+    _sent: bool = False
+    _idle: int = 0  # looks, one after another, after which there was nothing to do
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def drive(self) -> AsyncGenerator[Told, None]:
@@ -105,15 +111,14 @@ class Autopilot:
                 if running.graph.is_over:
                     yield self._over()
                     return
-                paused = False
+                self._sent = False
                 async for told in self._send():
                     yield told
-                    paused = paused or told.kind is Kind.PAUSED
-                if paused or self._stuck():
-                    if not paused:
-                        why = "; ".join(self._blocked) or "nothing is ready and nothing runs"
-                        running.run.append(Paused(time.time(), why))
-                        yield Told(Kind.PAUSED, why, success=False)
+                    if told.kind is Kind.PAUSED:
+                        return
+                if self._stuck(happened):
+                    why = "; ".join(self._blocked) or "nothing is ready and nothing runs"
+                    yield self._paused(why)
                     return
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._changed.wait(), self.look_seconds)
@@ -144,31 +149,26 @@ class Autopilot:
         limits = running.run.limits
         if limits.jobs_in_queue is not None and spent.jobs_in_queue >= limits.jobs_in_queue:
             return
+        resting = self.resting.at(time.monotonic())
         try:
             async with self.turn:
-                found = await asyncio.to_thread(next_round, running)
+                found = await asyncio.to_thread(next_round, running, without=resting)
+            plan, blocked = found.plan, found.blocked
         except InvalidFileError as error:
-            self._blocked = tuple(str(problem) for problem in error.problems)
-            found = None
-        if found is None:
-            yield Told(Kind.PROBLEM, "; ".join(self._blocked), success=False)
-            return
-        if found.blocked != self._blocked:
-            self._blocked = found.blocked
-            for why in found.blocked:
-                yield Told(Kind.PROBLEM, why, success=False)
-        plan = found.plan
+            plan, blocked = None, tuple(str(problem) for problem in error.problems)
+        for told in self._problems(blocked if plan is None else plan.skipped, keep=bool(resting)):
+            yield told
         if plan is None or not plan.jobs:
-            for why in () if plan is None else plan.skipped:
-                yield Told(Kind.PROBLEM, why, success=False)
             return
         fit = fits(limits, spent, plan, time.time())
         asked = tuple(it for it in fit.breaches if not it.passes)
-        if asked or self.by_step:
+        # What is allowed goes first; a person is asked when only the rest is left.
+        if self.by_step or (asked and not fit.jobs):
             answer = await self.ask(plan, asked)
             if answer.limits is not None:
                 running.run.confirm(answer.limits, time.time())
-                fit = fits(answer.limits, self.running.spent(), plan, time.time())
+                running.failures_in_a_row = 0
+                fit = fits(answer.limits, running.spent(), plan, time.time())
             if answer.send:
                 fit = fit._replace(jobs=plan.jobs, breaches=())
             asked = tuple(it for it in fit.breaches if not it.passes)
@@ -176,8 +176,7 @@ class Autopilot:
                 why = (
                     "; ".join(it.sentence for it in asked) or "nobody confirmed what would be sent"
                 )
-                running.run.append(Paused(time.time(), why))
-                yield Told(Kind.PAUSED, why, plan=plan, success=False)
+                yield self._paused(why, plan)
                 return
         if fit.jobs:
             part = part_of(plan, frozenset(job.token for job in fit.jobs))
@@ -190,34 +189,78 @@ class Autopilot:
         await asyncio.to_thread(running.run.append, event)
         running.tokens.update(event.jobs)
         errors: list[str] = []
-        async for step in running.project.jobs.submit(plan):
-            if step.error and step.error not in errors:
-                errors.append(step.error)
-        yield Told(Kind.SENT, f"sent {plural(len(plan.jobs), 'job')}", plan=plan)
-        for error in errors:
-            yield Told(Kind.PROBLEM, error, success=False)
+        try:
+            async for step in running.project.jobs.submit(plan):
+                if step.error and step.error not in errors:
+                    errors.append(step.error)
+        except RowtuiError as error:  # nothing of it was sent, or what was is on record
+            errors.append(str(error))
+        sent = await asyncio.to_thread(self._settle_plan, plan)
+        if sent:
+            self._sent = True
+            yield Told(Kind.SENT, f"sent {plural(sent, 'job')}", plan=plan)
+        for told in self._problems((*self._blocked, *errors)):
+            yield told
+
+    def _settle_plan(self, plan: Plan) -> int:
+        """See what of a plan was sent: how many jobs. The others rest, and cost nothing."""
+        running = self.running
+        latest = running.project.jobs.journal.latest(plan.id)
+        gone = (Step.REJECTED, Step.ABANDONED)
+        unsent = {
+            job.token
+            for job in plan.jobs
+            if job.token not in latest or latest[job.token].step in gone
+        }
+        now = time.monotonic()
+        for job in plan.jobs:
+            jobs = running.jobs_of(job.action, job.directories)
+            if job.token in unsent:
+                self.resting.refused(jobs, now)
+            else:
+                self.resting.sent(jobs)
+        if unsent:
+            event = submitted_event(part_of(plan, frozenset(unsent)))
+            running.run.append(NotSent(*event))
+        return len(plan.jobs) - len(unsent)
+
+    def _problems(self, said: Sequence[str], *, keep: bool = False) -> list[Told]:
+        """What is wrong now, told once. `keep`: what was wrong before still is."""
+        fresh = [why for why in dict.fromkeys(said) if why not in self._blocked]
+        self._blocked = (*self._blocked, *fresh) if keep else tuple(dict.fromkeys(said))
+        return [Told(Kind.PROBLEM, why, success=False) for why in fresh]
+
+    def _paused(self, why: str, plan: Plan | None = None) -> Told:
+        self.running.run.append(Paused(time.time(), why))
+        return Told(Kind.PAUSED, why, plan=plan, success=False)
 
     async def _take_back(self, jobs: tuple[int, ...]) -> None:
-        """Cancel what is with a scheduler for nothing."""
+        """Cancel what is with a scheduler for nothing: jobs all of whose directories are."""
         running = self.running
-        submitted = running.project.state.submitted
-        tokens: set[str] = set()
+        state = running.project.state
+        meant: dict[str, set[tuple[str, int]]] = {}
         for job in jobs:
             node = running.growth.flow.network.node(running.growth.where(job).node)
-            position = running.project.state.directories.position(running.growth.directory(job))
+            position = state.directories.position(running.growth.directory(job))
             if node is None or position is None:
                 continue
-            found = submitted.get(node.action, {}).get(position)
+            found = state.submitted.get(node.action, {}).get(position)
             if found is not None and found.token in running.tokens:
-                tokens.add(found.token)
-        if tokens:
-            await running.project.jobs.cancel(sorted(tokens))
+                meant.setdefault(found.token, set()).add((node.action, position))
+        for action, submitted in state.submitted.items() if meant else ():
+            for position, each in submitted.items():
+                if each.token in meant and (action, position) not in meant[each.token]:
+                    del meant[each.token]
+        if meant:
+            await running.project.jobs.cancel(sorted(meant))
 
-    def _stuck(self) -> bool:
-        """Whether nothing will happen by itself any more."""
+    def _stuck(self, happened: Happened) -> bool:
+        """Whether nothing will happen by itself any more. Seen twice: others send jobs as well."""
         counts = self.running.graph.counts()
         active = sum(each[JobState.ACTIVE] for each in counts)
-        return not active and bool(self._blocked)
+        waits = self._sent or active or happened or self.resting.will_be_tried
+        self._idle = 0 if waits else self._idle + 1
+        return self._idle >= _IDLE_LOOKS
 
     def _over(self) -> Told:
         running = self.running

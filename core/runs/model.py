@@ -95,6 +95,21 @@ class PlanSubmitted(NamedTuple):
     currency: str = ""
 
 
+class NotSent(NamedTuple):
+    """Jobs of a plan that were not sent after all, or were refused: what they asked for is free.
+
+    As in the `PlanSubmitted` that they were in.
+    """
+
+    at: float
+    plan_id: str
+    jobs: tuple[str, ...]
+    core_hours: float
+    gpu_hours: float = 0.0
+    money: float = 0.0
+    currency: str = ""
+
+
 class JobFailed(NamedTuple):
     """The job of a node's sample failed."""
 
@@ -167,6 +182,7 @@ Event = (
     | Stopped
     | LimitsConfirmed
     | PlanSubmitted
+    | NotSent
     | JobFailed
     | Retried
     | Cancelled
@@ -183,6 +199,7 @@ _KINDS: dict[str, type[Event]] = {
     "stopped": Stopped,
     "limits confirmed": LimitsConfirmed,
     "submitted": PlanSubmitted,
+    "not sent": NotSent,
     "job failed": JobFailed,
     "retried": Retried,
     "cancelled": Cancelled,
@@ -349,11 +366,12 @@ def spent_of(events: Iterable[Event], jobs_in_queue: int = 0, failures_in_a_row:
     money: dict[str, float] = {}
     failures = 0
     for event in events:
-        if isinstance(event, PlanSubmitted):
-            core_hours += event.core_hours
-            gpu_hours += event.gpu_hours
+        if isinstance(event, PlanSubmitted | NotSent):
+            sign = 1 if isinstance(event, PlanSubmitted) else -1
+            core_hours += sign * event.core_hours
+            gpu_hours += sign * event.gpu_hours
             if event.money or event.currency:
-                money[event.currency] = money.get(event.currency, 0.0) + event.money
+                money[event.currency] = money.get(event.currency, 0.0) + sign * event.money
         elif isinstance(event, JobFailed):
             failures += 1
         elif isinstance(event, LimitsConfirmed):

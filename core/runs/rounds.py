@@ -48,20 +48,20 @@ class _Ready(NamedTuple):
 _ByAction = dict[str, dict[int, _Ready]]  # by action and position
 
 
-def next_round(running: Running, most: int = MOST) -> Round:
-    """The plan for the first ready jobs of a run, by their priority.
+def next_round(running: Running, most: int = MOST, without: frozenset[int] = frozenset()) -> Round:
+    """The plan for the first ready jobs of a run, by their priority, but for those in `without`.
 
     Raises: PlanError if none of their actions can be submitted; RowtuiError.
     """
     project = running.project
-    ready = running.graph.ready(most)
+    ready = [job for job in running.graph.ready(most + len(without)) if job not in without]
     if not ready:
         return Round(None)
     unwritten = frozenset(running.write_inputs(ready))
-    found, without = _by_action(running, [job for job in ready if job not in unwritten])
+    found, lost = _by_action(running, [job for job in ready if job not in unwritten])
     groups, blocked = _groups(project, found)
     blocked = (
-        *_nowhere(running, without, "it is no longer in the workspace: going on makes it again"),
+        *_nowhere(running, lost, "it is no longer in the workspace: going on makes it again"),
         *_nowhere(running, sorted(unwritten), "what it gets from others cannot be written there"),
         *blocked,
     )

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import Change, JobState
@@ -211,9 +212,15 @@ class Running:
         self._returned.update(jobs)
         return [job for job in jobs if self._returned[job] >= _RETURNS]
 
-    def returned(self, jobs: Iterable[int]) -> None:
-        """Jobs could not be sent, or were refused: what happens to them again and again fails."""
-        self._returned.update(jobs)
+    def jobs_of(self, action: str, directories: Iterable[str]) -> list[int]:
+        """The jobs of the graph that an action's job in these directories carries out."""
+        nodes = [
+            name
+            for name in self.growth.flow.runs
+            if (node := self.growth.flow.network.node(name)) and node.action == action
+        ]
+        found = (self.growth.job_in(node, name) for name in directories for node in nodes)
+        return [job for job in found if job is not None]
 
     def _counts(self, job: int, token: str) -> bool:
         """Whether a failure that the records tell of is one of this run, and still stands."""
@@ -403,7 +410,8 @@ class Running:
         """What it has spent, by its journal and what is with schedulers now."""
         submitted = self.project.state.submitted.values()
         ours = {it.token for jobs in submitted for it in jobs.values()} & self.tokens
-        return spent_of(self.run.events(), len(ours), self.failures_in_a_row)
+        queued = len(set(map(token_in_queue, ours)))  # requests of a bundle are one job there
+        return spent_of(self.run.events(), queued, self.failures_in_a_row)
 
     def _set_priorities(self) -> None:
         self.graph.set_priorities(ranks_of(self.project, self.growth, self.priority))
