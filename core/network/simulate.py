@@ -127,7 +127,7 @@ class Unplaced(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What came of it. Times in seconds, `cost` in the unit of the prices (None: nothing has one).
+    """What came of it. Times in seconds, `cost` in the unit of the prices (None: not all have one).
 
     `core_hours` are those that jobs have, `idle_core_hours` those of open machines that none had;
     `utilisation` is the share of the first. `jobs`: to run, of which `ended` did; `held_up` need
@@ -425,8 +425,9 @@ def _fits(needs: Needs, machine: Machine) -> bool:
 
 
 def _cost(machines: Sequence[Machine], opened: Sequence[Opened]) -> float | None:
-    """What the open machines cost; None where no kind has a price."""
-    if all(it.price_per_hour is None for it in machines):
+    """What the open machines cost; None where one of them has no price."""
+    used = {it.kind for it in opened} or range(len(machines))
+    if any(machines[kind].price_per_hour is None for kind in used):
         return None
     return sum(
         (machines[it.kind].price_per_hour or 0.0) * (it.until - it.since) / HOUR for it in opened
