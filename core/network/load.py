@@ -17,6 +17,7 @@ from rowtui.core.network.find import NETWORK_FILE, has_network
 from rowtui.core.network.load_nodes import read_node
 from rowtui.core.network.load_sinks import check_fields, read_schedule, read_sink
 from rowtui.core.network.load_sources import read_source
+from rowtui.core.network.load_tables import NetworkFile
 from rowtui.core.network.shape import declared_dimensions, infer
 from rowtui.core.network.spec import Existing, Link, Network, Node
 from rowtui.core.network.structure import check_structure, problem_at, unused
@@ -67,7 +68,7 @@ def parse_network(data: bytes, file: str, default_name: str) -> Loaded:
     Raises: NetworkError with every problem.
     """
     try:
-        return from_tables(TomlFile(data, file), default_name)
+        return from_tables(NetworkFile(data, file), default_name)
     except NetworkError:
         raise
     except InvalidFileError as error:  # no TOML at all

@@ -6,12 +6,35 @@ Takes a table and notes in its file what is wrong.
 from __future__ import annotations
 
 import math
+import re
+from bisect import bisect_right
 from typing import Any
 
 from rowtui.core.network.allowed import NAME_HINT, kind_said, name_fault
 from rowtui.core.network.spec import Place
 from rowtui.core.text import visible
-from rowtui.core.workflow.toml_file import LARGEST_INTEGER, TomlTable
+from rowtui.core.workflow.positions import KeyPath, offsets
+from rowtui.core.workflow.toml_file import LARGEST_INTEGER, TomlFile, TomlTable
+
+
+class NetworkFile(TomlFile):
+    """A network.toml. Every part of a network keeps its place, so places are looked up quickly."""
+
+    def __init__(self, data: bytes, file: str) -> None:
+        super().__init__(data, file)
+        self._lines: list[int] = []  # where each line begins, once somebody asks
+
+    def locate(self, path: KeyPath) -> tuple[int, int]:
+        """Line and column of a key path or of its nearest parent; (0, 0) if there is none."""
+        if self._offsets is None:
+            self._offsets = offsets(self.text)
+            self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
+        for length in range(len(path), 0, -1):
+            offset = self._offsets.get(path[:length])
+            if offset is not None:
+                line = bisect_right(self._lines, offset)
+                return line, offset - self._lines[line - 1] + 1
+        return 0, 0
 
 
 def place_of(table: TomlTable, *path: str | int) -> Place:

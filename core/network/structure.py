@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from rowtui.core.errors import Problem
 from rowtui.core.network.names import case_collisions
 from rowtui.core.network.spec import Network, Node, Place, Sink, Source
 from rowtui.core.text import visible
 from rowtui.core.workflow.toml_file import did_you_mean
+
+_MOST_GUESSES: Final = 20  # each compares a name with all others
+_LONGEST_CIRCLE: Final = 20  # nodes that are named
 
 
 def upstream(node: Node) -> tuple[str, ...]:
@@ -84,16 +88,18 @@ def _a(thing: Source | Node | Sink) -> str:
 
 def _dangling(network: Network, file: str) -> Iterable[Problem]:
     nodes = {node.name for node in network.nodes}
-    known = _names(network)
+    known = dict.fromkeys(_names(network))
+    told = 0
     for node in network.nodes:
-        others = [name for name in known if name != node.name]
         for it in node.inputs:
             for link in it.links:
                 if link.source not in known:
                     message = f"there is no source or node '{visible(link.source)}'"
-                    yield problem_at(
-                        file, link.place, f"{_of(node)}: {message}", _near(link.source, others)
-                    )
+                    hint = ""
+                    if told < _MOST_GUESSES:
+                        hint = _near(link.source, (name for name in known if name != node.name))
+                    told += 1
+                    yield problem_at(file, link.place, f"{_of(node)}: {message}", hint)
     for sink in network.sinks:
         if sink.source in nodes:
             continue
@@ -165,7 +171,10 @@ def _cycles(network: Network, file: str) -> Iterable[Problem]:
     while stuck := before.keys() - set(_sorted(before)):
         before = {name: before[name] for name in before if name in stuck}
         circle = _circle(before)
-        shown = " -> ".join(map(visible, (*circle, circle[0])))
+        names = [*map(visible, circle), visible(circle[0])]
+        if len(circle) > _LONGEST_CIRCLE:
+            names[_LONGEST_CIRCLE - 1 : -2] = ["..."]
+        shown = " -> ".join(names)
         last = next(node for node in network.nodes if node.name == circle[0])
         place = next(
             link.place for it in last.inputs for link in it.links if link.source == circle[-1]

@@ -441,6 +441,13 @@ def test_a_cycle_is_printed_from_its_first_node() -> None:
     assert (problem.line, problem.column) == (6, 14)
 
 
+def test_a_long_cycle_is_not_printed_whole() -> None:
+    text = "".join(f'[[node]]\nname="n{at}"\nfrom="n{(at - 1) % 500}"\n' for at in range(500))
+    message = only(text).message
+    assert message.startswith("the nodes wait for each other: n0 -> n1 -> n2 -> ")
+    assert message.endswith("n18 -> ... -> n499 -> n0")
+
+
 def test_two_cycles_are_two_problems() -> None:
     text = "".join(
         f'[[node]]\nname = "{name}"\nfrom = "{above}"\n'
@@ -450,6 +457,13 @@ def test_two_cycles_are_two_problems() -> None:
         "a -> b -> a",
         "c -> d -> c",
     ]
+
+
+def test_many_links_to_nowhere_are_all_told_and_the_first_guessed_at() -> None:
+    text = NODE + "".join(f'[[node]]\nname="m{at}"\nfrom="nn"\n' for at in range(100))
+    found = problems_of(text)
+    assert len(found) == 100
+    assert {problem.hint for problem in found[:20]} == {"did you mean 'n'?"}
 
 
 def test_a_long_list_of_bad_values_is_not_told_to_its_end() -> None:
