@@ -158,7 +158,12 @@ class JobGraph:
 
     def complete(self, jobs: _Jobs) -> Change:
         """Jobs are complete, wherever they were (people may run them by hand)."""
-        return self._say(jobs, COMPLETE)
+        with self.lock:
+            states = self._jobs.states
+            # One job that was not over, as nearly all are told, in the shortest way.
+            if isinstance(jobs, int) and 0 <= jobs < len(states) and states[jobs] <= ACTIVE:
+                return Change(self._jobs.finish(jobs), [], [], [], [])
+            return self._say(jobs, COMPLETE)
 
     def fail(self, jobs: _Jobs, reason: str = "") -> Change:
         """Jobs failed by themselves. One that is complete, or given up by a person, stays so."""

@@ -140,6 +140,12 @@ class JobStates:
         self._put(job, state, ACTIVE)
         return True
 
+    def finish(self, job: int) -> list[int]:
+        """A waiting, ready or active job is complete; gives what is ready by that."""
+        self.own[job] = COMPLETE
+        self._put(job, self.states[job], COMPLETE)
+        return self._met(job)
+
     def say(self, jobs: Iterable[int], word: int, was: Was) -> list[int]:
         """Something is said of jobs; gives those of which nothing as strong was said before."""
         todo: _Todo = []
@@ -213,28 +219,31 @@ class JobStates:
 
     def _spread(self, todo: _Todo, was: Was) -> None:
         """Carry what jobs became to those that need them, and so on. In order: counts add up."""
-        if not todo:
-            return
-        unmet, states, head, following, starts, ends, targets, slot_jobs = self._columns
         for job, old, new in todo:
-            segment = head[job]
-            done = old == OPEN and new == GOOD  # by far the most: nothing to weigh
-            while segment >= 0:
-                for target in targets[starts[segment] : ends[segment]]:
-                    if not done:
-                        slot = NO_SLOT if target >= 0 else ~target
-                        one = target if target >= 0 else slot_jobs[slot]
-                        self._weigh(one, slot, old, new)
-                        self._settle(one, todo, was)
-                        continue
-                    one = target if target >= 0 else slot_jobs[~target]
-                    left = unmet[one] - 1
-                    unmet[one] = left
-                    if not left and states[one] == WAITING:
-                        self._put(one, WAITING, READY)
-                        self.queue.add(one)
-                        was.setdefault(one, WAITING)
-                segment = following[segment]
+            if old == OPEN and new == GOOD:
+                for one in self._met(job):
+                    was.setdefault(one, WAITING)
+                continue
+            for one, slot in self.edges.forward(job):
+                self._weigh(one, slot, old, new)
+                self._settle(one, todo, was)
+
+    def _met(self, job: int) -> list[int]:
+        """A job is complete that was open: nothing is to be weighed. Gives what is ready now."""
+        unmet, states, head, following, starts, ends, targets, slot_jobs = self._columns
+        ready: list[int] = []
+        segment = head[job]
+        while segment >= 0:
+            for target in targets[starts[segment] : ends[segment]]:
+                one = target if target >= 0 else slot_jobs[~target]
+                left = unmet[one] - 1
+                unmet[one] = left
+                if not left and states[one] == WAITING:
+                    self._put(one, WAITING, READY)
+                    self.queue.add(one)
+                    ready.append(one)
+            segment = following[segment]
+        return ready
 
     def _weigh(self, job: int, slot: int, old: int, new: int) -> None:
         """Something that a job needs was one kind and is another: count that, with its slot."""

@@ -1,8 +1,9 @@
 """Which jobs are ready, in the order of their ranks.
 
-A sorted run holds what became ready many at a time, a heap what came since. Nothing is taken out
-of either when a job stops being ready: it is dropped when it comes to the front and is not ready,
-or has another rank by then. So a job that becomes ready costs the logarithm of those that are.
+A sorted run holds what became ready many at a time, a heap what came since, and a list in front
+of both what was told to somebody who may not have taken it. Nothing is taken out of them when a
+job stops being ready: it is dropped when its turn comes. So a job that becomes ready costs the
+logarithm of those that are.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from rowtui.core.network.job_model import JobState
 _READY = int(JobState.READY)
 _BITS = 31  # of a job's number; above them is its rank
 _MASK = (1 << _BITS) - 1
+_NEVER = 1 << 63  # after every key
 _FEW = 256  # that become ready at once: below, the heap alone
+_MANY = 4096  # from here on a heap is slow: its numbers lie all over the memory
 
 
 class ReadyQueue:
@@ -26,10 +29,12 @@ class ReadyQueue:
     def __init__(self, states: bytearray) -> None:
         self._states = states
         self._ranks = array("i")
-        self._queued = bytearray()  # whether an entry with the job's rank is in the heap or the run
+        self._queued = bytearray()  # whether a job is in the heap, the run or the front
         self._heap: list[int] = []
         self._run = array("q")
+        self._front: list[int] = []  # what was given already, the first one last
         self._at = 0  # what of the run was taken
+        self._most = _MANY  # in the heap, until it is merged into the run
         self._last = 0  # the highest rank
 
     def grow(self, count: int, parents: NDArray[np.int32]) -> None:
@@ -50,6 +55,8 @@ class ReadyQueue:
         if not self._queued[job]:
             self._queued[job] = 1
             heapq.heappush(self._heap, self._ranks[job] << _BITS | job)
+            if len(self._heap) > self._most:
+                self._merge(np.zeros(0, np.int64))
 
     def add_many(self, jobs: NDArray[np.int32]) -> None:
         """Jobs became ready."""
@@ -63,8 +70,7 @@ class ReadyQueue:
         queued[new] = 1
         ranks = np.frombuffer(self._ranks, np.int32)
         keys = ranks[new].astype(np.int64) << _BITS | new
-        rest = np.frombuffer(self._run, np.int64)[self._at :]
-        self._set_run(np.sort(np.concatenate((rest, keys))))
+        self._merge(keys)
 
     def set_ranks(self, ranks: NDArray[np.int32]) -> None:
         """Ranks of the first jobs; those after them keep theirs."""
@@ -76,6 +82,7 @@ class ReadyQueue:
         queued[:] = 0
         queued[ready] = 1
         self._heap.clear()
+        self._front.clear()
         self._set_run(np.sort(mine[ready].astype(np.int64) << _BITS | ready))
 
     def rank(self, job: int) -> int:
@@ -88,14 +95,19 @@ class ReadyQueue:
             return self._all()
         found: list[int] = []
         kept: list[int] = []
-        heap, run, at = self._heap, self._run, self._at
+        front, heap, run, at = self._front, self._heap, self._run, self._at
         states, queued, end = self._states, self._queued, len(self._run)
         while len(found) < limit:
-            if heap and not (at < end and run[at] < heap[0]):
-                key = heapq.heappop(heap)
-            elif at < end:
+            key = front[-1] if front else _NEVER
+            if heap and heap[0] < key:
+                key = heap[0]
+            if at < end and run[at] < key:
                 key = run[at]
                 at += 1
+            elif front and key == front[-1]:
+                front.pop()
+            elif heap:
+                heapq.heappop(heap)
             else:
                 break
             job = key & _MASK
@@ -105,23 +117,32 @@ class ReadyQueue:
             else:
                 queued[job] = 0
         self._at = at
-        for key in kept:
-            heapq.heappush(heap, key)
+        front.extend(reversed(kept))
         return found
 
     def _all(self) -> list[int]:
-        heap = np.array(self._heap, np.int64)
+        others = np.array(self._heap + self._front, np.int64)
         rest = np.frombuffer(self._run, np.int64)[self._at :]
-        keys = np.sort(np.concatenate((heap, rest)))
+        keys = np.sort(np.concatenate((others, rest)))
         jobs = keys & _MASK
         ready = np.frombuffer(self._states, np.uint8)[jobs] == _READY
         np.frombuffer(self._queued, np.uint8)[jobs[~ready]] = 0
         self._heap.clear()
+        self._front.clear()
         self._set_run(keys[ready])
         found: list[int] = jobs[ready].tolist()
         return found
+
+    def _merge(self, keys: NDArray[np.int64]) -> None:
+        """The heap and these keys go into the run."""
+        rest = np.frombuffer(self._run, np.int64)[self._at :]
+        new = np.sort(np.concatenate((np.array(self._heap, np.int64), keys)))
+        self._heap.clear()
+        # Two sorted parts: a stable sort just merges them.
+        self._set_run(np.sort(np.concatenate((rest, new)), kind="stable"))
 
     def _set_run(self, keys: NDArray[np.int64]) -> None:
         self._run = array("q")
         self._run.frombytes(keys.astype(np.int64, copy=False).tobytes())
         self._at = 0
+        self._most = max(_MANY, len(keys) >> 4)

@@ -172,6 +172,14 @@ def test_a_retry_brings_back_what_was_lost_only_because_of_it() -> None:
     assert (graph.reason(0), graph.reason(1)) == ("", "out of memory")
 
 
+def test_what_comes_back_and_is_ready_by_the_same_event_is_told_as_both() -> None:
+    graph = JobGraph()
+    graph.extend(Block(0, 2), Block(1, 1, [0, 2], [0, 1]))
+    graph.fail(0)
+
+    assert graph.complete([0, 1]) == change(ready=[2], back=[2])
+
+
 def test_of_two_that_are_retried_together_the_one_that_needs_the_other_waits() -> None:
     graph = chain(2)
     graph.fail([0, 1])
@@ -455,6 +463,32 @@ def test_many_become_ready_at_once_in_order_between_few() -> None:
     inherited = ranks.tolist() + [max(ranks)] * 1000
     assert ready == sorted(ready, key=lambda job: (inherited[job], job))
     assert graph.ready(700) == ready[:700]
+
+
+def test_thousands_that_become_ready_one_by_one_come_in_order() -> None:
+    pairs = 10_000
+    graph = JobGraph()
+    graph.extend(Block(0, pairs), Block(1, pairs, range(pairs + 1), range(pairs)))
+    ranks = np.random.default_rng(2).permutation(2 * pairs).tolist()
+    graph.set_priorities(ranks)
+    started: list[int] = []
+
+    for _ in range(pairs):  # more become ready than begin
+        job = graph.activate(graph.ready(1))[0]
+        started.append(job)
+        if job < pairs:
+            graph.complete(job)
+
+    states = graph.snapshot().states
+    assert graph.ready() == sorted(
+        (job for job, state in enumerate(states) if state == JobState.READY),
+        key=ranks.__getitem__,
+    )
+    # Each that began came before all that were ready then, and that are ready still.
+    last = {job: place for place, job in enumerate(started)}
+    for job in graph.ready(50):
+        since = last[job - pairs] + 1 if job >= pairs else 0
+        assert all(ranks[other] < ranks[job] for other in started[since:])
 
 
 @pytest.mark.parametrize("ranks", [[0, 1], [1 << 40], [0.5]])
