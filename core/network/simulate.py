@@ -86,6 +86,12 @@ class Work:
         every[~self.left()] = 0.0
         return every
 
+    def waits(self) -> Edges:
+        """Who waits for whom, among the jobs that are to run."""
+        left = self.left()
+        counts = left[self.edges.needs] & left[self.edges.jobs]
+        return Edges(self.edges.needs[counts], self.edges.jobs[counts])
+
     def of_nodes(self, values: Sequence[float]) -> NDArray[np.float64]:
         """What is known of nodes, for each job."""
         return np.array([*values, 0.0], np.float64)[self.node]
@@ -220,9 +226,7 @@ class _Course:
         """How many each job waits for, and who waits for it, all by places."""
         place = np.empty(count, np.int64)
         place[self.order] = np.arange(count)
-        needs, jobs = (np.asarray(column, np.int64) for column in self.work.edges)
-        counts = self.left[needs] & self.left[jobs]
-        needs, jobs = place[needs[counts]], place[jobs[counts]]
+        needs, jobs = (place[column] for column in self.work.waits())
         starts = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(needs, minlength=count), out=starts[1:])
         unmet = np.bincount(jobs, minlength=count)

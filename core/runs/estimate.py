@@ -1,28 +1,245 @@
-"""When a run will be done, as far as that can be told."""
+"""When a run will be done, as far as that can be told, and which way through it is the longest.
+
+Takes a run that is driven; gives an `Estimate`. On this machine alone, what is left of up to
+`MOST_SIMULATED` jobs is simulated. Otherwise nobody knows what a cluster will give: it is the
+longer of the critical path and of the work divided by the cores that the run has (the most that it
+was seen to have, else all that are known). Time in queues to come is not in it.
+Source: issue text of the network (an estimate of when it will be done; the critical path).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import time
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rowtui.core.errors import RowtuiError
+from rowtui.core.network.critical_path import remaining_seconds
+from rowtui.core.network.job_model import Edges, JobState
+from rowtui.core.network.simulate import Work, simulate
+from rowtui.core.runs.machines import Machines, machines_of
+from rowtui.core.runs.run_times import (
+    Basis,
+    RunTime,
+    begun_at,
+    measured_times,
+    one_by_one,
+    run_times,
+)
+from rowtui.core.runs.simulation import work_of
 
 if TYPE_CHECKING:
     from rowtui.core.runs.running import Running
 
+MOST_SIMULATED = 20_000  # jobs left: about 0.3 s
+MOST_LOOKED_AT = 1_000  # active jobs whose beginning is looked up
+# Between two readings of the journals of jobs: at least a second, and so many times what one took.
+MEASURE_SECONDS = 1.0
+MEASURE_REST = 20.0
+
+BasisOfAll = Literal["given", "measured", "walltime limits", "mixed"]
+
+
+class Step(NamedTuple):
+    """One node on the critical path: how long it still takes there, and through how many jobs."""
+
+    node: str
+    seconds: float
+    jobs: int = 1
+
 
 class Estimate(NamedTuple):
-    """`seconds_left` of a run from `now` on, None where nothing is known; `done_at`: epoch seconds.
+    """`done_at`: epoch seconds. `critical_path`: the longest way that is left, in order.
 
-    `critical_path`: nodes with the seconds that they add to it. `seconds`: one job of each node.
-    `basis`: "measured", "walltime limits" or "mixed".
+    `basis`: of the run times of what is left; of wall time limits it is the latest moment, not the
+    likely one. `jobs`: how many are left; `growing`: lists that jobs will make are not in it.
     """
 
-    seconds_left: float | None = None
-    done_at: float | None = None
-    critical_path: tuple[tuple[str, float], ...] = ()
-    seconds: tuple[tuple[str, float], ...] = ()
-    basis: str = ""
+    seconds_left: float
+    done_at: float
+    critical_path: tuple[Step, ...]
+    basis: BasisOfAll
+    jobs: int
+    growing: bool = False
+
+
+class _Begun(NamedTuple):
+    """A job of a scheduler that runs: since when, and which jobs of the graph are in it."""
+
+    action: str
+    since: float | None
+    jobs: list[int]
 
 
 def estimate(running: Running, now: float) -> Estimate:
-    """What is left of a run, at this pace."""
-    del running, now
-    return Estimate()
+    """What is left of a run. Whoever asks again and again keeps an `Estimator`."""
+    return Estimator(running).at(now)
+
+
+class Estimator:
+    """Estimates of one run, time after time: measures now and then, and knows what was seen.
+
+    It waits for the disk: call it in a thread where something else must go on.
+    """
+
+    def __init__(self, running: Running, given: Mapping[str, float] | None = None) -> None:
+        """`given`: seconds by the name of a node or action, instead of what is measured."""
+        self._running = running
+        self._given = dict(given or {})
+        self._measured: dict[str, RunTime] = {}
+        self._measured_at = 0.0
+        self._measure_again = 0.0  # seconds after that
+        self._most_cores = 0
+        self._machines: Machines | None = None
+
+    def at(self, now: float) -> Estimate:
+        """The estimate at this moment (epoch seconds). Raises: RowtuiError."""
+        running = self._running
+        growth = running.growth
+        times = self._times(now)
+        with growth.graph.lock:
+            work = work_of(running.project, growth, times)
+            active = self._active()
+        begun = self._begun(active)
+        work = self._advanced(work, begun, now)
+        remaining = remaining_seconds(work.edges, work.each_seconds())
+        path = float(remaining.max()) if len(remaining) else 0.0
+        jobs = int(work.left().sum())
+        left = (
+            self._left(work, path, jobs, [job for it in begun for job in it.jobs]) if jobs else 0.0
+        )
+        return Estimate(
+            seconds_left=left,
+            done_at=now + left,
+            critical_path=_critical_path(work, remaining),
+            basis=_basis(work, times),
+            jobs=jobs,
+            growing=any(run.opens.number for run in growth.flow.runs.values()),
+        )
+
+    def _times(self, now: float) -> dict[str, RunTime]:
+        if not 0 <= now - self._measured_at < self._measure_again:
+            began = time.perf_counter()
+            self._measured = measured_times(self._running.project)
+            took = time.perf_counter() - began
+            self._measured_at = now
+            self._measure_again = max(MEASURE_SECONDS, MEASURE_REST * took)
+        network = self._running.growth.flow.network
+        return run_times(self._running.project, network, self._given, self._measured)
+
+    def _active(self) -> list[int]:
+        """The first jobs that are with a scheduler."""
+        states = self._running.graph.snapshot().states
+        found: list[int] = []
+        at = states.find(JobState.ACTIVE)
+        while at >= 0 and len(found) < MOST_LOOKED_AT:
+            found.append(at)
+            at = states.find(JobState.ACTIVE, at + 1)
+        return found
+
+    def _begun(self, active: list[int]) -> list[_Begun]:
+        """The scheduler's jobs that run, as far as that can be seen here."""
+        project, growth = self._running.project, self._running.growth
+        directories, submitted = project.state.directories, project.state.submitted
+        found: dict[str, _Begun] = {}
+        for job in active:
+            node = growth.flow.network.node(growth.where(job).node)
+            position = directories.position(growth.directory(job))
+            if node is None or position is None:
+                continue
+            sent = submitted.get(node.action, {}).get(position)
+            if sent is None:
+                continue
+            if sent.token not in found:
+                since = begun_at(project.root, sent.token)
+                found[sent.token] = _Begun(node.action, since, [])
+            found[sent.token].jobs.append(job)
+        return [it for it in found.values() if it.since is not None]
+
+    def _advanced(self, work: Work, begun: list[_Begun], now: float) -> Work:
+        """The work without what has been done since jobs began.
+
+        Those that share a scheduler's job wait for each other where it takes one after another.
+        """
+        seconds = work.each_seconds()
+        waits = work.waits()
+        chains: list[tuple[int, int]] = []
+        for it in begun:
+            done = max(0.0, now - (it.since or now))
+            actions = self._running.project.workflow.named(it.action)
+            in_turn = bool(actions) and one_by_one(actions[0], len(it.jobs)) > 1
+            if in_turn:
+                chains += pairwise(it.jobs)
+            for job in it.jobs:
+                taken = min(done, float(seconds[job]))
+                seconds[job] -= taken
+                done -= taken if in_turn else 0.0
+        more = np.array(chains, np.int64).reshape(-1, 2)
+        edges = Edges(
+            np.concatenate([waits.needs, more[:, 0]]), np.concatenate([waits.jobs, more[:, 1]])
+        )
+        return Work(work.nodes, work.node, edges, seconds, work.over)
+
+    def _left(self, work: Work, path: float, jobs: int, begun: list[int]) -> float:
+        machines = self._known_machines()
+        if jobs <= MOST_SIMULATED and self._is_ours():
+            run = simulate(work, machines.machines, np.arange(len(work.node)))
+            if not run.unplaced:
+                return run.makespan
+        cpus = work.of_nodes([float(it.cpus) for it in work.nodes])
+        in_use = int(cpus[begun].sum())
+        self._most_cores = max(self._most_cores, in_use)
+        cores = self._most_cores or machines.cores or 0
+        return max(path, float((cpus * work.each_seconds()).sum()) / cores if cores else 0.0)
+
+    def _known_machines(self) -> Machines:
+        if self._machines is None:
+            try:
+                self._machines = machines_of(self._running.project)
+            except RowtuiError:
+                self._machines = Machines(())
+        return self._machines
+
+    def _is_ours(self) -> bool:
+        """Whether jobs have this machine to themselves, as far as anybody can say that."""
+        cluster = self._running.project.here()
+        return (
+            cluster is not None
+            and cluster.scheduler in ("local", "bash")
+            and cluster.remote is None
+        )
+
+
+def _critical_path(work: Work, remaining: NDArray[np.float64]) -> tuple[Step, ...]:
+    """From the job with the longest way to go, to whichever of its dependents has the longest."""
+    if not len(remaining) or not remaining.max() > 0:
+        return ()
+    seconds = work.each_seconds()
+    order = np.argsort(work.edges.needs, kind="stable")
+    needs, dependents = work.edges.needs[order], work.edges.jobs[order]
+    steps: list[Step] = []
+    job: int | None = int(remaining.argmax())
+    while job is not None:
+        name = work.nodes[int(work.node[job])].name
+        mine = float(seconds[job])
+        if steps and steps[-1].node == name:
+            last = steps[-1]
+            steps[-1] = Step(name, last.seconds + mine, last.jobs + 1)
+        else:
+            steps.append(Step(name, mine))
+        first, end = np.searchsorted(needs, (job, job + 1))
+        those = dependents[first:end]
+        those = those[remaining[those] > 0] if end > first else those
+        job = int(those[remaining[those].argmax()]) if len(those) else None
+    return tuple(steps)
+
+
+def _basis(work: Work, times: Mapping[str, RunTime]) -> BasisOfAll:
+    there = np.unique(np.asarray(work.node)[work.left()])
+    kinds = {times[work.nodes[at].name].basis for at in there if work.nodes[at].name in times}
+    if Basis.LIMIT in kinds:
+        return "walltime limits" if len(kinds) == 1 else "mixed"
+    return "given" if kinds == {Basis.GIVEN} else "measured"

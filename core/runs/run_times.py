@@ -96,7 +96,7 @@ def measured_times(project: Project) -> dict[str, RunTime]:
         if not actions or looked.get(record.action, 0) >= NEWEST:
             continue
         looked[record.action] = looked.get(record.action, 0) + 1
-        number = _one_by_one(actions[0], len(record.directories))
+        number = one_by_one(actions[0], len(record.directories))
         seconds = seconds_of_job(project.root, record.token)
         if seconds is not None:
             ran.setdefault(record.action, []).append(seconds / number)
@@ -127,6 +127,13 @@ def begun_at(root: Path, token: str) -> float | None:
         return os.lstat(fence_path(root, token)).st_mtime
     except OSError:
         return None
+
+
+def one_by_one(action: Action, directories: int) -> int:
+    """Through how many directories a job goes one after another."""
+    if "{directory}" in action.command or action.resources.walltime.per_directory:
+        return directories
+    return 1
 
 
 def parse_seconds(text: str) -> dict[str, float]:
@@ -165,13 +172,6 @@ def _refuse_unknown(network: Network, given: Mapping[str, float]) -> None:
                 f"there is no node '{visible(name)}' whose run time could be given",
                 did_you_mean(name, names) or f"there are: {', '.join(map(visible, names))}",
             )
-
-
-def _one_by_one(action: Action, directories: int) -> int:
-    """Through how many directories a job goes one after another."""
-    if "{directory}" in action.command or action.resources.walltime.per_directory:
-        return directories
-    return 1
 
 
 def _limit(action: Action, directories: int) -> int:

@@ -206,7 +206,7 @@ def critical_seconds(work: Work) -> float:
     """The longest way through what is left."""
     if not len(work.node):
         return 0.0
-    return float(remaining_seconds(work.edges, work.each_seconds()).max())
+    return float(remaining_seconds(work.waits(), work.each_seconds()).max())
 
 
 def core_hours(work: Work) -> float:
