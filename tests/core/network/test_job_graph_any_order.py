@@ -115,7 +115,7 @@ def explains(naive: NaiveGraph, states: list[JobState], job: int, cause: int) ->
     return False
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_whatever_happens_states_are_those_of_the_plain_graph(data: Any) -> None:
     graph, naive = JobGraph(), NaiveGraph()
@@ -257,7 +257,7 @@ def test_the_same_events_in_any_order_end_in_the_same_states(data: Any) -> None:
     assert len(set(ends)) <= 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_a_run_ends_with_every_job_over_and_none_started_early(data: Any) -> None:
     graph, naive = JobGraph(), NaiveGraph()
