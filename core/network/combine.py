@@ -112,8 +112,6 @@ def zipped(tables: Sequence[Columns]) -> Combined:
     Raises: DimensionError where the numbers of samples differ.
     """
     leading = next((it for it in tables if not it.is_single), tables[0])
-    if any(it.is_single and not it.count for it in tables):
-        leading = leading.take(np.zeros(0, dtype=np.int64))
     everything: Rows = np.arange(leading.count, dtype=np.int64)
     rows: list[Rows] = []
     for table in tables:
@@ -127,6 +125,9 @@ def zipped(tables: Sequence[Columns]) -> Combined:
                 f"{table.count:,}, so they cannot be taken in pairs",
                 'combine = "join" goes by the values of dimensions instead',
             )
+    if any(it.is_single and not it.count for it in tables):
+        leading = leading.take(everything[:0])
+        rows = [each[:0] for each in rows]
     return Combined(leading, tuple(rows), _left_over(tables, rows))
 
 

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
-from rowtui.core.network.names import text_of
+from rowtui.core.network.names import text_of, value_of
 from rowtui.core.network.sources import value_key
 
 
@@ -52,9 +52,17 @@ class Domain:
 
     def code_of_label(self, label: str) -> int:
         """The position of what is written so. Raises: KeyError."""
-        if self._codes_of_labels is None:
-            self._codes_of_labels = {each: at for at, each in enumerate(self.labels)}
-        return self._codes_of_labels[label]
+        if self._labels is not None:
+            if self._codes_of_labels is None:
+                self._codes_of_labels = {each: at for at, each in enumerate(self._labels)}
+            return self._codes_of_labels[label]
+        try:
+            code = self.code(value_of(label))
+        except ValueError:
+            raise KeyError(label) from None
+        if self.label(code) != label:  # 1.0 is here, but it is written 1
+            raise KeyError(label)
+        return code
 
     def extended(self, values: Iterable[Any], text: Callable[[Any], str] = text_of) -> Domain:
         """With these values behind its own; itself if it has them all.
@@ -63,8 +71,8 @@ class Domain:
         """
         known = dict(self._positions())
         new = []
-        for value in values:
-            key = value_key(value)
+        values = tuple(values)
+        for key, value in zip(_keys(values), values, strict=True):
             if key not in known:
                 known[key] = len(known)
                 new.append(value)
@@ -88,8 +96,8 @@ class Domain:
         known = other._positions()
         behind = len(other)
         codes = []
-        for value in self.values:
-            code = known.get(value_key(value))
+        for key in _keys(self.values):
+            code = known.get(key)
             if code is None:
                 code, behind = behind, behind + 1
             codes.append(code)
@@ -97,5 +105,13 @@ class Domain:
 
     def _positions(self) -> Mapping[Hashable, int]:
         if self._codes is None:
-            self._codes = {value_key(value): at for at, value in enumerate(self.values)}
+            self._codes = dict(zip(_keys(self.values), range(len(self.values)), strict=True))
         return self._codes
+
+
+def _keys(values: tuple[Any, ...]) -> Iterable[Hashable]:
+    """`value_key` of each: most are their own, and nobody waits for a million of them."""
+    return values if set(map(type, values)) <= _OWN_KEYS else map(value_key, values)
+
+
+_OWN_KEYS = {int, float, str}
