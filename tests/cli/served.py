@@ -72,6 +72,7 @@ class Server:
         self._socket: socket.socket | None = None
         self._process: subprocess.Popen[bytes]
         self._owner = 0
+        self._lock = threading.Lock()
 
     def starts_alike(self, environment: Mapping[str, str]) -> bool:
         """Whether an interpreter that starts in this environment is as the server is."""
@@ -96,7 +97,8 @@ class Server:
             request.write(text)
             request.flush()
             fds = [*streams, theirs.fileno(), request.fileno()]
-            socket.send_fds(self._ready(), [b"x"], fds)
+            with self._lock:
+                socket.send_fds(self._ready(), [b"x"], fds)
         return Served(ours)
 
     def run(
@@ -150,6 +152,7 @@ class Server:
                     [sys.executable, __file__, str(theirs.fileno())],
                     pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL,
+                    env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # none but the one that forks
                 )
             atexit.register(self.close)
         return self._socket
