@@ -19,7 +19,10 @@ NODE_KEY = "node"  # the key of a value file that says whose samples the directo
 
 
 class Place(NamedTuple):
-    """Where something stands in a file: 1-based; 0 for what was made from Python."""
+    """Where something stands in a file: 1-based; 0 for what was made from Python.
+
+    Two networks are equal wherever their parts stand.
+    """
 
     line: int = 0
     column: int = 0
@@ -72,7 +75,7 @@ class Link:
     collapse: tuple[str, ...] = ()
     expand: str = ""
     require: Require = ALL
-    place: Place = Place()
+    place: Place = field(default=Place(), compare=False)
 
     @property
     def is_plain(self) -> bool:
@@ -91,7 +94,7 @@ class Input:
     name: str
     links: tuple[Link, ...]
     group: str = ""
-    place: Place = Place()
+    place: Place = field(default=Place(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,7 @@ class Source:
 
     name: str
     data: Values | Table | Files | Existing
-    place: Place = Place()
+    place: Place = field(default=Place(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ class Node:
     combine: str = "join"
     constants: Mapping[str, JSON] = field(default_factory=lambda: MappingProxyType({}))
     directories: Literal["auto", "own"] = "auto"
-    place: Place = Place()
+    place: Place = field(default=Place(), compare=False)
 
     @property
     def groups(self) -> tuple[tuple[Input, ...], ...]:
@@ -193,7 +196,7 @@ class Sink:
     source: str
     output: str
     publish: str
-    place: Place = Place()
+    place: Place = field(default=Place(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +217,7 @@ class Schedule:
     priority: str = "sample"
     execution: str = "jobs"
     gather: Gather = Gather()
-    place: Place = Place()
+    place: Place = field(default=Place(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

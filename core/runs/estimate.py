@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from rowtui.core.runs.run_times import (
     run_times,
 )
 from rowtui.core.runs.simulation import work_of
+from rowtui.core.runs.views import BasisOfAll, Estimate, Step
 
 if TYPE_CHECKING:
     from rowtui.core.runs.running import Running
@@ -39,31 +40,6 @@ MOST_LOOKED_AT = 1_000  # active jobs whose beginning is looked up
 # Between two readings of the journals of jobs: at least a second, and so many times what one took.
 MEASURE_SECONDS = 1.0
 MEASURE_REST = 20.0
-
-BasisOfAll = Literal["given", "measured", "walltime limits", "mixed"]
-
-
-class Step(NamedTuple):
-    """One node on the critical path: how long it still takes there, and through how many jobs."""
-
-    node: str
-    seconds: float
-    jobs: int = 1
-
-
-class Estimate(NamedTuple):
-    """`done_at`: epoch seconds. `critical_path`: the longest way that is left, in order.
-
-    `basis`: of the run times of what is left; of wall time limits it is the latest moment, not the
-    likely one. `jobs`: how many are left; `growing`: lists that jobs will make are not in it.
-    """
-
-    seconds_left: float
-    done_at: float
-    critical_path: tuple[Step, ...]
-    basis: BasisOfAll
-    jobs: int
-    growing: bool = False
 
 
 class _Begun(NamedTuple):

@@ -16,6 +16,7 @@ from rowtui.core.network.find import has_network
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import Change, JobState
 from rowtui.core.runs.autopilot import Answer, Ask, Autopilot, Told, submitted_event
+from rowtui.core.runs.estimate import Estimator
 from rowtui.core.runs.facts import Facts
 from rowtui.core.runs.limits import Breach, Limits
 from rowtui.core.runs.rounds import next_round
@@ -23,7 +24,7 @@ from rowtui.core.runs.running import Running
 from rowtui.core.runs.show import network_view, samples_page
 from rowtui.core.runs.store import BadRun, Run, RunStore
 from rowtui.core.runs.study import Study, read_study
-from rowtui.core.runs.views import NetworkView, SamplesPage
+from rowtui.core.runs.views import Estimate, NetworkView, SamplesPage
 from rowtui.core.state.stored import Identity, identity_of
 from rowtui.core.text import visible
 
@@ -42,6 +43,7 @@ class Networks:
         self.store = RunStore(project.root)
         self.driving: Autopilot | None = None
         self._running: Running | None = None
+        self._estimator: tuple[Running, Estimator] | None = None
         self._study: tuple[Identity | None, Study, Growth, Facts] | None = None
 
     @property
@@ -89,7 +91,19 @@ class Networks:
             self._see(growth, facts)
             return network_view(growth, None, study.problems, study.notices)
         here = self.driving is not None and self.driving.running is running
-        return network_view(running.growth, running, running.problems, here=here)
+        guess = self._guess(running)
+        return network_view(running.growth, running, running.problems, here=here, guess=guess)
+
+    def _guess(self, running: Running) -> Estimate | None:
+        """When a run will be done; None if it is over, or nothing can be told."""
+        if running.graph.is_over:
+            return None
+        if self._estimator is None or self._estimator[0] is not running:
+            self._estimator = (running, Estimator(running))
+        try:
+            return self._estimator[1].at(time.time())
+        except RowtuiError:
+            return None
 
     def samples(
         self,

@@ -10,9 +10,9 @@ from rowtui.core.errors import Problem
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import JobState
 from rowtui.core.network.spec import ALL, Link, Node
-from rowtui.core.runs.estimate import Estimate, estimate
 from rowtui.core.runs.model import Paused
 from rowtui.core.runs.views import (
+    Estimate,
     FailureView,
     LinkView,
     NetworkView,
@@ -45,10 +45,10 @@ def network_view(
     notices: Sequence[str] = (),
     *,
     here: bool = False,
+    guess: Estimate | None = None,
 ) -> NetworkView:
     """What screens show of a network, and of its run if there is one. Raises: RowtuiError."""
     flow = growth.flow
-    guess = None if running is None else estimate(running, time.time())
     return NetworkView(
         generation=growth.graph.generation,
         at=time.time(),
@@ -122,8 +122,7 @@ def _nodes(growth: Growth, guess: Estimate | None) -> tuple[NodeView, ...]:
         )
         for source in network.sources
     ]
-    times = {} if guess is None else dict(guess.seconds)
-    critical = set() if guess is None else {name for name, _ in guess.critical_path}
+    critical = {} if guess is None else {it.node: it.seconds for it in guess.critical_path}
     for name in shape.order:
         node = network.node(name)
         assert node is not None
@@ -143,8 +142,7 @@ def _nodes(growth: Growth, guess: Estimate | None) -> tuple[NodeView, ...]:
                 counts=counts[number] if run is not None and number < len(counts) else (),
                 level=levels[name],
                 needed=run is not None,
-                critical=name in critical,
-                seconds=times.get(name),
+                critical=critical.get(name),
             )
         )
     found.extend(

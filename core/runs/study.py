@@ -65,7 +65,7 @@ def make_study(
     """
     file = visible(str(project.root / NETWORK_FILE))
     found = shape(network, {name: its.dimensions for name, its in rows.items()}, file)
-    problems = check_against_workflow(network, project.workflow)
+    problems = check_against_workflow(network, project.workflow, file, found)
     if any(it.severity == "error" for it in problems):
         from rowtui.core.network.load import NetworkError
 

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from rowtui.core.network.model import Dimension
 from rowtui.core.network.spec import JSON
-from rowtui.core.runs.estimate import Estimate
 from rowtui.core.runs.limits import Limits, Spent
 from rowtui.core.runs.model import RunStatus
+
+BasisOfAll = Literal["given", "measured", "walltime limits", "mixed"]
+
+
+class Step(NamedTuple):
+    """One node on the critical path: how long it still takes there, and through how many jobs."""
+
+    node: str
+    seconds: float
+    jobs: int = 1
+
+
+class Estimate(NamedTuple):
+    """`done_at`: epoch seconds. `critical_path`: the longest way that is left, in order.
+
+    `basis`: of the run times of what is left; of wall time limits it is the latest moment, not the
+    likely one. `jobs`: how many are left; `growing`: lists that jobs will make are not in it.
+    """
+
+    seconds_left: float
+    done_at: float
+    critical_path: tuple[Step, ...]
+    basis: BasisOfAll
+    jobs: int
+    growing: bool = False
 
 
 class NodeView(NamedTuple):
@@ -28,8 +52,7 @@ class NodeView(NamedTuple):
     counts: tuple[int, ...]
     level: int
     needed: bool = True
-    critical: bool = False
-    seconds: float | None = None  # expected, of one job
+    critical: float | None = None  # seconds that it adds to the critical path; None: not on it
 
 
 class LinkView(NamedTuple):
