@@ -36,6 +36,7 @@ from rowtui.core.submission.ending import LOST
 from rowtui.core.submission.in_queue import find_requests
 from rowtui.core.submission.journal import SEEN, Journal, job_records
 from rowtui.core.submission.model import JobRecord, Plan, PlannedJob, Step
+from rowtui.core.submission.pilot_model import is_pilot
 from rowtui.core.submission.plan_json import load_plan
 from rowtui.core.submission.reservations import StoredReservations, without_gone
 from rowtui.core.submission.settled import OPEN, apply_settled
@@ -169,7 +170,9 @@ class Jobs:
         others = {
             token_in_queue(record.token)
             for record in records
-            if record.step in OPEN and is_in_bundle(record.token) and record.token not in tokens
+            if record.step in OPEN
+            and (is_in_bundle(record.token) or is_pilot(record.token))
+            and record.token not in tokens
         }
         rest = [token for token in tokens if token_in_queue(token) not in others]
         wanted = set(tokens) - set(rest)

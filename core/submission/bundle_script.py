@@ -20,12 +20,12 @@ from rowtui.core.submission.quote import quote
 from rowtui.core.submission.script_parts import FIXED, ScriptParts, split_script
 from rowtui.core.text import visible
 
-_LAUNCH = {"slurm": STEPS, "local": PROCESSES, "bash": PROCESSES}
-_ID = {"slurm": "$SLURM_JOB_ID", "local": "${ROWTUI_JOB_ID:-$$}", "bash": "$$"}
+LAUNCH = {"slurm": STEPS, "local": PROCESSES, "bash": PROCESSES}
+ID = {"slurm": "$SLURM_JOB_ID", "local": "${ROWTUI_JOB_ID:-$$}", "bash": "$$"}
 # How often the scheduler started it before, if that is counted.
 _RESTARTS = {"slurm": "${SLURM_RESTART_COUNT:-0}"}
 # A job has begun for good when it is past the fence. What it must not know is taken out of its way.
-_BEGAN = 'printf \'%s\\n\' "$rowtui_job" >"$rowtui_began"\nunset rowtui_began'
+BEGAN = 'printf \'%s\\n\' "$rowtui_job" >"$rowtui_began"\nunset rowtui_began'
 
 
 def bundle_script(jobs: Sequence[PlannedJob], scheduler: str) -> str:
@@ -34,7 +34,7 @@ def bundle_script(jobs: Sequence[PlannedJob], scheduler: str) -> str:
     They are in the plan's order: in each lane one after another. `scheduler`: slurm, local, bash.
     Raises: RowtuiError for another scheduler.
     """
-    launch = _LAUNCH.get(scheduler)
+    launch = LAUNCH.get(scheduler)
     if launch is None:
         raise RowtuiError(f"jobs cannot share one job of the scheduler {visible(scheduler)}")
     bundle = jobs[0].bundle
@@ -68,7 +68,7 @@ class _Places:
         self.texts: list[str] = []
         self._line = before
         owns = [self._add(parts.own) for parts in all_parts]
-        fixed = self._add(f"{FIXED}\n{_BEGAN}")
+        fixed = self._add(f"{FIXED}\n{BEGAN}")
         rests: dict[str, tuple[int, int]] = {}
         self.of_jobs = []
         for own, parts in zip(owns, all_parts, strict=True):
@@ -92,10 +92,10 @@ def _tables(
     for number, job in enumerate(jobs):
         lanes.setdefault(_place(job).lane, []).append(number)
     return [
-        f"rowtui_id={_ID[scheduler]} rowtui_restarts={_RESTARTS.get(scheduler, 0)}",
+        f"rowtui_id={ID[scheduler]} rowtui_restarts={_RESTARTS.get(scheduler, 0)}",
         f"rowtui_cpus={bundle.cpus} rowtui_gpus={bundle.gpus}",
         *_array("lanes", [f"'{' '.join(map(str, lane))}'" for _, lane in sorted(lanes.items())]),
-        *_array("sizes", [f"'{_size(job)}'" for job in jobs]),
+        *_array("sizes", [f"'{job_size(job)}'" for job in jobs]),
         *_array("places", [f"'{ranges}'" for ranges in places]),
         *_array("tokens", [quote(job.token) for job in jobs]),
         *_array("names", [quote(visible(job.name)) for job in jobs]),
@@ -119,7 +119,7 @@ def _array(name: str, words: Sequence[str]) -> list[str]:
     return [f"rowtui_{name}=(", *words, ")"]
 
 
-def _size(job: PlannedJob) -> str:
+def job_size(job: PlannedJob) -> str:
     """CPUs, memory in MB or `-`, GPUs, seconds, processes, whether it starts steps itself."""
     memory = "-" if job.memory_mb is None else job.memory_mb
     steps = int(job.starts_steps)

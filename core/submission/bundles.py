@@ -100,11 +100,12 @@ def _members(jobs: Sequence[PlannedJob], layout: Layout) -> list[PlannedJob]:
                 lane=lane,
                 own_seconds=seconds,
             )
-            members.append(_member(jobs[position], place, len(members)))
+            members.append(as_member(jobs[position], place, len(members)))
     return members
 
 
-def _member(job: PlannedJob, place: InBundle, number: int) -> PlannedJob:
+def as_member(job: PlannedJob, place: InBundle, number: int) -> PlannedJob:
+    """A job as the request with this number of a bundle."""
     token = member_token(place.token, number)
     old = f"\nrowtui_token={job.token}\n"
     log = job.log_path.replace("%j", f"%j.{number}")

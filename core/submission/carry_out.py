@@ -35,6 +35,7 @@ from rowtui.core.submission.fence import ABANDONED
 from rowtui.core.submission.in_queue import find_requests
 from rowtui.core.submission.journal import RECORDED, RELEASED, Journal
 from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
+from rowtui.core.submission.pilot_model import is_in_pilot
 from rowtui.core.submission.plan_json import save_plan
 from rowtui.core.submission.reservations import Release, Reservations
 from rowtui.core.submission.sending import (
@@ -286,6 +287,9 @@ class _Run:
 
     async def concluded(self, unit: Unit, result: SubmitResult, seconds: float) -> list[Progress]:
         jobs = unit.jobs
+        if isinstance(result, Accepted) and is_in_pilot(jobs[0].token):
+            text = f"handed {plural(len(jobs), 'job')} to the pilot {unit.cluster}/{result.job_id}"
+            return [self.say(jobs[0], text, done=len(jobs))]
         if isinstance(result, Accepted) and unit.bundle is not None:
             key = f"{unit.cluster}/{result.job_id}"
             text = f"submitted job {key}: a bundle of {plural(len(jobs), 'job')}"
@@ -355,8 +359,10 @@ class _Run:
             for known in found.get(job.token, ())
             if known.key == self.keys.get(job.token) and known.state.active
         }
-        answers = await access.scheduler.release(list(dict.fromkeys(theirs.values())))
-        let_go = {answer.job for answer in answers if not answer.error}
+        pilots = {key for token, key in theirs.items() if is_in_pilot(token)}
+        held = [key for key in dict.fromkeys(theirs.values()) if key not in pilots]
+        answers = await access.scheduler.release(held) if held else ()
+        let_go = pilots | {answer.job for answer in answers if not answer.error}
         free = [job for job in jobs if theirs.get(job.token) in let_go]
         await self.note(Step.ACCEPTED, free, detail=RELEASED)
         return progress
@@ -369,7 +375,8 @@ class _Run:
         `others`: the bundles that have other jobs still; there, this one is passed over.
         """
         key = self.keys.pop(job.token)
-        if job.bundle is None or job.bundle.token not in others:
+        alone = job.bundle is None or job.bundle.token not in others
+        if alone and not is_in_pilot(job.token):
             await access.scheduler.cancel([key])
         detail = "given up by another process meanwhile"
         await self.release([Release(job.token, job.action, {})])

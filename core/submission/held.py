@@ -23,6 +23,7 @@ from rowtui.core.submission.fence import ABANDONED
 from rowtui.core.submission.in_queue import find_requests, tokens_by_key
 from rowtui.core.submission.journal import BEGUN, RECORDED, RELEASED, SEEN
 from rowtui.core.submission.model import JournalEntry, Step
+from rowtui.core.submission.pilot_model import is_in_pilot
 from rowtui.core.submission.settling import LOST_STEPS, Settling
 
 # A controller that is killed forgets what it accepted in the last seconds (5 were measured).
@@ -47,7 +48,7 @@ class Held:
             return
         assert it.snapshot is not None
         if known.state is JobState.HELD and it.access.scheduler.holds:
-            if self.is_to_go(token, entry, known):
+            if not is_in_pilot(token) and self.is_to_go(token, entry, known):
                 self.waiting[token] = known.key
         elif entry.detail == BEGUN or (entry.detail == SEEN and not is_in_bundle(token)):
             return
@@ -107,7 +108,7 @@ class Held:
         held = {job.token for job in jobs if job.state is JobState.HELD}
         ours: dict[str, list[JournalEntry]] = {}
         for token, entry in it.latest.items() if held else ():
-            if token_in_queue(token) in held:
+            if token_in_queue(token) in held and not is_in_pilot(token):
                 ours.setdefault(token_in_queue(token), []).append(entry)
         for job in jobs:
             entries = ours.get(job.token, ()) if job.state is JobState.HELD else ()

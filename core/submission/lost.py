@@ -28,6 +28,7 @@ from rowtui.core.submission.ending import LOST, NOT_BEGUN, ending_of
 from rowtui.core.submission.fence import ABANDONED, job_key_of
 from rowtui.core.submission.journal import BEGUN, GONE, SEEN
 from rowtui.core.submission.model import JournalEntry, PlannedJob, Step
+from rowtui.core.submission.pilot_model import is_in_pilot
 from rowtui.core.submission.reservations import Release
 from rowtui.core.submission.sending import (
     SENDS,
@@ -72,6 +73,11 @@ class Lost:
             return
         jobs = found.get(job.token, ())
         runner = it.traces_of(job.token).fence
+        if not runner and is_in_pilot(job.token):
+            # Maybe it lies in the pilot's folder. With its fence closed it may go anywhere else.
+            if not await it.access.site.abandon(job.token):
+                it.give_up(job, "whether it was handed over is not known; it did not begin")
+            return
         if not jobs and not runner:
             await self.send_later(job, entry, "it never reached the scheduler")
             return
@@ -104,7 +110,7 @@ class Lost:
                 return
             known = self.choose(job, found.get(job.token, ()), entry.job_id)
             if known is None and not traces.fence:
-                if self.was_forgotten(entry):
+                if not is_in_pilot(job.token) and self.was_forgotten(entry):
                     await self.send_later(job, entry, f"{visible(it.cluster)} forgot it")
                 elif await it.access.site.abandon(job.token):
                     pass  # it began just now

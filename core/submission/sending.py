@@ -28,6 +28,7 @@ from rowtui.core.submission.bundles import bundle_spec
 from rowtui.core.submission.dependencies import after_of
 from rowtui.core.submission.in_queue import find_requests
 from rowtui.core.submission.model import InBundle, PlannedJob
+from rowtui.core.submission.pilot_model import is_in_pilot
 from rowtui.core.submission.site import Access
 from rowtui.core.text import visible
 
@@ -162,7 +163,15 @@ def spec_of(unit: Unit, access: Access, keys: Mapping[str, JobKey]) -> JobSpec:
 async def submit_surely(
     unit: Unit, access: Access, keys: Mapping[str, JobKey], waiting: Waiting
 ) -> SubmitResult:
-    """Submit, and ask until the outcome is certain or patience is at its end."""
+    """Submit, and ask until the outcome is certain or patience is at its end.
+
+    What is handed to a pilot is not asked for again: settling closes the fence of what did not
+    begin, and then it may be submitted anew.
+    """
+    if is_in_pilot(unit.jobs[0].token):
+        from rowtui.core.submission.pilot_spool import hand_over
+
+        return await hand_over(unit.jobs, access)
     scheduler = access.scheduler
     spec = spec_of(unit, access, keys)
     result = await scheduler.submit(spec)

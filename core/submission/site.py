@@ -9,11 +9,11 @@ Source: slurm_rig 6.4, step 5; the files are those of `fence.py`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from rowtui.core.clusters.commands import CommandResult, Transport
+from rowtui.core.clusters.commands import CommandResult, LocalTransport, Transport
 from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.submission.fence import (
     ABANDONED,
@@ -62,6 +62,10 @@ class Site(Protocol):
         """Make folders below the project, as far as that is possible."""
         ...
 
+    async def shell(self, script: str, *words: str, stdin: bytes = b"") -> bytes:
+        """What a script of plain sh prints, whose first word is the folder. Raises: OSError."""
+        ...
+
 
 class Access(NamedTuple):
     """How a project's jobs get to one cluster, and where they run there."""
@@ -101,6 +105,10 @@ class LocalSite:
     async def make_folders(self, paths: Collection[str]) -> None:
         """See `Site`."""
         await asyncio.to_thread(self._make_folders, tuple(paths))
+
+    async def shell(self, script: str, *words: str, stdin: bytes = b"") -> bytes:
+        """See `Site`."""
+        return await _printed(LocalTransport(), script, self._root, words, stdin)
 
     def _make_folders(self, paths: Collection[str]) -> None:
         for path in paths:
@@ -183,11 +191,27 @@ class RemoteSite:
             script = 'cd -- "$1" && shift && mkdir -p -- "$@" || :'
             await self._shell(script, *paths)
 
+    async def shell(self, script: str, *words: str, stdin: bytes = b"") -> bytes:
+        """See `Site`."""
+        return await _printed(self._transport, script, self._root, words, stdin)
+
     async def _shell(self, script: str, *words: str, stdin: bytes = b"") -> CommandResult:
-        """Run a script with the folder and these words. Raises: OSError if it did not end well."""
-        result = await self._transport.run(
-            ["sh", "-c", script, "sh", str(self._root), *words], stdin=stdin, timeout=LOOK_SECONDS
-        )
-        if result.exit_status != 0 or result.truncated:
-            raise OSError(result.complaint or "the cluster's answer was too long")
-        return result
+        return await _run(self._transport, script, self._root, words, stdin)
+
+
+async def _printed(
+    transport: Transport, script: str, root: Path, words: Sequence[str], stdin: bytes
+) -> bytes:
+    return (await _run(transport, script, root, words, stdin)).stdout
+
+
+async def _run(
+    transport: Transport, script: str, root: Path, words: Sequence[str], stdin: bytes
+) -> CommandResult:
+    """Run a script with the folder and these words. Raises: OSError if it did not end well."""
+    result = await transport.run(
+        ["sh", "-c", script, "sh", str(root), *words], stdin=stdin, timeout=LOOK_SECONDS
+    )
+    if result.exit_status != 0 or result.truncated:
+        raise OSError(result.complaint or "the cluster's answer was too long")
+    return result

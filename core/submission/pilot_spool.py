@@ -1,0 +1,186 @@
+"""Requests on their way to a pilot: files in its folder, where the cluster sees the project.
+
+Takes the requests of one hand-over and the access to the pilot's cluster; gives the scheduler's
+kind of answer. A request is put there whole, by a rename, and taken back if the pilot closed
+meanwhile; what was taken back has its fence closed, so it never runs. Without a clear answer
+nobody knows: then settling closes the fence of what did not begin.
+Source: `pilot_shell.py` (the folder), slurm_rig 6.4 (answers and fences).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.clusters.schedulers.base import (
+    Accepted,
+    Job,
+    JobState,
+    OutcomeUnknown,
+    Rejected,
+    SubmitResult,
+    Unreachable,
+)
+from rowtui.core.errors import RowtuiError
+from rowtui.core.submission.model import PlannedJob
+from rowtui.core.submission.site import Access
+from rowtui.core.text import visible
+
+_PUT = """\
+cd -- "$1" || exit 3
+token=$2; shift 2
+[ -e workflow.toml ] || exit 3
+spool=.row/rowtui/pilot/$token
+mkdir -p "$spool" .row/rowtui/fence || exit 3
+there=0
+while [ "$#" -gt 0 ]; do
+    file=$spool/$1
+    head -c "$3" >"$file.tmp" || exit 3
+    [ "$(wc -c <"$file.tmp")" -eq "$3" ] && sync "$file.tmp" || exit 3
+    if [ -e "$spool/closed" ]; then
+        rm -f "$file.tmp"
+    else
+        [ -e "$file.taken" ] || mv -f "$file.tmp" "$file.new" || exit 3
+        # What it took, or refused, while it closed is gone by now.
+        [ -e "$spool/closed" ] && mv -f "$file.new" "$file.tmp" 2>/dev/null && rm -f "$file.tmp" &&
+            closed=1 || closed=
+        [ -n "$closed" ] || { there=$((there + 1)); shift 3; continue; }
+    fi
+    ln -sT abandoned ".row/rowtui/fence/$token~$2" 2>/dev/null
+    shift 3
+done
+echo "put $there"
+"""
+_LOOK = """\
+cd -- "$1" || exit 3
+shift
+for token; do
+    cd ".row/rowtui/pilot/$token" 2>/dev/null || continue
+    set -- *.new
+    [ -e "$1" ] || shift
+    printf 'pilot %s %s %s %s\\n' "$token" "$#" "$([ -e closed ] && echo 1 || echo 0)" \\
+        "$(tr '\\n' ' ' 2>/dev/null <state)"
+    cd "$OLDPWD" || exit 3
+done
+echo done
+"""
+_PLACES = 6  # digits of a number, so that names sort as numbers do
+
+
+async def hand_over(jobs: Sequence[PlannedJob], access: Access) -> SubmitResult:
+    """Put these requests, all of one pilot, into its folder: accepted under the pilot's job id."""
+    from rowtui.core.submission.pilot_script import request_text
+
+    bundle = jobs[0].bundle
+    assert bundle is not None
+    found = await access.scheduler.find([bundle.token])
+    if found is None:
+        return Unreachable("whether the pilot still runs cannot be asked")
+    pilot = next((job for job in found.get(bundle.token, ()) if takes_requests(job)), None)
+    if pilot is None:
+        return Rejected("the pilot has ended")
+    words: list[str] = []
+    texts: list[bytes] = []
+    for job in jobs:
+        number = job.token.rpartition("~")[2]
+        text = request_text(job).encode("utf-8", "surrogateescape")
+        words += [number.zfill(_PLACES), number, str(len(text))]
+        texts.append(text)
+    try:
+        answer = await access.site.shell(_PUT, bundle.token, *words, stdin=b"".join(texts))
+    except OSError as error:
+        return OutcomeUnknown(error.strerror or str(error))
+    word, _, count = answer.decode(errors="replace").strip().partition(" ")
+    if word != "put" or not count.isdecimal():
+        return OutcomeUnknown("the answer was cut off")
+    return Accepted(pilot.id) if int(count) else Rejected("the pilot has ended")
+
+
+def takes_requests(pilot: Job) -> bool:
+    """Whether a pilot may take what is put into its folder now, or when it begins."""
+    return pilot.state in (JobState.RUNNING, JobState.PENDING)
+
+
+@dataclass(frozen=True, slots=True)
+class PilotState:
+    """What a pilot wrote down last. `free_mb` None: memory is not counted.
+
+    `at`: epoch seconds there. `left`: seconds that a request may still take. `running` requests,
+    and `waiting` ones that were put there and not taken yet.
+    """
+
+    at: float
+    free_cpus: int
+    free_mb: int | None
+    free_gpus: int
+    left: int
+    running: int
+    waiting: int
+    closed: bool
+
+
+class Look(NamedTuple):
+    """What there is of a pilot: its state, None if it did not begin; how many requests wait."""
+
+    state: PilotState | None
+    waiting: int
+
+
+async def look_at(tokens: Sequence[str], access: Access) -> dict[str, Look]:
+    """The pilots among these that have a folder. Raises: OSError."""
+    if not tokens:
+        return {}
+    answer = (await access.site.shell(_LOOK, *tokens)).decode(errors="replace").splitlines()
+    if not answer or answer[-1] != "done":
+        raise OSError("the cluster's answer was cut off")
+    found = {}
+    for line in answer[:-1]:
+        word, token, waiting, closed, *rest = [*line.split(), "", "", ""][: 4 + 7]
+        if word == "pilot" and waiting.isdecimal():
+            found[token] = Look(_state(rest, int(waiting), closed == "1"), int(waiting))
+    return found
+
+
+def _state(words: Sequence[str], waiting: int, closed: bool) -> PilotState | None:
+    try:
+        at, cpus, memory, gpus, left, running = words[:6]
+        return PilotState(
+            at=float(at),
+            free_cpus=int(cpus),
+            free_mb=None if memory == "-" else int(memory),
+            free_gpus=int(gpus),
+            left=int(left),
+            running=int(running),
+            waiting=waiting,
+            closed=closed,
+        )
+    except ValueError:
+        return None
+
+
+def take_numbers(root: Path, token: str, count: int) -> range:
+    """So many numbers that no request of a pilot ever had, whoever else asks right now.
+
+    Raises: RowtuiError.
+    """
+    folder = root / ".row" / "rowtui" / "pilot" / token
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        fd = os.open(folder / "next", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(fd, fcntl.LOCK_EX)
+            first = int(os.pread(fd, 20, 0) or b"1")
+            os.pwrite(fd, b"%019d\n" % (first + count), 0)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise RowtuiError(f"cannot write in {visible(str(folder))}: {why}") from None
+    return range(first, first + count)
