@@ -12,9 +12,11 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.network.find import has_network
+from rowtui.core.network.find import NETWORK_FILE, has_network
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import Change, JobState
+from rowtui.core.network.names import escaped
+from rowtui.core.network.spec import Network, Table
 from rowtui.core.runs.autopilot import Answer, Ask, Autopilot, Told, submitted_event
 from rowtui.core.runs.estimate import Estimator
 from rowtui.core.runs.facts import Facts
@@ -24,8 +26,10 @@ from rowtui.core.runs.running import Running
 from rowtui.core.runs.show import network_view, samples_page
 from rowtui.core.runs.store import BadRun, Run, RunStore
 from rowtui.core.runs.study import Study, read_study
+from rowtui.core.runs.trash import retired
 from rowtui.core.runs.views import Estimate, NetworkView, SamplesPage
-from rowtui.core.state.stored import Identity, identity_of
+from rowtui.core.state.model import Directories
+from rowtui.core.state.stored import identity_of
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -44,7 +48,8 @@ class Networks:
         self.driving: Autopilot | None = None
         self._running: Running | None = None
         self._estimator: tuple[Running, Estimator] | None = None
-        self._study: tuple[Identity | None, Study, Growth, Facts] | None = None
+        self._retired: tuple[Study, Directories, list[str]] | None = None
+        self._study: tuple[tuple[object, ...], Study, Growth, Facts] | None = None
 
     @property
     def exists(self) -> bool:
@@ -89,10 +94,51 @@ class Networks:
         if running is None:
             _, study, growth, facts = self._known()
             self._see(growth, facts)
-            return network_view(growth, None, study.problems, study.notices)
+            view = network_view(growth, None, study.problems, study.notices)
+            return view._replace(retired=len(self.retired()))
         here = self.driving is not None and self.driving.running is running
         guess = self._guess(running)
-        return network_view(running.growth, running, running.problems, here=here, guess=guess)
+        view = network_view(running.growth, running, running.problems, here=here, guess=guess)
+        changed = self.has_changed(running.run)
+        return view._replace(changed=changed, retired=len(self.retired()) if changed else 0)
+
+    def has_changed(self, run: Run) -> bool:
+        """Whether network.toml or a table of a source is not what a run was made from.
+
+        What cannot be read any more has changed. Files that a pattern finds are not looked at.
+        """
+        try:
+            study = self._known()[1]
+        except RowtuiError:
+            return True
+        if study.network != run.network:
+            return True
+        frozen = {rows.source: rows.digest for rows in run.rows}
+        tables = (it.name for it in study.network.sources if isinstance(it.data, Table))
+        return any(study.rows[name].digest != frozen.get(name) for name in tables)
+
+    def retired(self) -> list[str]:
+        """Directories that runs made, of samples that no source has any more. Raises: RowtuiError.
+
+        Without those of samples that lists have added, as long as their run is not looked at.
+        """
+        _, study, growth, _ = self._known()
+        key = (study, self.project.state.directories)
+        if (
+            self._retired is None
+            or self._retired[0] is not key[0]
+            or self._retired[1] is not key[1]
+        ):
+            flow = growth.flow
+            wanted = {name for home in flow.homes for name in flow.directories(home)}
+            open_nodes = {name for name, run in flow.runs.items() if run.opens.number}
+            made = (
+                name
+                for name in self.store.made()
+                if not any(name.startswith(f"{escaped(node)},") for node in open_nodes)
+            )
+            self._retired = (*key, retired(self.project, made, wanted))
+        return self._retired[2]
 
     def _guess(self, running: Running) -> Estimate | None:
         """When a run will be done; None if it is over, or nothing can be told."""
@@ -120,13 +166,28 @@ class Networks:
             raise RowtuiError(f"the network has no source or node '{visible(node)}'")
         return samples_page(growth, node, states, offset, limit)
 
-    def _known(self) -> tuple[Identity | None, Study, Growth, Facts]:
-        identity = identity_of(self.project.root / "network.toml")
-        if self._study is None or self._study[0] != identity:
+    def _known(self) -> tuple[tuple[object, ...], Study, Growth, Facts]:
+        """What network.toml and the tables that it names say, read again when one has changed."""
+        had = self._study
+        network = None if had is None else had[1].network
+        if had is None or had[0] != self._stamps(network):
             study = read_study(self.project)
             growth = Growth(study.flow)
-            self._study = (identity, study, growth, Facts(growth))
-        return self._study
+            had = self._study = (self._stamps(study.network), study, growth, Facts(growth))
+        return had
+
+    def _stamps(self, network: Network | None) -> tuple[object, ...]:
+        root = self.project.root
+        tables = [
+            it.data.path
+            for it in (network.sources if network else ())
+            if isinstance(it.data, Table)
+        ]
+        paths = (NETWORK_FILE, *tables)
+        return (
+            *(identity_of(root / path) for path in paths),
+            identity_of(self.project.workflow.path),
+        )
 
     def _see(self, growth: Growth, facts: Facts) -> None:
         news = facts.news(self.project.state, lambda *_: True)
