@@ -159,11 +159,20 @@ class JobGraph:
     def complete(self, jobs: _Jobs) -> Change:
         """Jobs are complete, wherever they were (people may run them by hand)."""
         with self.lock:
-            states = self._jobs.states
-            # One job that was not over, as nearly all are told, in the shortest way.
-            if isinstance(jobs, int) and 0 <= jobs < len(states) and states[jobs] <= ACTIVE:
-                return Change(self._jobs.finish(jobs), [], [], [], [])
-            return self._say(jobs, COMPLETE)
+            numbers = self._check(jobs)
+            states, finish = self._jobs.states, self._jobs.finish
+            ready: list[int] = []
+            over: list[int] = []
+            for job in numbers:
+                if states[job] <= ACTIVE:  # nearly all: the shortest way
+                    ready += finish(job)
+                else:
+                    over.append(job)
+            if len(numbers) == 1 and not over:
+                return Change(ready, [], [], [], [])
+            change = self._say(over, COMPLETE)
+            change.ready.extend(job for job in ready if states[job] == READY)
+            return change
 
     def fail(self, jobs: _Jobs, reason: str = "") -> Change:
         """Jobs failed by themselves. One that is complete, or given up by a person, stays so."""
