@@ -28,6 +28,7 @@ from rowtui.core.submission.dependencies import (
     NEEDS_MISSING,
     UPSTREAM_NOT_SENT,
     Standing,
+    keeps_order,
     standing,
 )
 from rowtui.core.submission.ending import NOT_BEGUN, WITHOUT_A_WORD, ending_of
@@ -210,6 +211,11 @@ class _Run:
                 continue
             if self.clusters.get(token, "") not in ("", job.destination.cluster):
                 return "a job that it depends on goes to another cluster"
+            if is_in_pilot(token):  # which goes on when that one has failed
+                return "a job that it depends on runs in a pilot"
+            scheduler = self.tools.access[job.destination.cluster].scheduler
+            if not (scheduler.immediate or keeps_order(scheduler.kind) or token in beside):
+                return f"jobs on {visible(scheduler.cluster)} cannot wait for each other"
             if token not in self.keys and not (job.bundle is not None and token in beside):
                 return UPSTREAM_NOT_SENT
         return ""

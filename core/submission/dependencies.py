@@ -32,7 +32,12 @@ def can_depend(cluster: Cluster) -> bool:
 
     Grid Engine only waits for their end, whatever that was; `bash` runs jobs here and now.
     """
-    return cluster.scheduler in _DEPENDING
+    return keeps_order(cluster.scheduler)
+
+
+def keeps_order(scheduler: str) -> bool:
+    """Whether a scheduler of this kind starts a job only after others have ended well."""
+    return scheduler in _DEPENDING
 
 
 class Standing(enum.Enum):

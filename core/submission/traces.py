@@ -1,4 +1,4 @@
-"""What jobs left in `.row/rowtui/fence` and `ended`, removed once nobody needs it.
+"""What jobs left in `.row/rowtui/fence`, `ended` and `pilot`, removed once nobody needs it.
 
 Takes the project's folder; looks only at plans whose journal was put away, all of whose jobs have
 come to an end. One kind of fence stays: that of a job which may have reached a scheduler and was
@@ -16,6 +16,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.fence import ended_path, fence_path
 from rowtui.core.submission.journal import Journal
 from rowtui.core.submission.model import JournalEntry, Step
+from rowtui.core.submission.pilot_model import is_pilot
 
 
 def remove_traces(root: Path) -> int:
@@ -38,6 +39,8 @@ def remove_traces(root: Path) -> int:
                 removed += _remove(fence_path(root, token))
             if token in endings:
                 removed += _remove(ended_path(root, token))
+            if is_pilot(token):
+                removed += _remove_folder(root / ".row" / "rowtui" / "pilot" / token)
     return removed
 
 
@@ -58,6 +61,13 @@ def _names(folder: Path) -> frozenset[str]:
         return frozenset(os.listdir(folder))
     except OSError:
         return frozenset()
+
+
+def _remove_folder(path: Path) -> int:
+    removed = sum(_remove(path / name) for name in _names(path))
+    with contextlib.suppress(OSError):
+        os.rmdir(path)
+    return removed
 
 
 def _remove(path: Path) -> int:
