@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # A failure only after the job was with a scheduler for nothing: it may be sent again as it is.
 _NOT_TRIED = (NOT_REACHED, NOT_BEGUN)
+_GIVEN_UP = (JobState.CANCELLED, JobState.MISSING)
 
 
 class Failed(NamedTuple):
@@ -32,6 +33,7 @@ class News(NamedTuple):
 
     `gone`: were complete, and are no longer. `back`: are with no scheduler any more, and did not
     fail: they may be submitted again. `unsaid`: those among `back` of which no record says why.
+    `strays`: are with a scheduler though they were given up.
     """
 
     complete: list[int]
@@ -40,6 +42,7 @@ class News(NamedTuple):
     failed: list[Failed]
     back: list[int]
     unsaid: list[int]
+    strays: list[int]
 
     def __bool__(self) -> bool:
         """Whether there is any."""
@@ -57,6 +60,7 @@ class Facts:
         self._masks: dict[str, DirectorySet] = {}
         self._seen = bytearray()  # by job: that it is complete was told
         self._complete: dict[str, DirectorySet] = {}  # the same by position, for each node
+        self._strays: dict[int, str] = {}  # by job: the token of the stray that was told last
         self._told: dict[int, str] = {}  # by job: the token of the failure that was told last
 
     def at(self, node: str, position: int) -> int | None:
@@ -80,7 +84,7 @@ class Facts:
         graph = self._growth.graph
         self._seen.extend(bytes(len(graph) - len(self._seen)))
         self._find(state.directories)
-        news = News([], [], [], [], [], [])
+        news = News([], [], [], [], [], [], [])
         active: set[int] = set()
         explained: set[int] = set()
         for node, mask in self._masks.items():
@@ -94,11 +98,17 @@ class Facts:
                 self._seen[job] = 0
                 news.gone.append(job)
             self._complete[node] = complete
-            submitted = bit_set(state.submitted.get(action, {})) & ~complete
-            for job in self._jobs(node, submitted & mask):
+            jobs = state.submitted.get(action, {})
+            submitted = bit_set(jobs) & ~complete
+            for position in positions(submitted & mask):
+                job = self._growth.job(node, self._rows[node][position])
                 active.add(job)
-                if graph.state(job) in (JobState.READY, JobState.WAITING):
+                now = graph.state(job)
+                if now in (JobState.READY, JobState.WAITING):
                     news.active.append(job)
+                elif now in _GIVEN_UP and self._strays.get(job) != jobs[position].token:
+                    self._strays[job] = jobs[position].token
+                    news.strays.append(job)
             failed = state.failed.get(action, {})
             for position in positions(bit_set(failed) & mask & ~complete & ~submitted):
                 failure = failed[position]

@@ -188,7 +188,7 @@ class Running:
         failed += [(job, why, "") for job, why in broken.items()]
         failed += [(job, _GIVEN_BACK, "") for job in self._given_back_too_often(news.unsaid)]
         cancelled: set[int] = set()
-        stopped: set[int] = set()
+        stopped: set[int] = set(news.strays)
         if news.complete:
             self.failures_in_a_row = 0
         for change in (
