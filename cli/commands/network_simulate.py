@@ -17,14 +17,8 @@ MOST_SECONDS = 60.0  # no plug-in is begun after that
 ENTRIES = 1  # of a list that no job has made yet
 
 
-def add_arguments(parser: Any) -> None:
-    """`--simulate` and its options, in a group of their own."""
-    group = parser.add_argument_group("Simulation")
-    group.add_argument(
-        "--simulate",
-        action="store_true",
-        help="run nothing: compare how long each order of jobs would take, and what it would cost",
-    )
+def add_arguments(group: Any) -> None:
+    """The options that go with `--simulate`, onto a parser or a group of one."""
     group.add_argument(
         "--seconds",
         action="append",
@@ -67,7 +61,7 @@ def add_arguments(parser: Any) -> None:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Print the comparison. Of `args`: `json`, `cluster` and `run` (an id) count as well."""
+    """Print the comparison. Of `args` also `json`, `cluster`, `run` (an id), `priority` count."""
     from rowtui.cli.busy import busy_with
     from rowtui.cli.network_simulation_text import Simulation, print_simulation, simulation_json
     from rowtui.cli.project import open_project
@@ -99,7 +93,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
             busy.title = f"Simulating {name}"
             return time.monotonic() < deadline
 
-        names = plugin_names(growth, args.gantt or network.schedule.priority)
+        priority = getattr(args, "priority", None) or network.schedule.priority
+        names = plugin_names(growth, priority)
         if args.gantt:  # it must not be the one for which no time is left
             names = [args.gantt, *(name for name in names if name != args.gantt)]
         found = compare(orderable(project, growth), work, machines, names, go_on)
