@@ -17,7 +17,7 @@ from rowtui.core.runs.limits import Breach, Limits
 from rowtui.core.runs.running import Running
 from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.runs.study import read_study
-from rowtui.core.submission.model import Plan
+from rowtui.core.submission.model import Plan, PlannedJob
 
 EXAMPLE = Path(__file__).parents[3] / "examples/study"
 LOOK = 0.2  # seconds
@@ -131,6 +131,11 @@ class Drive:
                         await meanwhile(told)
         await self.project.let_go()
         return self.told[-1]
+
+    def sent(self) -> list[PlannedJob]:
+        """All jobs that were sent."""
+        plans = (told.plan for told in self.told if told.kind is Kind.SENT)
+        return [job for plan in plans if plan is not None for job in plan.jobs]
 
     def problems(self) -> list[str]:
         """All that was said to be wrong."""

@@ -1,0 +1,155 @@
+"""Networks that are driven on two real Slurm clusters at once, over SSH."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rowtui.core.runs.autopilot import Kind
+from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.model import JobFailed
+
+from tests.core.runs.driving import action, drive, example, make, ran
+from tests.rig.login import LoginNode
+
+CLUSTER = """
+[[cluster]]
+name = "{name}"
+scheduler = "slurm"
+partition = [{{ name = "{partition}" }}]
+[cluster.ssh]
+host = "{name}"
+config = ["{config}"]
+{where}
+"""
+SEES_ALL = 'paths = [{{ local = "/", remote = "/" }}]'
+MAPPING = """\
+tools:
+{tools}
+destinations:
+  cpu: {{runner: alpha, scheduling: {{accept: [alpha]}}, params: {{partition: cpu}}}}
+  batch: {{runner: beta, scheduling: {{accept: [beta]}}, params: {{partition: batch}}}}
+"""
+TWO_STEPS = """\
+[[source]]
+name = "state"
+[source.values]
+t = [1, 2]
+r = [0, 1]
+
+[[node]]
+name = "simulate"
+from = "state"
+
+[[node]]
+name = "average"
+from = "simulate"
+output = "energy"
+collapse = ["r"]
+require = 1
+
+[[node]]
+name = "report"
+from = "average"
+collapse = ["t"]
+
+[[sink]]
+name = "report"
+from = "report"
+output = "report"
+publish = "results/report"
+"""
+WHERE = 'grep -o "ClusterName=[a-z]*" "$SLURM_CONF"'
+SIMULATE = f'[ "$PWD" = "${{PWD%t=2,r=1}}" ] || exit 3; {WHERE} > energy'
+ACTIONS = (
+    action("simulate", SIMULATE, ["energy"], node="state"),
+    action("average", f"{{ cat ../state,t=${{PWD##*=}},r=*/energy; {WHERE}; }} > mean", ["mean"]),
+    action("report", "cat ../average*/mean > report", ["report"]),
+)
+
+
+@pytest.fixture
+def two_of(
+    here: Path, two_logins: tuple[LoginNode, LoginNode], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Path]:
+    """Says how alpha and beta see projects, and which actions beta gets; gives a place for one."""
+    alpha, _ = two_logins
+
+    def make_settings(where: str = SEES_ALL, *beta: str) -> Path:
+        folder = here / "home/.config/rowtui"
+        (folder / "mapping").mkdir(parents=True, exist_ok=True)
+        (folder / "clusters.toml").write_text(
+            "".join(
+                CLUSTER.format(
+                    name=name,
+                    partition=partition,
+                    config=alpha.ssh_config,
+                    where=where.format(name=name, here=here),
+                )
+                for name, partition in (("alpha", "cpu"), ("beta", "batch"))
+            )
+        )
+        names = ("simulate", "average", "fit", "plot", "report")
+        tools = (
+            f"  {name}: {{scheduling: {{require: [{'beta' if name in beta else 'alpha'}]}}}}"
+            for name in names
+        )
+        (folder / "mapping/mine.yml").write_text(MAPPING.format(tools="\n".join(tools)))
+        return here / "project"
+
+    return make_settings
+
+
+def test_the_example_runs_on_two_clusters_that_see_its_folder(
+    two_of: Callable[..., Path],
+) -> None:
+    root = example(two_of(SEES_ALL, "average", "plot"))
+    driven = drive(root, cluster="alpha", limits=Limits(jobs_in_queue=8))
+    assert driven.told[-1].kind is Kind.OVER
+    assert driven.told[-1].success, driven.problems()
+    assert (root / "results/slopes.svg").read_text().count("<rect") == 4
+    assert len(ran(root)) == 24 + 12 + 4 + 1
+    assert set(ran(root).values()) == {1}
+    went = {(job.action, str(job.destination)) for job in driven.sent()}
+    assert went == {
+        ("simulate", "alpha/cpu"),
+        ("average", "beta/batch"),
+        ("fit", "alpha/cpu"),
+        ("plot", "beta/batch"),
+    }
+
+
+def test_what_was_made_in_one_copy_is_sent_to_the_other_that_needs_it(
+    two_of: Callable[..., Path], here: Path
+) -> None:
+    # given clusters that do not see the project, and of which one averages what the other made
+    root = make(two_of('mirror = "{here}/{name}"', "average"), TWO_STEPS, *ACTIONS)
+    driven = drive(root, cluster="alpha")
+    # then only what failed is missing, and the rest is here
+    assert driven.told[-1].sentence == "nothing is left to do: 1 job failed", driven.problems()
+    (failed,) = (it for it in driven.run.events() if isinstance(it, JobFailed))
+    assert failed.sample == "state,t=2,r=1"
+    report = (root / "results/report").read_text().split()
+    alpha, beta = "ClusterName=alpha", "ClusterName=beta"
+    assert report == [alpha, alpha, beta, alpha, beta]
+    # and nothing was sent that nobody needed
+    (copy,) = (here / "beta").glob("**/workspace")
+    there = {path.name: set(os.listdir(path)) for path in copy.iterdir()}
+    assert set(there) == {
+        *("average,t=1", "average,t=2", "state,t=1,r=0", "state,t=1,r=1", "state,t=2,r=0")
+    }
+    assert there["state,t=1,r=0"] == {"energy"}
+    assert there["average,t=1"] >= {"inputs.json", "value.json", "mean"}
+
+
+def test_what_is_never_fetched_serves_where_it_was_made(
+    two_of: Callable[..., Path], here: Path
+) -> None:
+    root = make(two_of('mirror = "{here}/{name}"'), TWO_STEPS, *ACTIONS)
+    (root / "mirror.toml").write_text('exclude = ["energy"]\n')
+    driven = drive(root, cluster="alpha")
+    assert driven.told[-1].sentence == "nothing is left to do: 1 job failed", driven.problems()
+    assert not list(root.glob("workspace/*/energy"))
+    assert (root / "results/report").read_text().split() == ["ClusterName=alpha"] * 5
