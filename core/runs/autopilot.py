@@ -20,6 +20,7 @@ from rowtui.core.network.job_model import JobState
 from rowtui.core.project.follow import Changes
 from rowtui.core.runs.limits import Breach, Limits, fits, money_of, units_of
 from rowtui.core.runs.model import Finished, NotSent, Paused, PlanSubmitted, RunStatus, Stopped
+from rowtui.core.runs.redo import said, stale_results
 from rowtui.core.runs.resting import Resting
 from rowtui.core.runs.rounds import next_round, part_of
 from rowtui.core.submission.model import Step
@@ -98,6 +99,9 @@ class Autopilot:
         async with self.turn:
             made = await asyncio.to_thread(running.begin)
         yield Told(Kind.BEGUN, _begun(running, len(made.made)))
+        stale = await asyncio.to_thread(stale_results, running)
+        if stale:
+            yield Told(Kind.PROBLEM, said(stale))
         changes = Changes(project)
         listening = asyncio.create_task(self._listen(changes))
         try:

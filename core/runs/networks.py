@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.find import NETWORK_FILE, has_network
@@ -21,6 +21,8 @@ from rowtui.core.runs.autopilot import Answer, Ask, Autopilot, Told, submitted_e
 from rowtui.core.runs.estimate import Estimator
 from rowtui.core.runs.facts import Facts
 from rowtui.core.runs.limits import Breach, Limits
+from rowtui.core.runs.model import Paused
+from rowtui.core.runs.redo import Redone, Stale, redo, stale_results, with_what_follows
 from rowtui.core.runs.rounds import next_round
 from rowtui.core.runs.running import Running
 from rowtui.core.runs.show import network_view, samples_page
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.submission.model import Plan
 
-Decision = Callable[[Running], Change]
+T = TypeVar("T")
 
 
 class Networks:
@@ -123,12 +125,9 @@ class Networks:
         Without those of samples that lists have added, as long as their run is not looked at.
         """
         _, study, growth, _ = self._known()
-        key = (study, self.project.state.directories)
-        if (
-            self._retired is None
-            or self._retired[0] is not key[0]
-            or self._retired[1] is not key[1]
-        ):
+        directories = self.project.state.directories
+        had = self._retired
+        if had is None or had[0] is not study or had[1] is not directories:
             flow = growth.flow
             wanted = {name for home in flow.homes for name in flow.directories(home)}
             open_nodes = {name for name, run in flow.runs.items() if run.opens.number}
@@ -137,8 +136,8 @@ class Networks:
                 for name in self.store.made()
                 if not any(name.startswith(f"{escaped(node)},") for node in open_nodes)
             )
-            self._retired = (*key, retired(self.project, made, wanted))
-        return self._retired[2]
+            had = self._retired = (study, directories, retired(self.project, made, wanted))
+        return had[2]
 
     def _guess(self, running: Running) -> Estimate | None:
         """When a run will be done; None if it is over, or nothing can be told."""
@@ -282,7 +281,19 @@ class Networks:
         """Give jobs up, with what depends on them. Raises: RowtuiError, RunHeldError."""
         return self._decide(name, lambda running: running.cancel(jobs, why))
 
-    def _decide(self, name: str | None, what: Decision) -> Change:
+    def stale(self, name: str | None = None) -> list[Stale]:
+        """Results of a run that were made from other members than now. Raises: RowtuiError."""
+        running = self.running(name)
+        return [] if running is None else stale_results(running)
+
+    def redo(self, jobs: Sequence[int], name: str | None = None) -> Redone:
+        """Have complete jobs run again, and all that was made from their results.
+
+        Their products go to the trash. Raises: RowtuiError, RunHeldError.
+        """
+        return self._decide(name, lambda it: redo(it, with_what_follows(it, jobs)))
+
+    def _decide(self, name: str | None, what: Callable[[Running], T]) -> T:
         if self.driving is not None:
             return what(self.driving.running)
         run = self.run(name)
@@ -292,7 +303,10 @@ class Networks:
             running = Running(self.project, run)
             running.look()
             self._running = None
-            return what(running)
+            done = what(running)
+            if running.status.is_over and not running.graph.is_over:
+                run.append(Paused(time.time(), "jobs are to run again"))
+            return done
 
 
 async def _nobody(_: Plan, __: tuple[Breach, ...]) -> Answer:

@@ -1,4 +1,4 @@
-"""Directories of samples that are no longer wanted: listed, and put away only on a person's word.
+"""Directories and products that are no longer wanted: put away only on a person's word.
 
 Nothing here deletes. What a network made is moved to a folder of its own in the trash, from which
 `restore` brings it back; what a person made, or what a job works on, stays where it is.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import stat
 import time
 from collections.abc import Collection, Container, Iterable
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 VERSION = 1
 LIMIT = 1 << 30
 MANIFEST = "trash.json"
+DIRECTORIES, PRODUCTS = "directories", "products"
 
 
 class Refused(NamedTuple):
@@ -124,15 +126,8 @@ def _move(project: Project, going: list[str], refused: list[Refused]) -> Moved:
     workspace = project.workflow.workspace
     moved: list[str] = []
     try:
-        place = beside(project.root, workspace, "trash")
-        name, folder = _new_folder(place)
-        there = folder / "directories"
-        there.mkdir()
-        listed = folder / MANIFEST
-        fields = {"version": VERSION, "at": time.time(), "names": going}
-        # Before anything is moved: a crash in the middle leaves what `restore` can bring back.
-        replace_file(listed, json_line(fields) + b"\n")
-        sync_folder(place)
+        name, folder = _begun(project, {"names": going})
+        there = folder / DIRECTORIES
         for each in going:
             try:
                 os.rename(workspace / each, there / each)
@@ -147,6 +142,62 @@ def _move(project: Project, going: list[str], refused: list[Refused]) -> Moved:
             "nothing is lost: `restore` brings back what was moved",
         ) from None
     return Moved(name, moved, refused)
+
+
+def put_products_away(project: Project, paths: Iterable[str]) -> Moved:
+    """Move products (paths relative to the workspace) to the trash, so that they are made again.
+
+    Those that are not there are passed over. Raises: RowtuiError.
+    """
+    workspace = project.workflow.workspace
+    going = [path for path in paths if _is_inside(path) and os.path.lexists(workspace / path)]
+    moved: list[str] = []
+    refused: list[Refused] = []
+    if not going:
+        return Moved("", moved, refused)
+    try:
+        name, folder = _begun(project, {"names": [], "products": going})
+        _rename_each(going, workspace, folder / PRODUCTS, moved, refused)
+    except OSError as error:
+        raise RowtuiError(
+            f"cannot move products to the trash: {error.strerror or error}",
+            "nothing is lost: `restore` brings back what was moved",
+        ) from None
+    return Moved(name, moved, refused)
+
+
+def _rename_each(
+    paths: Iterable[str], here: Path, there: Path, moved: list[str], refused: list[Refused]
+) -> None:
+    folders = set()
+    for path in paths:
+        try:
+            (there / path).parent.mkdir(parents=True, exist_ok=True)
+            os.rename(here / path, there / path)
+            moved.append(path)
+            folders |= {(here / path).parent, (there / path).parent}
+        except OSError as error:
+            refused.append(Refused(path, error.strerror or str(error)))
+    for folder in folders:
+        sync_folder(folder)
+
+
+def _is_inside(path: str) -> bool:
+    parts = path.split("/")
+    return len(parts) > 1 and not any(part in ("", ".", "..") or "\0" in part for part in parts)
+
+
+def _begun(project: Project, what: dict[str, list[str]]) -> tuple[str, Path]:
+    """A new folder in the trash that says what it will hold. Raises: OSError."""
+    place = beside(project.root, project.workflow.workspace, "trash")
+    name, folder = _new_folder(place)
+    (folder / DIRECTORIES).mkdir()
+    (folder / PRODUCTS).mkdir()
+    # Before anything is moved: a crash in the middle leaves what `restore` can bring back.
+    fields = {"version": VERSION, "at": time.time(), **what}
+    replace_file(folder / MANIFEST, json_line(fields) + b"\n")
+    sync_folder(place)
+    return name, folder
 
 
 def _new_folder(place: Path) -> tuple[str, Path]:
@@ -169,7 +220,7 @@ def trashes(project: Project) -> list[str]:
 
 
 def restore(project: Project, trash: str) -> Moved:
-    """Move directories back from the trash. Nothing that is there meanwhile is replaced.
+    """Move directories and products back. Nothing that is there meanwhile is replaced.
 
     Raises: RowtuiError if there is no such trash.
     """
@@ -179,8 +230,9 @@ def restore(project: Project, trash: str) -> Moved:
     if trash not in trashes(project):
         raise RowtuiError(f'nothing called "{visible(trash)}" is in the trash')
     folder = beside(project.root, workspace, "trash") / trash
-    there = folder / "directories"
-    for name in _listed(folder):
+    there = folder / DIRECTORIES
+    names, products = _listed(folder)
+    for name in names:
         if not _is_directory(there / name):
             continue  # it was never moved, or was moved back
         if os.path.lexists(workspace / name):
@@ -191,16 +243,26 @@ def restore(project: Project, trash: str) -> Moved:
             moved.append(name)
         except OSError as error:
             refused.append(Refused(name, error.strerror or str(error)))
+    back = []
+    for path in products:
+        if os.path.lexists(workspace / path):
+            if os.path.lexists(folder / PRODUCTS / path):
+                refused.append(Refused(path, "it was made again meanwhile"))
+        elif os.path.lexists(folder / PRODUCTS / path):
+            back.append(path)
+    _rename_each(back, folder / PRODUCTS, workspace, moved, refused)
     sync_folder(workspace)
     if not refused:
         with contextlib.suppress(OSError):
+            shutil.rmtree(folder / PRODUCTS, ignore_errors=True)
             there.rmdir()
             os.unlink(folder / MANIFEST)
             folder.rmdir()
     return Moved(trash, moved, refused)
 
 
-def _listed(folder: Path) -> list[str]:
+def _listed(folder: Path) -> tuple[list[str], list[str]]:
+    """The directories and the products that a folder of the trash was made for."""
     try:
         fields = json.loads(read_bounded(folder / MANIFEST, LIMIT))
         if fields["version"] != VERSION:
@@ -208,8 +270,10 @@ def _listed(folder: Path) -> list[str]:
                 "it was put there by another version of rowtui", "use that version to restore it"
             )
         names = [str(name) for name in fields["names"]]
+        products = [str(path) for path in fields.get("products", ())]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RowtuiError(f"{visible(str(folder / MANIFEST))} makes no sense: {error}") from None
-    return [
+    named = [
         name for name in names if name == os.path.basename(name) and name not in ("", ".", "..")
     ]
+    return named, [path for path in products if _is_inside(path)]

@@ -1,0 +1,151 @@
+"""Results that are to be made again: stale ones, and those that a person does not want any more.
+
+A result is stale if it was made from other members than it has now: a replica was added, or taken
+out of a source. What was made from a stale result is to be made again, too. Products are moved to
+the trash, never deleted; their directories stay. What a list brought into this run stays in it.
+Source: fastr_packing A3.2 rule 8 (only missing samples, and the reduces that changed).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import read_bounded
+from rowtui.core.network.job_model import JobState
+from rowtui.core.project.scan import look_again
+from rowtui.core.runs.inputs import LIMIT, SampleInputs
+from rowtui.core.runs.needs import inputs_of
+from rowtui.core.runs.trash import Refused, put_products_away
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    from rowtui.core.runs.running import Running
+
+_Inputs = frozenset[tuple[str, str]]  # input, directory: what a result was made from
+
+
+class Stale(NamedTuple):
+    """A result made from other members: how many are new, and how many are there no more."""
+
+    job: int
+    node: str
+    directory: str
+    added: int
+    gone: int
+
+
+class Redone(NamedTuple):
+    """What is to be made again: jobs, and the name in the trash of what they had made."""
+
+    jobs: tuple[int, ...]
+    trash: str
+    refused: tuple[Refused, ...] = ()
+
+
+def stale_results(running: Running) -> list[Stale]:
+    """The complete jobs that were made from other members. Waits for the disk.
+
+    Only nodes that collapse something can have any. A result without inputs.json was not made by a
+    run: nobody knows what it was made from.
+    """
+    growth, graph = running.growth, running.graph
+    workspace = running.project.workflow.workspace
+    found = []
+    for name in growth.flow.runs:
+        node = growth.flow.network.node(name)
+        if node is None or not any(link.collapse for it in node.inputs for link in it.links):
+            continue
+        states = graph.snapshot().states
+        for job in growth.jobs(name).tolist():
+            if states[job] != JobState.COMPLETE:
+                continue
+            now = inputs_of(growth, running.lists, job)
+            if now is None:
+                continue
+            before = _recorded(workspace / now.directory / now.file)
+            if before is None:
+                continue
+            wanted = _members(now)
+            if wanted != before:
+                added, gone = len(wanted - before), len(before - wanted)
+                found.append(Stale(job, name, now.directory, added, gone))
+    return found
+
+
+def with_what_follows(running: Running, jobs: Iterable[int]) -> list[int]:
+    """These jobs, and all complete ones whose results come from theirs, upstream first."""
+    seen = dict.fromkeys(jobs)
+    todo = list(seen)
+    for job in todo:  # it grows meanwhile
+        for other in running.graph.dependents(job):
+            if other not in seen and running.graph.state(other) is JobState.COMPLETE:
+                seen[other] = None
+                todo.append(other)
+    return todo
+
+
+def redo(running: Running, jobs: Sequence[int]) -> Redone:
+    """Have these jobs (see `with_what_follows`) run again: their products go to the trash.
+
+    Raises: RowtuiError if one of them is not complete, or is with a scheduler.
+    """
+    project, growth = running.project, running.growth
+    paths: list[str] = []
+    names: list[str] = []
+    for job in jobs:
+        node, directory = growth.where(job).node, growth.directory(job)
+        if running.graph.state(job) is not JobState.COMPLETE:
+            state = running.graph.state(job).name.lower()
+            raise RowtuiError(
+                f"'{visible(node)}' of {visible(directory)} is {state}: only what is complete can "
+                "be made again",
+                "'rowtui network retry' is for what failed",
+            )
+        spec = growth.flow.network.node(node)
+        assert spec is not None
+        products = {it for action in project.workflow.named(spec.action) for it in action.products}
+        paths += [f"{directory}/{product}" for product in sorted(products)]
+        names.append(directory)
+    moved = put_products_away(project, paths)
+    look_again(project, [os.fsencode(name) for name in dict.fromkeys(names)])
+    running.look()
+    return Redone(tuple(jobs), moved.trash, tuple(moved.refused))
+
+
+def said(stale: Sequence[Stale]) -> str:
+    """A sentence about stale results; "" without any."""
+    if not stale:
+        return ""
+    first = stale[0]
+    change = " and ".join(
+        f"{count:,} {what}" for count, what in ((first.added, "new"), (first.gone, "gone")) if count
+    )
+    return (
+        f"{plural(len(stale), 'result was', 'results were')} made from other members than now, the "
+        f"first {visible(first.directory)} ({change}): 'rowtui network redo' makes them again"
+    )
+
+
+def _members(inputs: SampleInputs) -> _Inputs:
+    members = {(name, it.directory) for name, those in inputs.inputs.items() for it in those}
+    return frozenset(members | {(it.input, it.directory) for it in inputs.left_out})
+
+
+def _recorded(path: Path) -> _Inputs | None:
+    """What a result was made from; None if nobody wrote it down."""
+    try:
+        fields = json.loads(read_bounded(path, LIMIT))
+        members = {
+            (str(name), str(member["directory"]))
+            for name, those in fields["inputs"].items()
+            for member in those
+        }
+        left = {(str(it["input"]), str(it["directory"])) for it in fields["left_out"]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RowtuiError):
+        return None
+    return frozenset(members | left)

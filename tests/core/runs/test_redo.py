@@ -1,0 +1,132 @@
+"""Results made from other members than now are told, and made again on a person's word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rowtui.core.project.project import Project
+from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.model import RunStatus
+from rowtui.core.runs.networks import Networks
+from rowtui.core.runs.redo import said
+from rowtui.core.runs.trash import restore
+
+WORKFLOW = """
+[workspace]
+value_file = "value.json"
+
+[[action]]
+name = "work"
+command = "echo x >> workspace/{directory}/work"
+products = ["work"]
+
+[[action]]
+name = "gather"
+command = "echo x >> workspace/{directory}/sum"
+products = ["sum"]
+
+[[action]]
+name = "end"
+command = "echo x >> workspace/{directory}/end"
+products = ["end"]
+"""
+
+NETWORK = """
+[[source]]
+name = "state"
+[source.values]
+group = ["a", "b"]
+replica = {replicas}
+
+[[node]]
+name = "work"
+from = "state"
+
+[[node]]
+name = "gather"
+from = "work"
+collapse = ["replica"]
+
+[[node]]
+name = "end"
+from = "gather"
+collapse = ["group"]
+"""
+
+
+def project_at(root: Path) -> Project:
+    (root / "workflow.toml").write_text(WORKFLOW)
+    (root / "network.toml").write_text(NETWORK.replace("{replicas}", "[1, 2]"))
+    return Project.open(root, cluster="local")
+
+
+async def driven(networks: Networks, *, anew: bool = False) -> list[str]:
+    run = networks.begin(Limits(), anew=anew)
+    return [told.sentence async for told in networks.drive(run)]
+
+
+async def test_a_reduce_whose_members_changed_is_stale_and_made_again_with_what_follows(
+    tmp_path: Path,
+) -> None:
+    networks = Networks(project_at(tmp_path))
+    await driven(networks)
+    assert networks.stale() == []
+
+    # when a replica is added, and another taken out of the source
+    text = NETWORK.replace("{replicas}", "[2, 3]")
+    (tmp_path / "network.toml").write_text(text)
+    sentences = await driven(networks, anew=True)
+
+    # then the new samples ran, and the two results that were made from others are told
+    stale = networks.stale()
+    assert said(stale) in sentences
+    assert [(it.node, it.directory, it.added, it.gone) for it in stale] == [
+        ("gather", "gather,group=a", 1, 1),
+        ("gather", "gather,group=b", 1, 1),
+    ]
+    workspace = tmp_path / "workspace"
+    assert (workspace / "gather,group=a" / "sum").read_text() == "x\n"
+
+    # when somebody has them made again
+    redone = networks.redo([it.job for it in stale])
+    assert len(redone.jobs) == 3  # the end was made from both
+    assert not redone.refused
+    assert networks.view().run is not None
+    assert networks.run() is not None
+    assert networks.run().status is RunStatus.PAUSED  # type: ignore[union-attr]
+    await driven(networks)
+
+    # then they ran again, in the same run, and nothing else did
+    assert len(networks.runs()) == 2
+    assert networks.stale() == []
+    assert all(path.read_text() == "x\n" for path in workspace.glob("state*/work"))
+    assert {path.read_text() for path in workspace.glob("gather*/sum")} == {"x\n"}
+
+
+async def test_what_was_made_before_can_be_brought_back(tmp_path: Path) -> None:
+    project = project_at(tmp_path)
+    networks = Networks(project)
+    await driven(networks)
+    running = networks.running()
+    assert running is not None
+    job = running.growth.job("gather", 0)
+
+    redone = networks.redo([job])
+
+    product = tmp_path / "workspace" / "gather,group=a" / "sum"
+    assert not product.exists()
+    moved = restore(project, redone.trash)
+    assert "gather,group=a/sum" in moved.moved
+    assert product.read_text() == "x\n"
+    assert restore_again(project, redone.trash)
+
+
+def restore_again(project: Project, trash: str) -> bool:
+    """Whether there is nothing of that name any more."""
+    from rowtui.core.errors import RowtuiError
+
+    try:
+        restore(project, trash)
+    except RowtuiError:
+        return True
+    return False
