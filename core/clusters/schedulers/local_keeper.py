@@ -23,6 +23,7 @@ from rowtui.core.clusters.schedulers.local_processes import (
     end_job_processes,
     identify_process,
     processes_of_job,
+    queue_variable,
     signal_process,
 )
 from rowtui.core.clusters.schedulers.local_queue import LocalQueue
@@ -77,7 +78,8 @@ class _Run:
         self._wait(process.pid)
         # Before the bash is reaped, so that its number cannot mean another session meanwhile.
         kill_at = self.kill_at or time.monotonic() + self.job.kill_seconds
-        end_job_processes(self.job.token, process.pid, max(kill_at - time.monotonic(), 0.0))
+        patience = max(kill_at - time.monotonic(), 0.0)
+        end_job_processes(self.job.token, process.pid, patience, self.queue.folder)
         code = process.wait()
         return self._judge(code)
 
@@ -86,6 +88,8 @@ class _Run:
         environment = self.queue.read_environment(job.id)
         environment[b"ROWTUI_JOB_ID"] = b"%d" % job.id
         environment[b"ROWTUI_TOKEN"] = job.token.encode("utf-8", "surrogateescape")
+        name, value = queue_variable(self.queue.folder)
+        environment[name] = value
         environment[b"ROWTUI_LOCAL_CPUS"] = b"%d" % job.cpus
         if job.gpus:
             environment[b"CUDA_VISIBLE_DEVICES"] = ",".join(self.claim.gpus).encode()
@@ -113,7 +117,7 @@ class _Run:
         while os.waitid(os.P_PID, bash, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
             now = time.monotonic()
             if self.kill_at is not None and now >= self.kill_at:
-                end_job_processes(self.job.token, bash, 0.0)
+                end_job_processes(self.job.token, bash, 0.0, self.queue.folder)
                 self.kill_at = now + 1.0
             elif self.stopped_as is None and self.limit_at is not None and now >= self.limit_at:
                 self._stop(bash, JobState.TIMEOUT)
@@ -141,7 +145,7 @@ class _Run:
     def _stop(self, bash: int, state: JobState) -> None:
         self.stopped_as = state
         self.kill_at = time.monotonic() + self.job.kill_seconds
-        for process in processes_of_job(self.job.token, bash):
+        for process in processes_of_job(self.job.token, bash, self.queue.folder):
             signal_process(process, signal.SIGTERM)
             signal_process(process, signal.SIGCONT)
 

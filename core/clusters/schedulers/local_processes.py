@@ -2,8 +2,9 @@
 
 A process is its id and its start time together, because ids are used again. The processes of a
 job are those in the session or the process group of its bash, its bash's descendants, and all
-others of this user whose environment holds the job's ROWTUI_TOKEN (they made their own session).
-Takes /proc, so Linux only.
+others of this user whose environment holds the job's ROWTUI_TOKEN (they made their own session)
+and, for jobs of the local queue, its folder: the same token elsewhere is another job. Takes
+/proc, so Linux only.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import contextlib
 import os
 import signal
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -89,20 +91,34 @@ def catches_signal(pid: int, number: int) -> bool:
     return False
 
 
-def processes_of_job(token: str, leader: int | None) -> list[ProcessIdentity]:
-    """All running processes of a job but this one; `leader` is its bash, if that is ours still."""
+def queue_variable(folder: Path) -> tuple[bytes, bytes]:
+    """What says in a job's environment whose it is: however the folder is spelt, the same."""
+    return b"ROWTUI_LOCAL_QUEUE", os.path.realpath(os.fsencode(folder))
+
+
+def processes_of_job(
+    token: str, leader: int | None, queue: Path | None = None
+) -> list[ProcessIdentity]:
+    """All running processes of a job but this one; `leader` is its bash, if that is ours still.
+
+    `queue`: the folder of the local queue whose job it is.
+    """
     seen = [process for process in map(_look, _all_ids()) if process]
     members = _kin(seen, leader) if leader is not None else set()
-    mark = b"ROWTUI_TOKEN=" + token.encode("utf-8", "surrogateescape")
+    marks = {b"ROWTUI_TOKEN=" + token.encode("utf-8", "surrogateescape")}
+    if queue is not None:
+        marks.add(b"=".join(queue_variable(queue)))
     for process in seen:
         pid = process.identity.pid
-        if pid not in members and _environment_holds(pid, mark):
+        if pid not in members and _environment_holds(pid, marks):
             members.add(pid)
     own = os.getpid()
     return [process.identity for process in seen if process.identity.pid in members - {own}]
 
 
-def end_job_processes(token: str, leader: int | None, patience: float) -> None:
+def end_job_processes(
+    token: str, leader: int | None, patience: float, queue: Path | None = None
+) -> None:
     """SIGTERM to all processes of a job, and SIGKILL to those that are left after `patience`.
 
     Returns when none is left, or after ten seconds more (a process can be stuck in the kernel).
@@ -110,7 +126,7 @@ def end_job_processes(token: str, leader: int | None, patience: float) -> None:
     told: set[ProcessIdentity] = set()
     start = time.monotonic()
     pause = 0.002
-    while left := processes_of_job(token, leader):
+    while left := processes_of_job(token, leader, queue):
         waited = time.monotonic() - start
         if waited > patience + 10:
             return
@@ -162,9 +178,9 @@ def _kin(seen: list[_Seen], leader: int) -> set[int]:
     return kin
 
 
-def _environment_holds(pid: int, mark: bytes) -> bool:
+def _environment_holds(pid: int, marks: set[bytes]) -> bool:
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
-            return mark in file.read().split(b"\0")
+            return marks.issubset(file.read().split(b"\0"))
     except OSError:
         return False

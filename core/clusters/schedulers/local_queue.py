@@ -52,7 +52,7 @@ from rowtui.core.secrets.variables import is_secret
 KEEP_ENDED_SECONDS = 7 * 86_400
 KEEP_TOKENS_SECONDS = 400 * 86_400  # so that a long absence never runs a job twice
 KEEP_LITTER_SECONDS = 86_400
-_OWN_VARIABLES = ("ROWTUI_JOB_ID", "ROWTUI_TOKEN", "ROWTUI_LOCAL_CPUS")
+_OWN_VARIABLES = ("ROWTUI_JOB_ID", "ROWTUI_TOKEN", "ROWTUI_LOCAL_CPUS", "ROWTUI_LOCAL_QUEUE")
 
 
 class CommitUncertainError(RowtuiError):

@@ -216,7 +216,7 @@ class Supervisor:
         if end is not None:
             self._note_end(job, end)
             return
-        end_job_processes(job.token, None, job.kill_seconds)
+        end_job_processes(job.token, None, job.kill_seconds, self.queue.folder)
         elapsed = max(round(time.monotonic() - claim.since), 0)
         reason = "the process that watched over the job was killed"
         self._finish(job, End(JobState.FAILED, time.time(), elapsed=elapsed, reason=reason))

@@ -20,7 +20,7 @@ from rowtui.core.secrets.variables import is_secret
 _SETTLE_SECONDS = 2.0  # a supervisor that is about to leave has the lock for milliseconds
 _LOG_LIMIT = 1 << 20
 # None of these may be inherited: the supervisor would pass for a process of the job that is asking.
-_JOB_VARIABLES = ("ROWTUI_TOKEN", "ROWTUI_JOB_ID", "ROWTUI_LOCAL_CPUS")
+_JOB_VARIABLES = ("ROWTUI_TOKEN", "ROWTUI_JOB_ID", "ROWTUI_LOCAL_CPUS", "ROWTUI_LOCAL_QUEUE")
 
 NEW_JOB = b"n"
 CANCELLED = b"c"

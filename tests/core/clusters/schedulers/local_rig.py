@@ -124,7 +124,7 @@ class LocalRig:
             signal_process(process, signal.SIGKILL)
             wait_for_process(process)
         for token in set(self.tokens):
-            for process in processes_of_job(token, None):
+            for process in processes_of_job(token, None, self.folder):
                 signal_process(process, signal.SIGKILL)
                 wait_for_process(process)
         assert not self.processes()

@@ -237,6 +237,27 @@ async def test_a_job_has_an_empty_stdin_and_a_session_of_its_own(rig: LocalRig) 
     assert (rig.work / "job-1.out").read_text() == "end\nleads\n"
 
 
+async def test_the_end_of_a_job_spares_those_with_its_token_in_other_queues(
+    rig: LocalRig, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link").symlink_to("other")
+    other = LocalRig(tmp_path / "link")
+    try:
+        script = "echo begun > begun\n" + WAIT_FOR_GO + "setsid sleep 600 & echo $! > left"
+        long = other.submit(script, "same")
+        other.wait_for("begun")
+        (job,) = await rig.ended(rig.submit("setsid sleep 600 & echo $! > left", "same"))
+        assert job.state is JobState.COMPLETED
+        assert not identities(rig.wait_for("left"))
+        (other.work / "go").touch()
+        (job,) = await other.ended(long)
+        assert job.state is JobState.COMPLETED
+        assert not identities(other.wait_for("left"))
+    finally:
+        other.close()
+
+
 async def test_any_name_of_a_directory_a_log_or_a_token_works(rig: LocalRig) -> None:
     workdir = rig.work / os.fsdecode(b"a'; \"$(touch x)`\n\x1b[31m \xff")
     workdir.mkdir()
