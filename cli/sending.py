@@ -208,8 +208,12 @@ def _line(number: int, total: int, job: PlannedJob, size: int, seconds: float) -
     if job.bundle is not None:
         return (
             f"[{number:,}/{total:,}] Submitting a bundle of {plural(size, 'job')} on "
-            f"{visible(job.bundle.node_type)}, from {visible(job.name)} on ({_duration(seconds)})."
+            f"{visible(job.bundle.node_type) or 'a node'}, from {visible(job.name)} on "
+            f"({_duration(seconds)})."
         )
+    if not job.directories:  # a pilot
+        name = visible(job.name)
+        return f"[{number:,}/{total:,}] Submitting a {name} ({_duration(seconds)})."
     more = len(job.directories) - 1
     what = f"[{number:,}/{total:,}] Submitting action '{visible(job.action)}'"
     where = f" on directory {visible(job.directories[0])}" + (f" and {more:,} more" if more else "")

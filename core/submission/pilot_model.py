@@ -17,6 +17,8 @@ _MARK = "-pilot"
 class Allocation:
     """What a pilot holds on one node. `memory_mb` None: nobody states it, and it is not counted.
 
+    The memory is its requests'; what it takes itself is added.
+
     `seconds`: its time limit. It ends before when nothing ran or came for `idle_seconds`.
     """
 

@@ -8,11 +8,11 @@ request looks like).
 from __future__ import annotations
 
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.clusters.schedulers.base import JobKey
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.bundle_header import WARN_SECONDS
 from rowtui.core.submission.bundle_script import BEGAN, ID, LAUNCH, job_size
 from rowtui.core.submission.bundle_shell import DRIVER
+from rowtui.core.submission.bundles import SCRIPT_MB, WATCH_MB
 from rowtui.core.submission.model import PlannedJob
 from rowtui.core.submission.pilot_model import Allocation
 from rowtui.core.submission.pilot_shell import PILOT
@@ -64,7 +64,9 @@ def _header(
     if allocation.gpus:
         lines.append(f"{cluster.slurm_gpus_per_task}{allocation.gpus}")
     if allocation.memory_mb is not None:
-        lines.append(f"--mem={allocation.memory_mb}M")
+        # What starts and watches a request counts as the pilot's.
+        own = SCRIPT_MB + WATCH_MB * allocation.cpus
+        lines.append(f"--mem={allocation.memory_mb + own}M")
     lines += [f"--time={-(-allocation.seconds // 60)}", f"--signal=B:USR1@{WARN_SECONDS}"]
     lines += cluster.submit_options
     if options.account is not None:
@@ -90,8 +92,3 @@ def request_text(job: PlannedJob) -> str:
         parts.rest.strip("\n"),
     ]
     return "\n".join(lines) + "\n"
-
-
-def runner_of(kind: str, key: JobKey) -> str:
-    """What the fence says of a request that this job began."""
-    return f"{kind}:{key}"

@@ -181,7 +181,7 @@ rowtui_close() {
 }
 
 rowtui_pilot() {
-    local idle_since cause=exit signal='' ended=.row/rowtui/ended/$rowtui_token
+    local idle_since before pause=1 cause=exit signal='' ended=.row/rowtui/ended/$rowtui_token
     local -a rowtui_running=() rowtui_seen=() rowtui_passed=() rowtui_takes=()
     local -a rowtui_cpu_slots=() rowtui_gpu_slots=()
     local rowtui_slots rowtui_waiting=0 rowtui_said='' rowtui_said_at=0 rowtui_threads
@@ -208,15 +208,19 @@ rowtui_pilot() {
     trap 'rowtui_forward HUP' HUP
     idle_since=$SECONDS
     while [ ! -e "$rowtui_dir/closed" ]; do
+        before=${rowtui_running[*]}
         rowtui_reap
         rowtui_take
         rowtui_tell
+        # After news soon, else once a second.
+        pause=$((pause * 2 < 10 ? pause * 2 : 10))
+        [ "$before" = "${rowtui_running[*]}" ] || pause=1
         if [ "${#rowtui_running[@]}" -gt 0 ]; then
             idle_since=$SECONDS
         elif [ $((SECONDS - idle_since)) -ge "$rowtui_idle" ] || [ "$(rowtui_left)" -le 0 ]; then
             break
         fi
-        read -r -t 1 <&8
+        read -r -t "$((pause / 10)).$((pause % 10))" <&8
     done
     rowtui_close
     while rowtui_reap && [ "${#rowtui_running[@]}" -gt 0 ]; do

@@ -1,0 +1,124 @@
+"""A project with a pilot, on the local queue or on a real Slurm."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable
+from functools import partial
+
+from rowtui.core.clusters.model import Cluster, Identify, Launchers, Partition
+from rowtui.core.clusters.schedulers.base import JobKey
+from rowtui.core.clusters.schedulers.local_machine import user_name
+from rowtui.core.grouping.model import Group
+from rowtui.core.grouping.request import job_requests
+from rowtui.core.submission.journal import job_records
+from rowtui.core.submission.model import Plan, PlannedJob
+from rowtui.core.submission.pilot import IntoPilot, start_pilot
+from rowtui.core.submission.pilot_model import Allocation, is_in_pilot
+from rowtui.core.submission.pilot_spool import Look, look_at, take_numbers
+from rowtui.core.submission.plan import Setting, make_plan
+from rowtui.core.submission.site import Access, LocalSite, Site
+from rowtui.core.workflow.model import Resources, Walltime, Workflow
+
+from tests.core.submission.conftest import RealProject
+
+NAMES = ("a", "b c", "$(touch pwned)", "d", "e")
+ALPHA = Cluster("alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=10),))
+SMALL = Allocation(cpus=2, memory_mb=500, gpus=0, seconds=600, idle_seconds=1)
+
+
+class Piloted(RealProject):
+    """A project with a pilot; `go` files let commands end."""
+
+    pilot: PlannedJob
+    pilot_plan: Plan
+    site: Site | None = None
+
+    @property
+    def access(self) -> Access:
+        return Access(self.scheduler, self.site or LocalSite(self.root))
+
+    async def start(self, allocation: Allocation = SMALL) -> None:
+        partition = "cpu" if self.cluster.scheduler == "slurm" else ""
+        self.pilot_plan = start_pilot(
+            allocation,
+            self.cluster,
+            partition,
+            created="2026-01-01T00:00:00Z",
+            user=user_name(),
+            nonce=secrets.token_hex(4),
+        )
+        (self.pilot,) = self.pilot_plan.jobs
+        progress = await self.submit(self.pilot_plan)
+        assert [step.error for step in progress if step.error] == []
+
+    def for_pilot(self, *names: str, cpus: int = 1, seconds: int = 60) -> Plan:
+        """A plan that hands these directories over, each as a request."""
+        action = self.action._replace(
+            resources=Resources(
+                threads_per_process=cpus, walltime=Walltime(seconds, per_directory=False)
+            )
+        )
+        state = self.state
+        positions = [state.directories.position(name) for name in names]
+        groups = [Group(action, (at,)) for at in positions if at is not None]
+        setting = Setting(
+            self.cluster,
+            Launchers({}),
+            "2026-01-01T00:00:00Z",
+            user_name(),
+            secrets.token_hex(4),
+            pack=IntoPilot(self.pilot, partial(take_numbers, self.root, self.pilot.token)),
+        )
+        workflow = Workflow(self.root, actions=(action,))
+        return make_plan(workflow, job_requests(groups), state.directories, setting)
+
+    async def hand(self, *names: str, cpus: int = 1) -> Plan:
+        plan = self.for_pilot(*names, cpus=cpus)
+        assert all(is_in_pilot(job.token) for job in plan.jobs)
+        progress = await self.submit(plan)
+        assert [step.error for step in progress if step.error] == []
+        return plan
+
+    async def until(self, holds: Callable[[], object], what: str) -> None:
+        deadline = time.monotonic() + 40
+        while not holds():
+            assert time.monotonic() < deadline, what
+            await self.settle()
+            await asyncio.sleep(0.1)
+
+    async def over(self) -> None:
+        """Until everything is settled, the pilot too."""
+        await self.until(lambda: not self.journal.open_plan_ids(), f"the end: {self.logs()}")
+
+    def logs(self) -> str:
+        found = self.root.glob("rowtui-pilot-*.out")
+        return "".join(path.read_text(errors="replace") for path in found)
+
+    def ran(self, *names: str) -> bool:
+        return all(self.runs()[name] for name in names)
+
+    def said(self, plan: Plan) -> dict[str, str]:
+        return {
+            it.directories[0]: f"{it.step.value}: {it.end_reason}"
+            for it in job_records(plan, self.journal.entries(plan.id))
+        }
+
+    async def pilot_key(self) -> JobKey:
+        found = await self.scheduler.find([self.pilot.token])
+        assert found is not None
+        return found[self.pilot.token][0].key
+
+    async def look(self) -> Look:
+        return (await look_at([self.pilot.token], self.access))[self.pilot.token]
+
+    def wait_for_go(self) -> None:
+        self.with_command(
+            "echo x >> workspace/{directory}/runs; "
+            "until [ -e go ]; do sleep 0.05; done; touch workspace/{directory}/out"
+        )
+
+    def go(self) -> None:
+        (self.root / "go").touch()
