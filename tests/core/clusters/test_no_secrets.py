@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ async def test_jobs_see_none_and_nothing_on_disk_has_any(
 ) -> None:
     seen = tmp_path / "seen"
     script = f"#!/bin/bash\nenv > {seen}.part; mv {seen}.part {seen}\n"
-    job = JobSpec("token-1", "env", script, tmp_path, str(tmp_path / "%j.out"))
+    job = JobSpec(secrets.token_hex(6), "env", script, tmp_path, str(tmp_path / "%j.out"))
     scheduler = kind("here")  # type: ignore[call-arg]
     assert isinstance(await scheduler.submit(job), Accepted)
     async with asyncio.timeout(60):

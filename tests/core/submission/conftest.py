@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import subprocess
 import time
@@ -221,8 +222,13 @@ class RealProject:
         self.action = self.action._replace(command=command)
         return self
 
-    def plan(self, nonce: str, size: int = 1) -> Plan:
-        """A plan for everything that is neither complete nor submitted."""
+    def plan(self, nonce: str = "", size: int = 1) -> Plan:
+        """A plan for everything that is neither complete nor submitted.
+
+        Leave out `nonce` where jobs run on this machine: each process of this user with the token
+        of a job may be taken for one of it.
+        """
+        nonce = nonce or secrets.token_hex(6)
         state = self.state
         taken = state.completed["one"] | state.submitted_set("one")
         free = positions(state.everything & ~taken)

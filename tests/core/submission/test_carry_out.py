@@ -87,16 +87,14 @@ class Answers:
 
 
 async def test_every_directory_runs_once_and_is_complete(real: RealProject) -> None:
-    plan = real.plan("n")
+    plan = real.plan()
 
     progress = await real.submit(plan)
 
     assert [step.done for step in progress] == [0, 1, 1, 2, 2, 3]
     assert not any(step.error for step in progress)
     assert {record.token for record in real.state.submitted["one"].values()} == {
-        "n-0",
-        "n-1",
-        "n-2",
+        job.token for job in plan.jobs
     }
     assert all(record.job_id for record in real.state.submitted["one"].values())
     assert load_plan(real.root, plan.id) == plan
@@ -113,7 +111,7 @@ async def test_every_directory_runs_once_and_is_complete(real: RealProject) -> N
 
 
 async def test_a_plan_is_not_sent_twice(real: RealProject) -> None:
-    plan = real.plan("n")
+    plan = real.plan()
     await real.submit(plan)
 
     again = await real.submit(plan)
@@ -124,7 +122,7 @@ async def test_a_plan_is_not_sent_twice(real: RealProject) -> None:
 
 
 async def test_directories_that_somebody_else_has_are_skipped(real: RealProject) -> None:
-    first, second = real.plan("n"), real.plan("m", size=2)
+    first, second = real.plan(), real.plan(size=2)
     only_b = replace(first, jobs=first.jobs[1:2])
     only_b = replace(only_b, id=plan_id(only_b))
     await real.submit(only_b)
@@ -142,18 +140,18 @@ async def test_the_first_refusal_stops_the_rest_and_says_what_was_not_sent(
     real: RealProject, scheduler: LocalScheduler
 ) -> None:
     real.scheduler = Answers(scheduler, None, Rejected("no such account"))
-    plan = real.plan("n")
+    plan = real.plan()
 
     progress = await real.submit(plan)
 
     assert "no such account" in progress[-2].error
     assert "1 job was not sent (one-d\\xff)" in progress[-1].error
     assert real.steps(plan) == ["accepted", "rejected", "abandoned"]
-    assert [record.token for record in real.state.submitted["one"].values()] == ["n-0"]
+    assert [record.token for record in real.state.submitted["one"].values()] == [plan.jobs[0].token]
 
 
 async def test_a_request_to_stop_ends_between_two_jobs(real: RealProject) -> None:
-    plan = real.plan("n")
+    plan = real.plan()
     asked = iter([False, True])
 
     progress = await real.submit(plan, stop=lambda: next(asked))
@@ -164,7 +162,7 @@ async def test_a_request_to_stop_ends_between_two_jobs(real: RealProject) -> Non
 
 
 async def test_whoever_stops_listening_leaves_nothing_reserved(real: RealProject) -> None:
-    plan = real.plan("n")
+    plan = real.plan()
     steps = carry_out(plan, real.tools())
     async for progress in steps:
         if progress.done == 1:
@@ -187,7 +185,7 @@ async def test_a_cancelled_submission_still_writes_its_answer_down(
             return await super().submit(job)
 
     real.scheduler = Slow(scheduler)
-    plan = real.plan("n")
+    plan = real.plan()
     task = asyncio.ensure_future(real.submit(plan))
     await began.wait()
     task.cancel()
@@ -204,7 +202,7 @@ async def test_an_answer_that_got_lost_is_found_by_its_token(
 ) -> None:
     real.scheduler = Answers(scheduler, OutcomeUnknown("the line broke"))
 
-    progress = await real.submit(real.plan("n", size=3))
+    progress = await real.submit(real.plan(size=3))
 
     assert not any(step.error for step in progress)
     assert all(record.job_id for record in real.state.submitted["one"].values())
@@ -216,7 +214,7 @@ async def test_what_stays_unknown_stays_reserved_until_it_is_settled(
     answers = Answers(scheduler, OutcomeUnknown("the line broke"))
     answers.silent = True
     real.scheduler = answers
-    plan = real.plan("n")
+    plan = real.plan()
 
     progress = await real.submit(plan)
 
@@ -225,7 +223,7 @@ async def test_what_stays_unknown_stays_reserved_until_it_is_settled(
     assert real.steps(plan) == ["unknown", "abandoned", "abandoned"]
     (said,) = await real.settle()
     assert "cannot be asked" in said.message
-    assert real.state.submitted["one"] == {0: Submitted("local", 0, "n-0")}
+    assert real.state.submitted["one"] == {0: Submitted("local", 0, plan.jobs[0].token)}
     answers.silent = False
     await real.settle()
     await real.wait()
@@ -238,18 +236,20 @@ async def test_what_never_arrived_is_fenced_off_and_free_again(
     real: RealProject, scheduler: LocalScheduler
 ) -> None:
     real.scheduler = Answers(scheduler, OutcomeUnknown("nothing arrived"))
-    plan = real.plan("n")
+    plan = real.plan()
     await real.submit(plan)
 
     (said,) = await real.settle()
 
     assert said.step is Step.ABANDONED
-    assert os.readlink(fence_path(real.root, "n-0")) == "abandoned"
+    assert os.readlink(fence_path(real.root, plan.jobs[0].token)) == "abandoned"
     assert real.state.submitted == {}
     # A request that was stuck somewhere comes true after all: the job does nothing.
-    spec = JobSpec("n-0", plan.jobs[0].name, plan.jobs[0].script, real.root, "late-%j.out")
+    spec = JobSpec(
+        plan.jobs[0].token, plan.jobs[0].name, plan.jobs[0].script, real.root, "late-%j.out"
+    )
     await scheduler.submit(spec)
-    await real.submit(real.plan("m"))
+    await real.submit(real.plan())
     await real.wait()
     await real.settle()
     assert real.runs() == dict.fromkeys(NAMES, 1)
@@ -260,8 +260,8 @@ async def test_a_job_that_was_given_up_while_it_was_sent_is_taken_back(
 ) -> None:
     answers = Answers(scheduler)
     real.scheduler = answers
-    plan = real.plan("n")
-    assert abandon(real.root, "n-0") == ""
+    plan = real.plan()
+    assert abandon(real.root, plan.jobs[0].token) == ""
 
     progress = await real.submit(plan)
 
@@ -269,7 +269,8 @@ async def test_a_job_that_was_given_up_while_it_was_sent_is_taken_back(
         "one-a: given up by another process meanwhile"
     ]
     assert len(answers.cancelled) == 1
-    assert [job.token for job in real.state.submitted["one"].values()] == ["n-1", "n-2"]
+    submitted = [job.token for job in real.state.submitted["one"].values()]
+    assert submitted == [job.token for job in plan.jobs[1:]]
 
 
 async def test_a_job_that_fails_leaves_the_reason_with_its_directories(real: RealProject) -> None:
@@ -277,7 +278,7 @@ async def test_a_job_that_fails_leaves_the_reason_with_its_directories(real: Rea
         "echo x >> workspace/{directory}/runs; [ {directory} != 'b c' ] || exit 9;"
         " touch workspace/{directory}/out"
     )
-    plan = real.with_command(command).plan("n", size=3)
+    plan = real.with_command(command).plan(size=3)
     await real.submit(plan)
     await real.wait()
 
@@ -296,7 +297,7 @@ async def test_a_job_that_fails_leaves_the_reason_with_its_directories(real: Rea
 
 
 async def test_a_job_that_makes_no_products_is_failed_too(real: RealProject) -> None:
-    plan = real.with_command("echo {directory}").plan("n", size=3)
+    plan = real.with_command("echo {directory}").plan(size=3)
     await real.submit(plan)
     await real.wait()
     await real.settle()
@@ -305,7 +306,7 @@ async def test_a_job_that_makes_no_products_is_failed_too(real: RealProject) -> 
 
 
 async def test_a_cancelled_job_says_so(real: RealProject) -> None:
-    plan = real.with_command("sleep 1000 # {directory}").plan("n", size=3)
+    plan = real.with_command("sleep 1000 # {directory}").plan(size=3)
     await real.submit(plan)
     (record,) = {job.job_id for job in real.state.submitted["one"].values()}
     await real.scheduler.cancel([JobKey(record)])
@@ -320,10 +321,10 @@ async def test_a_cancelled_job_says_so(real: RealProject) -> None:
 async def test_a_job_that_vanished_without_a_word_is_failed(
     real: RealProject, scheduler: LocalScheduler
 ) -> None:
-    plan = real.plan("n", size=3)
+    plan = real.plan(size=3)
     await real.submit(plan)
     await real.wait()
-    (real.root / ".row/rowtui/ended/n-0").unlink()
+    (real.root / ".row/rowtui/ended" / plan.jobs[0].token).unlink()
 
     (submitted,) = {job.job_id for job in real.state.submitted["one"].values()}
 
@@ -350,7 +351,7 @@ async def test_a_job_that_vanished_without_a_word_is_failed(
 async def test_a_queue_that_cannot_be_asked_is_not_an_empty_queue(
     real: RealProject, scheduler: LocalScheduler
 ) -> None:
-    await real.submit(real.plan("n"))
+    await real.submit(real.plan())
     await real.wait()
     answers = Answers(scheduler)
     answers.silent = True
@@ -361,14 +362,16 @@ async def test_a_queue_that_cannot_be_asked_is_not_an_empty_queue(
 
 
 async def test_ids_that_were_written_down_but_not_recorded_are_recorded(real: RealProject) -> None:
-    plan = real.with_command("sleep 1000 # {directory}").plan("n", size=3)
+    plan = real.with_command("sleep 1000 # {directory}").plan(size=3)
     reservations = real.tools().reservations
     reservations.reserve(plan.jobs)
     save_plan(real.root, plan)
-    spec = JobSpec("n-0", "x", plan.jobs[0].script, real.root, "x-%j.out")
+    spec = JobSpec(plan.jobs[0].token, "x", plan.jobs[0].script, real.root, "x-%j.out")
     accepted = await real.scheduler.submit(spec)
     assert isinstance(accepted, Accepted)
-    real.journal.append([JournalEntry("n-0", plan.id, Step.ACCEPTED, 1.0, accepted.job_id)])
+    real.journal.append(
+        [JournalEntry(plan.jobs[0].token, plan.id, Step.ACCEPTED, 1.0, accepted.job_id)]
+    )
 
     await real.settle()
 
@@ -379,7 +382,7 @@ async def test_ids_that_were_written_down_but_not_recorded_are_recorded(real: Re
 
 
 async def test_a_plan_that_another_process_carries_out_is_left_alone(real: RealProject) -> None:
-    plan = real.plan("n")
+    plan = real.plan()
     with real.journal.hold(plan.id) as held:
         assert held
         with pytest.raises(RowtuiError, match="another rowtui"):
@@ -390,7 +393,7 @@ async def test_nothing_is_sent_that_cannot_be_written_down(real: RealProject) ->
     (real.root / ".row/rowtui/journal").write_text("in the way")
 
     with pytest.raises(RowtuiError):
-        await real.submit(real.plan("n"))
+        await real.submit(real.plan())
 
     assert (await real.scheduler.queue()).jobs == ()
 
@@ -399,7 +402,7 @@ async def test_jobs_in_the_queue_of_another_machine_are_not_taken_for_ended(
     real: RealProject, tmp_path: Path
 ) -> None:
     real.with_command("while [ ! -e go ]; do sleep 0.02; done; touch workspace/{directory}/out")
-    plan = real.plan("n", size=3)
+    plan = real.plan(size=3)
     await real.submit(plan)
     here = real.scheduler
     # Given that the project is seen from another machine, with a queue of its own.
@@ -430,7 +433,7 @@ def now(tmp_path: Path) -> RealProject:
 
 
 async def test_a_job_that_runs_now_has_ended_when_the_plan_is_through(now: RealProject) -> None:
-    plan = now.plan("n")
+    plan = now.plan()
 
     progress = await now.submit(plan)
 
@@ -441,7 +444,7 @@ async def test_a_job_that_runs_now_has_ended_when_the_plan_is_through(now: RealP
 
 
 async def test_a_job_that_fails_now_stops_the_rest(now: RealProject) -> None:
-    plan = now.with_command("exit 7 # {directory}").plan("n")
+    plan = now.with_command("exit 7 # {directory}").plan()
 
     progress = await now.submit(plan)
 
@@ -456,7 +459,7 @@ async def test_jobs_in_another_queue_of_this_machine_are_not_taken_for_ended(
     real: RealProject, tmp_path: Path
 ) -> None:
     real.with_command("while [ ! -e go ]; do sleep 0.02; done; touch workspace/{directory}/out")
-    await real.submit(real.plan("n", size=3))
+    await real.submit(real.plan(size=3))
     here = real.scheduler
     # When the queue is looked for in another folder: ROWTUI_LOCAL_DIR is not set there.
     real.scheduler = LocalScheduler(folder=tmp_path / "other queue")
@@ -474,7 +477,7 @@ async def test_jobs_that_only_another_user_can_see_are_not_taken_for_ended(
     real: RealProject, tmp_path: Path
 ) -> None:
     real.with_command("while [ ! -e go ]; do sleep 0.02; done; touch workspace/{directory}/out")
-    made = real.plan("n")
+    made = real.plan()
     plan = replace(made, user="somebody-else")
     plan = replace(plan, id=plan_id(plan))
     await real.submit(plan)
@@ -483,7 +486,8 @@ async def test_jobs_that_only_another_user_can_see_are_not_taken_for_ended(
     # and that one job was cut off before its id was known.
     path = real.journal.folder / f"{plan.id}.jsonl"
     lines = path.read_text().replace(f'"detail":"{here.place}"', '"detail":""').splitlines()
-    kept = [it for it in lines if '"token":"n-2"' not in it or '"step":"accepted"' not in it]
+    last = f'"token":"{plan.jobs[2].token}"'
+    kept = [it for it in lines if last not in it or '"step":"accepted"' not in it]
     path.write_text("\n".join(kept) + "\n")
     real.scheduler = there
 

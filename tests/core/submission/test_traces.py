@@ -20,39 +20,41 @@ def left(real: RealProject) -> dict[str, set[str]]:
     }
 
 
-def submit_and_end(real: RealProject, nonce: str) -> None:
+def submit_and_end(real: RealProject) -> set[str]:
+    """The tokens of its jobs."""
+    plan = real.plan()
+
     async def story() -> None:
-        await real.submit(real.plan(nonce))
+        await real.submit(plan)
         await real.wait()
         await real.settle()
 
     asyncio.run(story())
+    return {job.token for job in plan.jobs}
 
 
 def test_traces_of_plans_that_are_done_go_and_those_of_open_plans_stay(real: RealProject) -> None:
-    submit_and_end(real, "done")
+    done = submit_and_end(real)
     (real.root / "workspace" / "new").mkdir()
     real.synchronise()
     path = real.root / "gate"
     os.mkfifo(path)
     real.with_command(f"cat {path}; touch workspace/{{directory}}/out")
-    plan = real.plan("open")
+    plan = real.plan()
+    (job,) = plan.jobs
 
     asyncio.run(real.submit(plan))
     gate = os.open(path, os.O_WRONLY)  # as soon as the command reads it
-    assert left(real) == {
-        "fence": {"done-0", "done-1", "done-2", "open-0"},
-        "ended": {"done-0", "done-1", "done-2"},
-    }
+    assert left(real) == {"fence": {*done, job.token}, "ended": done}
 
     assert remove_traces(real.root) == 6
 
-    assert left(real) == {"fence": {"open-0"}, "ended": set()}
+    assert left(real) == {"fence": {job.token}, "ended": set()}
     os.close(gate)
     asyncio.run(real.wait())
     # It has ended, but nobody settled it yet: how it ended is only told by what it left.
     assert remove_traces(real.root) == 0
-    assert left(real) == {"fence": {"open-0"}, "ended": {"open-0"}}
+    assert left(real) == {"fence": {job.token}, "ended": {job.token}}
     asyncio.run(real.settle())
     assert real.steps(plan) == ["ended"]
     assert remove_traces(real.root) == 2
@@ -84,7 +86,7 @@ def test_the_fence_of_a_job_that_was_sent_and_given_up_stays(real: RealProject) 
 def test_clean_submitted_removes_them_and_keeps_what_is_known_of_the_jobs(
     real: RealProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    submit_and_end(real, "done")
+    submit_and_end(real)
     (real.root / "workflow.toml").write_text(
         '[[action]]\nname = "one"\ncommand = "true {directory}"\nproducts = ["out"]\n'
     )

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import pty
+import secrets
 import select
 import signal
 import subprocess
@@ -15,17 +16,17 @@ from rowtui.core.clusters.schedulers.bash import BashScheduler
 from rowtui.core.clusters.schedulers.local_processes import identify_process
 
 PROGRAM = """
-import asyncio, sys
+import asyncio, secrets, sys
 from pathlib import Path
 from rowtui.core.clusters.schedulers.base import JobSpec
 from rowtui.core.clusters.schedulers.bash import BashScheduler
-job = JobSpec("token", "name", sys.argv[2], Path(sys.argv[1]), "log")
+job = JobSpec(secrets.token_hex(6), "name", sys.argv[2], Path(sys.argv[1]), "log")
 print(asyncio.run(BashScheduler().submit(job)), flush=True)
 """
 
 
 def spec(script: str, workdir: Path) -> JobSpec:
-    return JobSpec("token", "name", script, workdir, "log-%j")
+    return JobSpec(secrets.token_hex(6), "name", script, workdir, "log-%j")
 
 
 async def test_jobs_run_in_order_where_they_belong_and_write_to_our_output(
