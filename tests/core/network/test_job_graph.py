@@ -121,7 +121,11 @@ def test_a_released_job_is_in_the_queue_once() -> None:
     graph = chain(1)
     for _ in range(3):
         graph.activate(0)
+        assert graph.ready(1) == []
         graph.release(0)
+        graph.activate(0)
+        graph.release(0)
+        assert graph.ready(2) == [0]
 
     assert graph.ready() == [0]
     assert graph.ready(5) == [0]
@@ -339,6 +343,18 @@ def test_a_job_that_was_cancelled_for_too_few_comes_back_when_it_learns_of_more(
     made = graph.extend(Block(0, 1)).jobs[0]
 
     assert graph.add_dependencies(3, made, [0]) == change(back=[3])
+
+
+def test_a_job_that_is_missing_for_too_few_comes_back_when_it_learns_of_more() -> None:
+    graph = JobGraph()
+    graph.extend(Block(0, 3), Block(1, 1, [0, 3], [0, 1, 2], [0, 0, -1], [0], [1]))
+    graph.missing([0, 1])
+
+    made = graph.extend(Block(0, 1)).jobs[0]
+
+    assert graph.add_dependencies(3, made, [0]) == change(back=[3])
+    graph.complete([2, *made])
+    assert graph.ready() == [3]
 
 
 def test_what_a_ready_job_needs_cannot_change() -> None:
