@@ -6,12 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.local import LocalScheduler
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 from rowtui.core.submission.bundles import SCRIPT_MB, START_SECONDS, STEP_SECONDS, WATCH_MB
 from rowtui.core.submission.dependencies import UPSTREAM_FAILED
 from rowtui.core.submission.model import Destination, Plan, PlannedJob
 from rowtui.core.submission.plan_json import plan_from_json, plan_id, plan_to_json
+from rowtui.core.submission.sending import units_of
 from rowtui.core.submission.sequential import one_after_another
 
 from tests.core.submission.test_dependencies import ALPHA, NAMES, Chain, everything
@@ -85,6 +88,52 @@ def test_what_goes_elsewhere_goes_alone(here: Chain) -> None:
     assert [job.bundle is not None for job in made.jobs] == [True, True, False, False, False, False]
     (warning,) = made.warnings
     assert warning.startswith("sequential: 1 job goes alone: their list goes to several places")
+
+
+@st.composite
+def tangles(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], list[list[int]]]:
+    """For each of some jobs those before it that it depends on; and lists of any of them."""
+    count = draw(st.integers(1, 12))
+    needs = [
+        tuple(draw(st.sets(st.integers(0, at - 1), max_size=3)) if at else ())
+        for at in range(count)
+    ]
+    numbers = st.integers(0, count - 1)
+    return needs, draw(st.lists(st.lists(numbers, max_size=5, unique=True), max_size=5))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tangles())
+def test_whatever_is_put_together_each_job_is_there_once_after_what_it_needs(
+    pattern: PlannedJob, tangle: tuple[list[tuple[int, ...]], list[list[int]]]
+) -> None:
+    needs, lists = tangle
+    jobs = [
+        replace(
+            pattern,
+            token=f"n-{at}",
+            script=pattern.script.replace(pattern.token, f"n-{at}"),
+            directories=(str(at),),
+            depends_on=tuple(f"n-{it}" for it in those),
+        )
+        for at, those in enumerate(needs)
+    ]
+    made = one_after_another(jobs, [[jobs[at] for at in those] for those in lists]).jobs
+
+    assert sorted(int(job.directories[0]) for job in made) == list(range(len(jobs)))
+    tokens = {int(job.directories[0]): job.token for job in made}
+    sent: set[str] = set()
+    for unit in units_of(made):  # no unit is torn apart, and none waits for a later one
+        for job in unit.jobs:
+            assert set(job.depends_on) <= sent
+            assert job.depends_on == tuple(tokens[it] for it in needs[int(job.directories[0])])
+            sent.add(job.token)
+    assert len(sent) == len(jobs)
+
+
+@pytest.fixture
+def pattern(here: Chain) -> PlannedJob:
+    return here.chain().jobs[0]
 
 
 # -- how they run ----------------------------------------------------------------------------------
