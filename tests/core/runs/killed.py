@@ -20,7 +20,7 @@ WRITING = os.O_WRONLY | os.O_RDWR
 
 
 class Moment(NamedTuple):
-    """The `number`-th call of `module:name` (or `module:Class.name`), before it or `after` it.
+    """The `number`-th call of `module:name` or `module:Class.name`, before it or `after` it.
 
     `of`: only calls with an argument of this class count.
     """

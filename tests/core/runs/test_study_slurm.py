@@ -7,11 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rowtui.core.project.project import Project
 from rowtui.core.runs.autopilot import Kind
 from rowtui.core.runs.limits import Limits
 from rowtui.core.runs.model import JobFailed
+from rowtui.core.runs.running import Running
 
-from tests.core.runs.driving import action, drive, example, make, ran
+from tests.core.runs.driving import Drive, action, drive, example, make, ran
+from tests.core.runs.killed import Moment, was_killed
+from tests.core.runs.killed import begin as begin_killed
 from tests.rig.login import LoginNode
 
 CLUSTER = """
@@ -24,6 +28,8 @@ host = "{name}"
 config = ["{config}"]
 {where}
 """
+HAPPENED = "rowtui.core.runs.autopilot:_happened"
+SENT = "rowtui.core.runs.autopilot:Autopilot._settle_plan"
 SEES_ALL = 'paths = [{{ local = "/", remote = "/" }}]'
 MAPPING = """\
 tools:
@@ -106,7 +112,7 @@ def test_the_example_runs_on_two_clusters_that_see_its_folder(
     two_of: Callable[..., Path],
 ) -> None:
     root = example(two_of(SEES_ALL, "average", "plot"))
-    driven = drive(root, cluster="alpha", limits=Limits(jobs_in_queue=8))
+    driven = drive(root, cluster="alpha", limits=Limits(jobs_in_queue=4))
     assert driven.told[-1].kind is Kind.OVER
     assert driven.told[-1].success, driven.problems()
     assert (root / "results/slopes.svg").read_text().count("<rect") == 4
@@ -119,6 +125,48 @@ def test_the_example_runs_on_two_clusters_that_see_its_folder(
         ("fit", "alpha/cpu"),
         ("plot", "beta/batch"),
     }
+
+
+def test_the_example_survives_deaths_and_failures_on_two_clusters(
+    two_of: Callable[..., Path], two_logins: tuple[LoginNode, LoginNode]
+) -> None:
+    # given a simulation that fails at first
+    root = example(two_of(SEES_ALL, "average", "plot"))
+    unlucky = "state,temperature=1.5,pressure=0.5,size=8,replica=1"
+    text = (root / "study.py").read_text()
+    fail = (
+        f"    if place.name == '{unlucky}' and not Path('mended').exists():\n        sys.exit(3)\n"
+    )
+    head = '    value = json.loads((place / "value.json").read_text())\n'
+    assert head in text
+    (root / "study.py").write_text(text.replace(head, head + fail))
+    # when whoever drives is killed while jobs are sent, while they run, and while connections break
+    slurm = "rowtui.core.clusters.schedulers.slurm:SlurmScheduler.submit"
+    assert was_killed(begin_killed(lambda: _drive(root), Moment(slurm, 2)))
+    assert was_killed(begin_killed(lambda: _drive(root), Moment(HAPPENED)))
+    for login in two_logins:
+        login.cut()
+    assert was_killed(begin_killed(lambda: _drive(root), Moment(SENT, after=True)))
+    driven = _drive(root)
+    # then all is done but for what failed
+    assert driven.told[-1].sentence == (
+        "nothing is left to do: 1 job failed, and 3 that need their results cannot run"
+    ), driven.problems()
+    # and when that is tried again, the plot comes
+    (root / "mended").touch()
+    running = Running(Project.open(root, cluster="alpha"), driven.run)
+    running.look()
+    job = running.growth.job_in("simulate", unlucky)
+    assert job is not None
+    running.retry([job])
+    assert _drive(root).told[-1].success
+    assert (root / "results/slopes.svg").read_text().count("<rect") == 4
+    assert len(ran(root)) == 24 + 12 + 4 + 1
+    assert set(ran(root).values()) == {1}
+
+
+def _drive(root: Path) -> Drive:
+    return drive(root, cluster="alpha", limits=Limits(jobs_in_queue=4))
 
 
 def test_what_was_made_in_one_copy_is_sent_to_the_other_that_needs_it(
