@@ -14,7 +14,7 @@ from rowtui.core.clusters.schedulers.local_machine import user_name
 from rowtui.core.grouping.model import Group
 from rowtui.core.grouping.request import job_requests
 from rowtui.core.submission.journal import job_records
-from rowtui.core.submission.model import Plan, PlannedJob
+from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob
 from rowtui.core.submission.pilot import IntoPilot, start_pilot
 from rowtui.core.submission.pilot_model import Allocation, is_in_pilot
 from rowtui.core.submission.pilot_spool import Look, look_at, take_numbers
@@ -25,7 +25,12 @@ from rowtui.core.workflow.model import Resources, Walltime, Workflow
 from tests.core.submission.conftest import RealProject
 
 NAMES = ("a", "b c", "$(touch pwned)", "d", "e")
-ALPHA = Cluster("alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=10),))
+ALPHA = Cluster(
+    "alpha",
+    Identify(always=True),
+    "slurm",
+    (Partition("cpu", memory_per_cpu_mb=10), Partition("gpu", memory_per_cpu_mb=10)),
+)
 SMALL = Allocation(cpus=2, memory_mb=500, gpus=0, seconds=600, idle_seconds=1)
 
 
@@ -41,7 +46,8 @@ class Piloted(RealProject):
         return Access(self.scheduler, self.site or LocalSite(self.root))
 
     async def start(self, allocation: Allocation = SMALL) -> None:
-        partition = "cpu" if self.cluster.scheduler == "slurm" else ""
+        kind = "gpu" if allocation.gpus else "cpu"
+        partition = kind if self.cluster.scheduler == "slurm" else ""
         self.pilot_plan = start_pilot(
             allocation,
             self.cluster,
@@ -54,11 +60,13 @@ class Piloted(RealProject):
         progress = await self.submit(self.pilot_plan)
         assert [step.error for step in progress if step.error] == []
 
-    def for_pilot(self, *names: str, cpus: int = 1, seconds: int = 60) -> Plan:
+    def for_pilot(self, *names: str, cpus: int = 1, seconds: int = 60, gpus: int = 0) -> Plan:
         """A plan that hands these directories over, each as a request."""
         action = self.action._replace(
             resources=Resources(
-                threads_per_process=cpus, walltime=Walltime(seconds, per_directory=False)
+                threads_per_process=cpus,
+                walltime=Walltime(seconds, per_directory=False),
+                gpus_per_process=gpus or None,
             )
         )
         state = self.state
@@ -113,6 +121,9 @@ class Piloted(RealProject):
 
     async def look(self) -> Look:
         return (await look_at([self.pilot.token], self.access))[self.pilot.token]
+
+    def entries(self, plan: Plan) -> list[JournalEntry]:
+        return self.journal.entries(plan.id)
 
     def wait_for_go(self) -> None:
         self.with_command(

@@ -94,6 +94,25 @@ async def test_one_that_fails_is_the_only_one_that_failed(here: Piloted) -> None
     assert next(iter(here.state.failed["one"].values())).token == plan.jobs[0].token
 
 
+async def test_requests_have_gpus_of_their_own(
+    real: Piloted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROWTUI_LOCAL_GPUS", "3")
+    show = "echo gpus $CUDA_VISIBLE_DEVICES; touch here.{directory}; "
+    meet = "until [ -e here.a ] && [ -e here.d ]; do sleep 0.02; done; "
+    real.with_command(show + meet + real.action.command)
+    await real.start(replace(SMALL, gpus=2))
+    plan = real.for_pilot("a", "d", gpus=1)
+    progress = await real.submit(plan)
+    assert [step.error for step in progress if step.error] == []
+    await real.over()
+    logs = [(real.root / it.log_path).read_text() for it in job_records(plan, real.entries(plan))]
+    assert sorted(line for log in logs for line in log.splitlines()) in (
+        ["gpus 0", "gpus 1"],
+        ["gpus 1", "gpus 2"],
+    )
+
+
 async def test_what_a_cancelled_pilot_had_not_begun_has_not_failed(real: Piloted) -> None:
     real.wait_for_go()
     await real.start(replace(SMALL, cpus=1))
