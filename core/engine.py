@@ -276,9 +276,22 @@ class Engine(Protocol):
         ...
 
     async def network_samples(
-        self, node: str, states: Sequence[JobState], start: int, length: int
+        self,
+        node: str,
+        states: Sequence[JobState],
+        start: int,
+        length: int,
+        *,
+        frozen: bool = True,
     ) -> SamplesPage:
-        """A page of the samples of a source or node in these states (all). Raises: RowtuiError."""
+        """A page of the samples of a source or node in these states (all). Raises: RowtuiError.
+
+        `frozen`: as in `network`.
+        """
+        ...
+
+    async def network_dependents(self, jobs: Sequence[int]) -> int:
+        """How many further jobs, that may still run, depend on these jobs of the newest run."""
         ...
 
     async def network_start(self, limits: Limits, *, anew: bool = False) -> None:

@@ -321,10 +321,20 @@ class InProcessEngine:
         return await self._networks.view(frozen=frozen)
 
     async def network_samples(
-        self, node: str, states: Sequence[JobState], start: int, length: int
+        self,
+        node: str,
+        states: Sequence[JobState],
+        start: int,
+        length: int,
+        *,
+        frozen: bool = True,
     ) -> SamplesPage:
         """A page of samples. Raises: RowtuiError."""
-        return await self._networks.samples(node, states, start, length)
+        return await self._networks.samples(node, states, start, length, frozen=frozen)
+
+    async def network_dependents(self, jobs: Sequence[int]) -> int:
+        """How many further jobs depend on these. Raises: RowtuiError."""
+        return await self._networks.dependents(jobs)
 
     async def network_start(self, limits: Limits, *, anew: bool = False) -> None:
         """Drive a run within limits that were confirmed. Raises: RowtuiError."""

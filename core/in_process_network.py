@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.job_model import JobState
 from rowtui.core.runs.autopilot import Kind
+from rowtui.core.runs.left import left_cost
 from rowtui.core.runs.limits import Limits
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.views import NetworkView, SamplesPage
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.runs.store import Run
     from rowtui.core.submission.model import Plan
+
+STOP_SECONDS = 20.0  # for what a driver is doing just now: one job to send, one look
 
 
 class NetworkWork:
@@ -40,31 +43,72 @@ class NetworkWork:
         self._ask_queues = ask_queues
         self._say = say
         self._driver: asyncio.Task[None] | None = None
+        self._starting = False
         self._planned: tuple[Run, Plan] | None = None
+
+    @property
+    def _driven(self) -> bool:
+        """Whether this process drives a run, or is about to."""
+        return self._starting or (self._driver is not None and not self._driver.done())
 
     async def view(self, *, frozen: bool) -> NetworkView | None:
         """See `Engine.network`."""
         if not self._networks.exists:
             return None
         async with self._turn:
-            return await asyncio.to_thread(self._networks.view, frozen=frozen)
+            return await asyncio.to_thread(self._view, frozen)
+
+    def _view(self, frozen: bool) -> NetworkView:
+        view = self._networks.view(frozen=frozen)
+        return view._replace(left=left_cost(view.nodes, self._project.workflow))
 
     async def samples(
-        self, node: str, states: Sequence[JobState], start: int, length: int
+        self, node: str, states: Sequence[JobState], start: int, length: int, *, frozen: bool
     ) -> SamplesPage:
         """See `Engine.network_samples`."""
         async with self._turn:
-            return await asyncio.to_thread(self._networks.samples, node, states, start, length)
+            return await asyncio.to_thread(
+                self._networks.samples, node, states, start, length, frozen=frozen
+            )
+
+    async def dependents(self, jobs: Sequence[int]) -> int:
+        """See `Engine.network_dependents`."""
+        async with self._turn:
+            return await asyncio.to_thread(self._dependents, jobs)
+
+    def _dependents(self, jobs: Sequence[int]) -> int:
+        running = self._networks.running()
+        if running is None:
+            return 0
+        graph, states = running.graph, running.graph.snapshot().states
+        seen, todo = set(jobs), list(jobs)
+        while todo:
+            for other in graph.dependents(todo.pop()):
+                if other not in seen:
+                    seen.add(other)
+                    todo.append(other)
+        over = (JobState.COMPLETE, JobState.CANCELLED, JobState.MISSING)
+        return sum(1 for job in seen - set(jobs) if states[job] not in over)
 
     async def start(self, limits: Limits, *, anew: bool) -> None:
         """See `Engine.network_start`."""
-        if self._driver is not None and not self._driver.done():
+        if self._driven:
             raise RowtuiError("the run is driven already", "stop it first")
-        async with self._turn:
-            run = await asyncio.to_thread(self._networks.begin, limits, anew=anew)
-        if (holder := run.holder()) is not None:
-            raise RowtuiError(f"run {run.id} is driven by {holder}", "stop it there first")
-        self._driver = asyncio.create_task(self._drive(run))
+        self._starting = True
+        try:
+            async with self._turn:
+                run = await asyncio.to_thread(self._begin, limits, anew)
+            self._planned = None
+            self._driver = asyncio.create_task(self._drive(run))
+        finally:
+            self._starting = False
+
+    def _begin(self, limits: Limits, anew: bool) -> Run:
+        """The run to drive. Its limits are not touched while somebody else drives it."""
+        latest = None if anew else self._networks.run()
+        if latest is not None and not latest.status.is_over and (holder := latest.holder()):
+            raise RowtuiError(f"run {latest.id} is driven by {holder}", "stop it there first")
+        return self._networks.begin(limits, anew=anew)
 
     async def _drive(self, run: Run) -> None:
         driving = self._networks.drive(run, turn=self._turn, ask_queues=self._ask_queues)
@@ -74,28 +118,34 @@ class NetworkWork:
                     if told.kind is Kind.PROBLEM or not told.success:
                         self._project.notice(f"network: {told.sentence}")
                     self._say("network")
-        except RowtuiError as error:
-            self._project.notice(f"the run {run.id} stopped: {error}")
+        except Exception as error:  # told, whatever it is: nobody awaits this task
+            self._project.notice(f"the run {run.id} stopped: {error or type(error).__name__}")
         finally:
             self._say("network")
 
     async def stop(self) -> None:
         """See `Engine.network_stop`."""
         driver, self._driver = self._driver, None
-        if driver is not None and not driver.done():
-            if self._networks.driving is not None:
-                self._networks.driving.stop("stopped from the dashboard")
-            driver.cancel()
-            await asyncio.gather(driver, return_exceptions=True)
+        if driver is None or driver.done():
+            return
+        if self._networks.driving is not None:
+            self._networks.driving.stop("stopped from the dashboard")
+        # What works on the project's records in a thread is not cut off, or others would begin
+        # to change them as well.
+        await asyncio.wait({driver}, timeout=STOP_SECONDS)
+        driver.cancel()
+        await asyncio.gather(driver, return_exceptions=True)
+        self._say("network")
 
     async def plan(self) -> tuple[Plan | None, tuple[str, ...]]:
         """See `Engine.network_plan`."""
-        if self._networks.driving is not None:
+        if self._driven:
             raise RowtuiError("the run is driven already", "stop it to go on step by step")
         async with self._turn:
             run = await asyncio.to_thread(self._networks.begin)
             plan, blocked = await asyncio.to_thread(self._networks.next_plan, run)
         self._planned = None if plan is None else (run, plan)
+        self._say("network")
         return plan, blocked
 
     async def about_to_submit(self, plan: Plan) -> None:

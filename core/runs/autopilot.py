@@ -87,6 +87,7 @@ class Autopilot:
     _blocked: tuple[str, ...] = ()
     _sent: bool = False
     _idle: int = 0  # looks, one after another, after which there was nothing to do
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def drive(self) -> AsyncGenerator[Told, None]:
@@ -105,7 +106,7 @@ class Autopilot:
         changes = Changes(project)
         listening = asyncio.create_task(self._listen(changes))
         try:
-            while True:
+            while not self._stop.is_set():
                 self._changed.clear()
                 happened = await self._look()
                 if happened:
@@ -120,6 +121,8 @@ class Autopilot:
                     yield told
                     if told.kind is Kind.PAUSED:
                         return
+                if self._stop.is_set():
+                    return
                 if self._stuck(happened):
                     why = "; ".join(self._blocked) or "nothing is ready and nothing runs"
                     yield self._paused(why)
@@ -182,7 +185,7 @@ class Autopilot:
                 )
                 yield self._paused(why, plan)
                 return
-        if fit.jobs:
+        if fit.jobs and not self._stop.is_set():
             part = part_of(plan, frozenset(job.token for job in fit.jobs))
             async for told in self._carry_out(part):
                 yield told
@@ -194,9 +197,12 @@ class Autopilot:
         running.tokens.update(event.jobs)
         errors: list[str] = []
         try:
-            async for step in running.project.jobs.submit(plan):
-                if step.error and step.error not in errors:
-                    errors.append(step.error)
+            async with contextlib.aclosing(running.project.jobs.submit(plan)) as steps:
+                async for step in steps:
+                    if step.error and step.error not in errors:
+                        errors.append(step.error)
+                    if self._stop.is_set():
+                        break
         except RowtuiError as error:  # nothing of it was sent, or what was is on record
             errors.append(str(error))
         sent = await asyncio.to_thread(self._settle_plan, plan)
@@ -281,7 +287,9 @@ class Autopilot:
         return Told(Kind.OVER, sentence, success=False)
 
     def stop(self, why: str = "") -> None:
-        """Write down that a person stopped it. Jobs that were sent go on."""
+        """End `drive` soon, and write down that a person did. Jobs that were sent go on."""
+        self._stop.set()
+        self._changed.set()
         if self.running.status is RunStatus.RUNNING:
             self.running.run.append(Stopped(time.time(), why))
 

@@ -157,9 +157,14 @@ class Networks:
         offset: int = 0,
         limit: int = 100,
         name: str | None = None,
+        *,
+        frozen: bool = True,
     ) -> SamplesPage:
-        """Some samples of a source or node. Raises: RowtuiError for one that is not there."""
-        running = self.running(name)
+        """Some samples of a source or node. Raises: RowtuiError for one that is not there.
+
+        `frozen`: as in `view`.
+        """
+        running = self.running(name) if frozen else None
         growth = self._known()[2] if running is None else running.growth
         if node not in growth.flow.numbers:
             raise RowtuiError(f"the network has no source or node '{visible(node)}'")

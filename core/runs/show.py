@@ -6,6 +6,8 @@ import time
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from rowtui.core.errors import Problem
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import JobState
@@ -36,6 +38,7 @@ _FIRST = (
     JobState.MISSING,
     JobState.COMPLETE,
 )
+_TURN = np.array([_FIRST.index(state) for state in JobState], np.uint8)  # by state
 
 
 def network_view(
@@ -70,18 +73,15 @@ def samples_page(
     flow = growth.flow
     names = flow.directories(node) if node in flow.runs or node in flow.sources else []
     if node not in flow.runs:
-        rows = list(range(len(names)))
-        page = _cut(rows, offset, limit)
+        page = range(len(names))[max(offset, 0) : max(offset, 0) + max(limit, 0)]
         found = [SampleView(names[row], flow.values(node, row), "") for row in page]
-        return SamplesPage(node, len(rows), offset, tuple(found))
-    every = growth.graph.snapshot().states
-    jobs = growth.jobs(node).tolist()
-    by_state: dict[int, list[int]] = {}
-    for row, job in enumerate(jobs):
-        by_state.setdefault(every[job], []).append(row)
-    rows = [
-        row for state in _FIRST if not states or state in states for row in by_state.get(state, ())
-    ]
+        return SamplesPage(node, len(names), offset, tuple(found))
+    jobs = np.asarray(growth.jobs(node))
+    every = np.frombuffer(growth.graph.snapshot().states, np.uint8)[jobs]
+    turns = _TURN[every]
+    rows = np.argsort(turns, kind="stable")
+    if states:
+        rows = rows[np.isin(every[rows], [int(state) for state in states])]
     return SamplesPage(
         node,
         len(rows),
@@ -90,15 +90,16 @@ def samples_page(
             SampleView(
                 names[row],
                 flow.values(node, row),
-                JobState(every[jobs[row]]).name.lower(),
-                growth.graph.reason(jobs[row]),
+                JobState(every[row]).name.lower(),
+                growth.graph.reason(int(jobs[row])),
+                int(jobs[row]),
             )
-            for row in _cut(rows, offset, limit)
+            for row in _cut(rows, offset, limit).tolist()
         ),
     )
 
 
-def _cut(rows: list[int], offset: int, limit: int) -> list[int]:
+def _cut(rows: NDArray[np.intp], offset: int, limit: int) -> NDArray[np.intp]:
     return rows[max(offset, 0) : max(offset, 0) + max(limit, 0)]
 
 

@@ -8,6 +8,7 @@ from rowtui.core.network.model import Dimension
 from rowtui.core.network.spec import JSON
 from rowtui.core.runs.limits import Limits, Spent
 from rowtui.core.runs.model import RunStatus
+from rowtui.core.text import Cost
 
 BasisOfAll = Literal["given", "measured", "walltime limits", "mixed"]
 
@@ -78,12 +79,16 @@ class FailureView(NamedTuple):
 
 
 class SampleView(NamedTuple):
-    """One sample of a node. `state`: a `JobState`'s name in small letters; "" of a source."""
+    """One sample of a node. `state`: a `JobState`'s name in small letters; "" of a source.
+
+    `job`: its number in the job graph; -1 of a source.
+    """
 
     directory: str
     values: dict[str, JSON]
     state: str
     reason: str = ""
+    job: int = -1
 
 
 class SamplesPage(NamedTuple):
@@ -117,7 +122,8 @@ class NetworkView(NamedTuple):
     """A network, and its run if there is one. `problems` and `notices` are sentences.
 
     `retired`: how many directories are of samples that no source has any more. `changed`:
-    network.toml or a source's file is not what the run was made from.
+    network.toml or a source's file is not what the run was made from. `left`: what the jobs that
+    are not with a scheduler yet will ask for at most, as far as is known.
     """
 
     generation: int
@@ -132,6 +138,7 @@ class NetworkView(NamedTuple):
     retired: int = 0
     changed: bool = False
     estimate: Estimate | None = None
+    left: Cost = Cost()
 
     @property
     def jobs(self) -> int:
