@@ -11,17 +11,19 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.cli.pack_simulation import span
-from rowtui.cli.pack_text import number, terminal_width
+from rowtui.cli.pack_text import cut, cut_last, number, terminal_width
 from rowtui.cli.table import Column, display_width, table_lines
 from rowtui.core.network.gantt import NOTHING, Cell, Gantt, gantt
 from rowtui.core.runs.machines import UNKNOWN_MB
 from rowtui.core.runs.run_times import Basis
 from rowtui.core.text import count, plural, visible
+from rowtui.core.workflow.duration import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rowtui.cli.output import Output
+    from rowtui.cli.pack_text import Cells
     from rowtui.core.network.gantt import By
     from rowtui.core.network.simulate import Machine, Simulated
     from rowtui.core.runs.run_times import RunTime
@@ -76,8 +78,8 @@ def print_simulation(told: Simulation, chosen: Outcome | None, by: By, out: Outp
     if found.best is not None and found.best.run is not None:
         for line in _not_run(found, found.best.run):
             out.print(line)
-    path = f"the longest way through the network takes {span(found.critical_path)}"
-    out.print(f"No order takes less than {span(found.least)}; {path}.")
+    path = f"the longest way through the network takes {duration(found.critical_path)}"
+    out.print(f"No order takes less than {duration(found.least)}; {path}.")
     if chosen is not None and chosen.run is not None:
         out.print()
         out.lines(chart(told, chosen, by, out))
@@ -125,13 +127,13 @@ def _times(told: Simulation, out: Output) -> list[str]:
         source = time.basis.value
         if time.basis in (Basis.MEASURED, Basis.QUEUED):
             source += f" ({plural(time.jobs, 'job')})"
-        rows.append([name, count(jobs), count(cpus[name]), span_of_job(time.seconds), source])
+        rows.append([name, count(jobs), count(cpus[name]), duration(time.seconds), source])
     return table_lines(columns, rows, out)
 
 
-def span_of_job(seconds: float) -> str:
-    """A time in a few characters, also a short one."""
-    return f"{seconds:.1f} s" if seconds < 10 else span(seconds)
+def duration(seconds: float) -> str:
+    """A time to the second, so that two can be compared; `7.3 s` where it is short."""
+    return f"{seconds:.1f} s" if seconds < 10 else format_duration(round(seconds))
 
 
 def _outcomes(found: Comparison, out: Output) -> list[str]:
@@ -149,7 +151,7 @@ def _outcomes(found: Comparison, out: Output) -> list[str]:
         *[Column("Reruns", right=True)] * again,
         Column("What it does"),
     ]
-    rows = []
+    rows: list[Cells] = []
     for outcome in found.outcomes:
         run = outcome.run
         if run is None:
@@ -157,7 +159,7 @@ def _outcomes(found: Comparison, out: Output) -> list[str]:
         rows.append(
             [
                 outcome.plugin,
-                span(run.makespan),
+                duration(run.makespan),
                 *["-" if run.cost is None else number(run.cost)] * priced,
                 number(run.core_hours),
                 f"{100 * run.utilisation:.0f}%",
@@ -166,7 +168,7 @@ def _outcomes(found: Comparison, out: Output) -> list[str]:
                 outcome.summary,
             ]
         )
-    return table_lines(columns, rows, out)
+    return table_lines(columns, cut_last(columns, rows, terminal_width()), out)
 
 
 def _not_run(found: Comparison, run: Simulated) -> list[str]:
@@ -199,14 +201,16 @@ def chart(told: Simulation, chosen: Outcome, by: By, out: Output) -> list[str]:
     )
     if not drawn.rows:
         return []
-    labels = [_cut(visible(row.label)) for row in drawn.rows]
+    labels = [cut(visible(row.label), MOST_LABEL) for row in drawn.rows]
     longest = max(map(display_width, labels))
     blocks = out.color and (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     there = dict.fromkeys(cell.node for row in drawn.rows for cell in row.cells)
     names = sorted(it for it in there if it != NOTHING)
     marks = {node: at for at, node in enumerate(names)}
-    each = f"a cell is {span_of_job(drawn.seconds)}"
-    lines = [out.style(f"{visible(chosen.plugin)}: {span(chosen.run.makespan)}, {each}", "bold")]
+    each = f"a cell is {duration(drawn.seconds)}"
+    lines = [
+        out.style(f"{visible(chosen.plugin)}: {duration(chosen.run.makespan)}, {each}", "bold")
+    ]
     for label, row in zip(labels, drawn.rows, strict=True):
         padding = " " * (longest - display_width(label))
         body = _colored(row.cells, marks, out) if blocks else _lettered(row.cells, marks)
@@ -214,12 +218,6 @@ def chart(told: Simulation, chosen: Outcome, by: By, out: Output) -> list[str]:
     lines.append(f"{' ' * (longest + 2)}{_axis(drawn, cells)}")
     lines.append("  ".join(_legend(drawn, node, marks[node], blocks, out) for node in names))
     return lines
-
-
-def _cut(label: str) -> str:
-    while display_width(label) > MOST_LABEL:
-        label = label[:-2] + "~"
-    return label
 
 
 def _colored(cells: tuple[Cell, ...], marks: Mapping[int, int], out: Output) -> str:

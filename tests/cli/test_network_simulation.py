@@ -57,10 +57,10 @@ def test_each_order_has_a_line_and_the_shortest_is_drawn(command: Command) -> No
 
     lines = text.splitlines()
     assert lines[0] == "study: 41 jobs left, on 2 x 4 CPUs 2/h"
-    assert "simulate   24    1 2 min given" in lines
+    assert "simulate   24    1 00:02:00 given" in lines
     for name in ("sample", "sink", "critical-path", "row", "source:+1", "source:-1"):
         assert sum(line.startswith(f"{name} ") for line in lines) == 1
-    least = "No order takes less than 7 min; the longest way through the network takes 3 min."
+    least = "No order takes less than 00:06:54; the longest way through the network takes 00:03:10."
     assert least in lines
     drawn = [line for line in lines if line.startswith("4 CPUs 2/h ")]
     assert len(drawn) == 2
