@@ -24,6 +24,7 @@ Examples:
   rowtui submit -a equilibrate    submit one action's eligible groups, after asking
   rowtui plan --json              what would be submitted, where, why and at what cost
   rowtui explain equilibrate      where the jobs of an action go, and why not elsewhere
+  rowtui network run              drive the project's network of actions to the end
   rowtui demo                     a small project that runs by itself
 
 rowtui COMMAND --help has examples for each command."""
@@ -229,6 +230,7 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
     _add_resubmit_command(commands, add, words)
     _add_mirror_command(commands, add, words)
     _add_mapping_commands(commands, add, words)
+    _add_network_commands(commands, add, words)
     _add_connect_commands(commands, add, words)
     _add_secrets_commands(commands, add, words)
     return parser
@@ -467,6 +469,16 @@ def _add_mapping_commands(commands: Any, add: Any, words: Collection[str] | None
 
     add_explain(commands, add, explain)
     add_mapping(commands, add, mapping, _sub_parser)
+
+
+def _add_network_commands(commands: Any, add: Any, words: Collection[str] | None) -> None:
+    text = "samples that flow through actions: make their directories, run them to the end"
+    if words is not None and "network" not in words:
+        add(commands, "network", "", text)
+        return
+    from rowtui.cli.network_parser import add_network
+
+    add_network(commands, add, text, _sub_parser)
 
 
 def _add_connect_commands(commands: Any, add: Any, words: Collection[str] | None) -> None:

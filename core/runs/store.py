@@ -325,12 +325,18 @@ class RunStore:
                 return run
         return None
 
+    def note_made(self, names: Sequence[str]) -> None:
+        """As `Run.note_made`, for directories that are made outside of any run."""
+        with contextlib.suppress(OSError):  # writing says so
+            self.folder.mkdir(parents=True, exist_ok=True)
+        Run(self.folder, About(0.0, "")).note_made(names)
+
     def made(self) -> frozenset[str]:
-        """All directories that any run made, as far as runs can be read."""
+        """All directories that a run made, or nobody's run, as far as runs can be read."""
         found: set[str] = set()
-        for run_id in self.ids():
+        for folder in (self.folder, *(self.folder / run_id for run_id in self.ids())):
             with contextlib.suppress(RowtuiError):
-                found |= Run(self.folder / run_id, About(0.0, "")).made()
+                found |= Run(folder, About(0.0, "")).made()
         return frozenset(found)
 
     def _publish(self, files: Mapping[str, bytes], day: str) -> Path:

@@ -1,0 +1,72 @@
+"""`rowtui network check`: everything that is wrong, as far as it can be told without running."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import InvalidFileError, RowtuiError
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+    from rowtui.core.errors import Problem
+    from rowtui.core.project.project import Project
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Print every problem; 1 if there is an error."""
+    from pathlib import Path
+
+    from rowtui.cli.project import open_project
+    from rowtui.core.network.find import NETWORK_FILE
+    from rowtui.core.runs.checking import check_network
+    from rowtui.core.workflow.find import find_project
+
+    root = find_project(Path.cwd())
+    project: Project | None = None
+    broken: tuple[Problem, ...] = ()
+    try:
+        project = open_project(args, out, errors=False)
+    except InvalidFileError as error:
+        broken = error.problems
+    except RowtuiError as error:
+        from rowtui.core.errors import Problem
+
+        broken = (Problem("workflow.toml", 0, 0, error.message, error.hint),)
+    found = check_network(root, project)
+    problems = (*broken, *found.problems)
+    errors = sum(it.severity == "error" for it in problems)
+    if args.json:
+        fields = {
+            "version": 1,
+            "ok": not errors,
+            "problems": [
+                {
+                    "file": it.file,
+                    "line": it.line or None,
+                    "column": it.column or None,
+                    "severity": it.severity,
+                    "message": it.message,
+                    "hint": it.hint or None,
+                }
+                for it in problems
+            ],
+            "notices": list(found.notices),
+            "jobs": found.jobs,
+        }
+        out.print(json.dumps(fields, indent=2))
+        return 1 if errors else 0
+    out.problems(problems)
+    for notice in found.notices:
+        out.warn(visible(notice))
+    warnings = len(problems) - errors
+    if errors:
+        more = f" and {plural(warnings, 'warning')}" if warnings else ""
+        out.print(f"{plural(errors, 'error')}{more}.")
+        return 1
+    said = f"{NETWORK_FILE} can be used: {plural(found.jobs or 0, 'job')}"
+    out.print(said + (f", {plural(warnings, 'warning')}." if warnings else "."))
+    return 0

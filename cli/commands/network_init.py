@@ -1,0 +1,47 @@
+"""`rowtui network init`: a network.toml to begin with, fitted to the project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.network.find import NETWORK_FILE, has_network
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Write it. Nothing else is changed."""
+    from rowtui.cli.network_draft import draft, has_samples
+    from rowtui.core.files import replace_file
+    from rowtui.core.workflow.find import find_project
+    from rowtui.core.workflow.load import load_workflow
+
+    root = find_project(Path.cwd())
+    if has_network(root) and not args.force:
+        raise RowtuiError(
+            f"there is a {NETWORK_FILE} in {visible(str(root))}",
+            "'rowtui network check' says what is wrong with it; --force replaces it",
+        )
+    workflow = load_workflow(root)
+    out.problems(it for it in workflow.problems if it.severity == "error")
+    there = has_samples(workflow)
+    text = draft(workflow, there=there)
+    path = root / NETWORK_FILE
+    try:
+        replace_file(path, text.encode())
+    except OSError as error:
+        raise RowtuiError(f"cannot write {visible(str(path))}: {error.strerror}") from None
+    out.print(f"Wrote {visible(str(path))}: {plural(len(workflow.action_names()), 'node')}.")
+    if workflow.value_file is None and not there:
+        out.warn(
+            "workflow.toml has no value_file, which samples need: add to its [workspace] table\n"
+            'value_file = "value.json"'
+        )
+    out.note("Edit it, then see 'rowtui network check' and 'rowtui network show'.")
+    return 0

@@ -1,0 +1,33 @@
+"""`rowtui network restore`: bring back what was put away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.cli.network_project import open_network
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """List what can be brought back, or do it; 1 if something cannot come back."""
+    networks = open_network(args, out)
+    from rowtui.core.runs.trash import restore, trashes
+
+    if args.trash is None:
+        names = trashes(networks.project)
+        if not names:
+            out.print("The trash is empty.")
+        out.names(names)
+        return 0
+    moved = restore(networks.project, args.trash)
+    networks.project.synchronise()
+    networks.project.close()
+    for refused in moved.refused:
+        out.error(f"{visible(refused.name)} stays in the trash: {refused.why}")
+    out.print(f"Brought back {plural(len(moved.moved), 'directory', 'directories')}.")
+    return 1 if moved.refused else 0

@@ -1,0 +1,252 @@
+"""`rowtui network run`: say what will be done, ask once, and drive it to the end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.cli.network_project import open_network
+from rowtui.cli.project import is_interactive
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.network_limits import Work
+    from rowtui.cli.output import Output
+    from rowtui.core.runs.autopilot import Told
+    from rowtui.core.runs.limits import Limits
+    from rowtui.core.runs.networks import Networks
+    from rowtui.core.runs.store import Run
+    from rowtui.core.runs.views import NetworkView
+
+INTERRUPTED = 130
+_OF_SIMULATION = ("seconds", "machines", "gantt")
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Drive it; 0 only if all is done and nothing failed."""
+    if args.simulate:
+        from rowtui.cli.commands import network_simulate
+
+        return network_simulate.run(args, out)
+    _refuse_what_does_not_count(args)
+    networks = open_network(args, out)
+    had = _run_to_go_on_with(args, networks)
+    _check_plug_ins(args, had)
+    if had is not None:
+        _refuse_if_held(had)
+        _use_its_cluster(args, networks, had)
+    from rowtui.cli.network_limits import chosen_limits, work_left
+
+    view = networks.view(None if had is None else had.id, frozen=had is not None)
+    work = work_left(networks.project, view)
+    before = had.limits if had is not None and had.about.limits_at is not None else None
+    limits = chosen_limits(args, networks.project, before, work)
+    for problem in (*view.problems, *view.notices):
+        out.warn(problem)
+    if not args.json:
+        _say_what(networks, had, _Ahead(view, work), limits, out)
+    if not (args.yes or args.step):
+        if not is_interactive() or args.json:
+            raise RowtuiError(
+                "nobody can be asked whether to go on within these limits",
+                "add --yes, and --max-core-hours and others for limits of your own",
+            )
+        from rowtui.cli.project import ask
+
+        if not ask("Proceed?", out):
+            out.warn("Nothing was begun.")
+            return 1
+    plug_ins = {"priority": args.priority, "execution": args.execution}
+    ours = networks.begin(
+        limits,
+        anew=had is None,
+        name=None if had is None else had.id,
+        plug_ins={name: value for name, value in plug_ins.items() if value is not None},
+    )
+    return _drive(args, networks, ours, out)
+
+
+def _refuse_what_does_not_count(args: argparse.Namespace) -> None:
+    """Options that another one would leave without effect. Raises: RowtuiError."""
+    for option in _OF_SIMULATION:
+        if getattr(args, option, None):
+            raise RowtuiError(
+                f"--{option} belongs to --simulate", "add --simulate, or leave it out"
+            )
+    if getattr(args, "failures", 0.0):
+        raise RowtuiError(
+            "--failures belongs to --simulate", "did you mean --max-failures? Or add --simulate"
+        )
+    if args.step and (args.json or not is_interactive()):
+        raise RowtuiError(
+            "--step asks before each plan, and nobody can be asked here",
+            "run it on a terminal without --json, or take --yes in its place",
+        )
+
+
+def _run_to_go_on_with(args: argparse.Namespace, networks: Networks) -> Run | None:
+    """The run that is named, or the newest if something is left in it; None: a new one."""
+    if args.new:
+        return None
+    if args.run is not None:
+        return networks.run(args.run)
+    newest = networks.run()
+    if newest is None or (newest.status.is_over and not has_retries(newest)):
+        return None
+    return newest
+
+
+def has_retries(run: Run) -> bool:
+    """Whether somebody wants jobs to be tried again since the run was over."""
+    from rowtui.core.runs.model import Finished, Retried
+
+    for event in reversed(run.events()):
+        if isinstance(event, Retried):
+            return True
+        if isinstance(event, Finished):
+            return False
+    return False
+
+
+def _refuse_if_held(run: Run) -> None:
+    """Raises: RunHeldError."""
+    from rowtui.core.runs.hold import RunHeldError
+
+    holder = run.holder()
+    if holder is not None:
+        raise RunHeldError(run.id, holder)
+
+
+def _use_its_cluster(args: argparse.Namespace, networks: Networks, run: Run) -> None:
+    """A run goes on where it began, unless another cluster is named."""
+    from rowtui.cli.project import cluster_name
+
+    if run.about.cluster and cluster_name(args) is None:
+        networks.project.cluster_name = run.about.cluster
+
+
+def _check_plug_ins(args: argparse.Namespace, had: Run | None) -> None:
+    """Raises: RowtuiError."""
+    if had is not None and (args.priority or args.execution):
+        raise RowtuiError(
+            f"--priority and --execution are chosen when a run begins, and {had.id} has begun",
+            "add --new to begin another run",
+        )
+    if args.priority:
+        from rowtui.core.network.scheduling_plug_ins import find_plugin
+
+        find_plugin(args.priority)
+    if args.execution:
+        from rowtui.core.network.load_sinks import EXECUTIONS
+
+        if args.execution not in EXECUTIONS:
+            known = ", ".join(EXECUTIONS)
+            raise RowtuiError(
+                f"there is no execution '{visible(args.execution)}'", f"there are: {known}"
+            )
+
+
+class _Ahead(NamedTuple):
+    """How things stand, and what is left to do."""
+
+    view: NetworkView
+    work: Work
+
+
+def _say_what(
+    networks: Networks, had: Run | None, ahead: _Ahead, limits: Limits, out: Output
+) -> None:
+    """What would be done: the run, its work, directories, cost and limits."""
+    view, work = ahead
+    from rowtui.cli.network_text import count_jobs, limit_lines
+    from rowtui.core.runs.limits import amount
+
+    if had is None:
+        verb = "A new run"
+    else:
+        verb = f"Run {had.id} ({had.status.value}) goes on"
+    out.print(f"{verb} of network {out.style(visible(view.name), 'bold')}: {count_jobs(view)}.")
+    if view.changed and had is not None:
+        out.print("network.toml or a source has changed since it began; --new takes that in.")
+    missing = missing_directories(networks, had)
+    if missing:
+        out.print(f"{plural(missing, 'directory', 'directories')} will be made in the workspace.")
+    cost = f"{amount(work.core_hours)} core-hours"
+    if work.gpu_hours:
+        cost += f" and {amount(work.gpu_hours)} GPU-hours"
+    more = "; lists that jobs make will add more" if work.grows else ""
+    text = (
+        f"{plural(work.jobs, 'job')} to send, which may cost up to {out.style(cost, 'cyan bold')}"
+    )
+    out.print(f"{text}{more}.")
+    out.print("Limits, beyond which it stops and asks:")
+    for line in limit_lines(limits):
+        out.print(f"  {line}")
+    sys.stdout.flush()
+
+
+def missing_directories(networks: Networks, run: Run | None) -> int:
+    """How many directories of samples are not there yet."""
+    import os
+
+    from rowtui.core.runs.study import wanted_directories
+
+    running = None if run is None else networks.running(run.id)
+    flow = networks.study().flow if running is None else running.growth.flow
+    try:
+        there = set(os.listdir(networks.project.workflow.workspace))
+    except OSError:
+        there = set()
+    return sum(name not in there for name, _ in wanted_directories(flow))
+
+
+def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output) -> int:
+    from rowtui.cli.loop import run as run_async
+    from rowtui.cli.network_driving import Driving
+    from rowtui.core.runs.autopilot import Kind
+
+    driving = Driving(networks, ours, out, by_step=args.step, as_json=args.json)
+    if args.json:
+        out.print(json.dumps({"event": "run", "id": ours.id}))
+    else:
+        out.print(f"Run {ours.id}:")
+    sys.stdout.flush()
+    try:
+        last = run_async(driving.drive())
+    except KeyboardInterrupt:
+        out.note("")
+        out.note("Let go of it: jobs that were sent go on, and nothing new is sent.")
+        out.note(f"'rowtui network run --run {ours.id}' goes on with it.")
+        return INTERRUPTED
+    finally:
+        networks.project.close()
+    if last is not None and last.kind is Kind.OVER:
+        return _over(args, last, out)
+    if last is not None and last.kind is Kind.PAUSED and not args.json:
+        out.error(f"Paused: {last.sentence}.")
+        out.note(_what_to_do(ours))
+    return 1
+
+
+def _over(args: argparse.Namespace, last: Told, out: Output) -> int:
+    if not args.json:
+        if last.success:
+            out.print(out.style("Done: all jobs of the network are complete.", "green"))
+        else:
+            sentence = last.sentence[0].upper() + last.sentence[1:]
+            out.error(
+                f"{sentence}.\n'rowtui network show' lists them; once they are mended, "
+                "'rowtui network retry --all' and 'rowtui network run' try them again."
+            )
+    return 0 if last.success else 1
+
+
+def _what_to_do(run: Run) -> str:
+    return (
+        f"Jobs that were sent go on. 'rowtui network run --run {run.id}' goes on with it; with\n"
+        "--max-core-hours, --max-failures and others it has new limits."
+    )

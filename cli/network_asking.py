@@ -1,0 +1,142 @@
+"""The person at the terminal, who is asked while a run is driven.
+
+Takes a plan and why limits do not allow it; gives the answer that the autopilot wants. The event
+loop goes on meanwhile, and Ctrl-C ends the question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rowtui.cli.network_limits import work_left
+from rowtui.cli.sending import say_packing
+from rowtui.core.runs.autopilot import Answer
+from rowtui.core.runs.limits import Kind, Limits, describe, money_of, units_of
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    from rowtui.cli.output import Output
+    from rowtui.core.runs.limits import Breach
+    from rowtui.core.runs.networks import Networks
+    from rowtui.core.submission.model import Plan
+
+_LINE = 1 << 12  # a terminal gives no longer lines
+
+
+class Person:
+    """Answers by typing. `aside` takes away what is drawn on the terminal besides."""
+
+    def __init__(self, out: Output, networks: Networks, aside: Callable[[], None]) -> None:
+        self.out = out
+        self.networks = networks
+        self.aside = aside
+        self.asking = False
+
+    async def ask(self, plan: Plan, breaches: tuple[Breach, ...]) -> Answer:
+        """See `autopilot.Ask`."""
+        self.aside()
+        self.asking = True
+        try:
+            return await self._answer(plan, breaches)
+        finally:
+            self.asking = False
+
+    async def _answer(self, plan: Plan, breaches: tuple[Breach, ...]) -> Answer:
+        self._show(plan)
+        if not breaches:
+            said = await typed("Proceed? [Y/n]: ")
+            return Answer(send=said is not None and said.lower() in ("", "y", "yes"))
+        for breach in breaches:
+            self.out.print(f"Beyond the limits: {breach.sentence}.")
+        limits = self._wider(plan, breaches)
+        self.out.print("  a  allow it from now on: " + (", ".join(describe(limits)) or "no limit"))
+        self.out.print("  o  send these jobs once, and ask again for the next")
+        self.out.print("  p  pause; jobs that were sent go on")
+        while True:
+            said = await typed("Which? [a/o/P]: ")
+            word = "p" if said is None else said.lower() or "p"
+            if word in ("a", "allow"):
+                return Answer(limits=limits)
+            if word in ("o", "once"):
+                return Answer(send=True)
+            if word in ("p", "pause", "n", "no", "q"):
+                return Answer()
+
+    def _show(self, plan: Plan) -> None:
+        out = self.out
+        by_action = Counter(job.action for job in plan.jobs)
+        names = ", ".join(f"{visible(name)} {many:,}" for name, many in by_action.items())
+        where = ", ".join(sorted({visible(str(job.destination)) for job in plan.jobs}))
+        for sentence in (*plan.skipped, *plan.warnings):
+            out.warn(sentence)
+        out.print(
+            f"Submitting {plural(len(plan.jobs), 'job')} ({names}) to {where}, that may cost up to "
+            f"{plan.cost}."
+        )
+        say_packing(plan, out)
+
+    def _wider(self, plan: Plan, breaches: tuple[Breach, ...]) -> Limits:
+        """The limits that allow this plan, and what is known to come after it."""
+        assert self.networks.driving is not None
+        running = self.networks.driving.running
+        limits, spent = running.run.limits, running.spent()
+        for breach in breaches:
+            limits = _widened(limits, breach.kind, plan)
+        units = list(units_of(plan, money_of(plan)))
+        work = work_left(running.project, self.networks.view())
+        if limits.core_hours is not None:
+            asked = max(work.core_hours, sum(unit.core_hours for unit in units))
+            limits = limits._replace(core_hours=max(limits.core_hours, spent.core_hours + asked))
+        if limits.gpu_hours is not None:
+            asked = max(work.gpu_hours, sum(unit.gpu_hours for unit in units))
+            limits = limits._replace(gpu_hours=max(limits.gpu_hours, spent.gpu_hours + asked))
+        if limits.money is not None:
+            asked = sum(unit.money.amount for unit in units if unit.money is not None)
+            money = spent.money.get(limits.currency, 0.0) + asked
+            limits = limits._replace(money=max(limits.money, money))
+        return limits
+
+
+def _widened(limits: Limits, kind: Kind, plan: Plan) -> Limits:
+    """Without the limit that held the plan back; budgets are left to the caller."""
+    if kind is Kind.DESTINATION:
+        known = limits.destinations or ()
+        more = (str(job.destination) for job in plan.jobs)
+        return limits._replace(destinations=tuple(dict.fromkeys((*known, *more))))
+    if kind is Kind.UNPRICED:
+        return limits._replace(money=None, currency="")
+    if kind is Kind.UNTIL and limits.until is not None and limits.until <= time.time():
+        return limits._replace(until=None)
+    # Those of failures count from now on again, once they are confirmed.
+    return limits
+
+
+async def typed(question: str) -> str | None:
+    """The line that is typed; None: there was no answer (Ctrl-D)."""
+    sys.stdout.write(question)
+    sys.stdout.flush()
+    fd = sys.stdin.fileno()
+    await _readable(fd)
+    with contextlib.suppress(OSError):
+        line = os.read(fd, _LINE)
+        if line:
+            return line.decode("utf-8", "replace").strip()
+    sys.stdout.write("\n")
+    return None
+
+
+async def _readable(fd: int) -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(fd, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(fd)

@@ -1,0 +1,59 @@
+"""Jobs of a run by the names that people type: a node, and directories of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rowtui.core.network.job_model import JobState
+    from rowtui.core.runs.networks import Networks
+    from rowtui.core.runs.running import Running
+
+
+def run_of(networks: Networks, name: str | None) -> Running:
+    """The run as it stands. Raises: RowtuiError if there is none."""
+    running = networks.running(name)
+    if running is None:
+        raise RowtuiError("there is no run of this network", "'rowtui network run' begins one")
+    return running
+
+
+def jobs_named(running: Running, node: str, directories: Sequence[str]) -> list[int]:
+    """The jobs of a node in these directories. Raises: RowtuiError for what is not there."""
+    refuse_unless_node(running, node)
+    found = []
+    for name in directories:
+        job = running.growth.job_in(node, name.rstrip("/") or name)
+        if job is None:
+            raise RowtuiError(
+                f"node '{visible(node)}' has no sample in directory '{visible(name)}'",
+                f"'rowtui network show {visible(node)}' lists its samples",
+            )
+        found.append(job)
+    return list(dict.fromkeys(found))
+
+
+def refuse_unless_node(running: Running, node: str) -> None:
+    """Raises: RowtuiError if it is no node of the run that has jobs."""
+    from rowtui.core.workflow.toml_file import did_you_mean
+
+    runs = running.growth.flow.runs
+    if node not in runs:
+        near = did_you_mean(node, tuple(runs))
+        known = ", ".join(map(visible, runs))
+        raise RowtuiError(f"run {running.run.id} has no node '{visible(node)}'", near or known)
+
+
+def jobs_in(running: Running, states: Sequence[JobState], node: str | None) -> list[int]:
+    """All jobs in these states, or those of one node."""
+    every = running.graph.snapshot().states
+    wanted = {int(state) for state in states}
+    if node is not None:
+        refuse_unless_node(running, node)
+        return [job for job in running.growth.jobs(node).tolist() if every[job] in wanted]
+    return [job for job, state in enumerate(every) if state in wanted]

@@ -1,0 +1,108 @@
+"""What a run may spend: as options say, else as the jobs that are known now ask for.
+
+Takes the command's arguments and a job graph; gives `Limits` that a person can say yes to.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.network.job_model import JobState
+from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.moments import parse_until
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.core.project.project import Project
+    from rowtui.core.runs.views import NetworkView
+    from rowtui.core.workflow.model import Action
+
+FAILURES_IN_A_ROW = 3  # as many as show that something is wrong with all of them
+_HOUR = 3600
+_TO_DO = (JobState.WAITING, JobState.READY)
+
+
+class Work(NamedTuple):
+    """What is left to send, and the most that it asks for. `grows`: lists will add more."""
+
+    jobs: int
+    core_hours: float
+    gpu_hours: float
+    grows: bool
+
+
+def work_left(project: Project, view: NetworkView) -> Work:
+    """The jobs that nobody sent yet, as actions ask for them, in whatever groups they go."""
+    jobs, core_hours, gpu_hours = 0, 0.0, 0.0
+    for node in view.nodes:
+        left = sum(node.counts[state] for state in _TO_DO) if node.counts else 0
+        actions = project.workflow.named(node.action) if left else ()
+        if not actions:
+            continue
+        jobs += left
+        # Elements of one name have disjoint directories: no job asks for more than the costliest.
+        each = [_of_one(action, left) for action in actions]
+        core_hours += left * max(cores for cores, _ in each)
+        gpu_hours += left * max(gpus for _, gpus in each)
+    return Work(jobs, core_hours, gpu_hours, any(node.lists for node in view.nodes))
+
+
+def _of_one(action: Action, left: int) -> tuple[float, float]:
+    """Core-hours and GPU-hours of one directory, in the group size where that is the most.
+
+    What grows with a group grows with its size or its square: alone or in the largest is the most.
+    """
+    largest = min(left, action.group.maximum_size or left)
+    resources = action.resources
+    hours = {n: resources.walltime.total_seconds(n) / _HOUR / n for n in (1, largest)}
+    return (
+        max(resources.total_cpus(n) * each for n, each in hours.items()),
+        max(resources.total_gpus(n) * each for n, each in hours.items()),
+    )
+
+
+def chosen_limits(
+    args: argparse.Namespace, project: Project, before: Limits | None, work: Work
+) -> Limits:
+    """What options say, over what was confirmed before; without either what the work asks for.
+
+    Raises: RowtuiError.
+    """
+    limits = before
+    if limits is None:
+        limits = Limits(
+            core_hours=work.core_hours,
+            gpu_hours=work.gpu_hours or None,
+            failures_in_a_row=FAILURES_IN_A_ROW,
+        )
+    given = {
+        "core_hours": args.max_core_hours,
+        "gpu_hours": args.max_gpu_hours,
+        "jobs_in_queue": args.max_jobs,
+        "failures": args.max_failures,
+        "failures_in_a_row": args.max_failures_in_a_row,
+    }
+    limits = limits._replace(**{name: value for name, value in given.items() if value is not None})
+    if args.max_cost is not None:
+        money, currency = args.max_cost
+        limits = limits._replace(money=money, currency=currency or _currency(project))
+    if args.to:
+        names = (name.strip() for text in args.to for name in text.split(","))
+        limits = limits._replace(destinations=tuple(name for name in names if name))
+    if args.until is not None:
+        limits = limits._replace(until=parse_until(args.until, time.time()))
+    return limits
+
+
+def _currency(project: Project) -> str:
+    """That of the cluster which jobs go to. Raises: RowtuiError if it has none."""
+    cluster = project.cluster
+    if not cluster.currency:
+        raise RowtuiError(
+            f"nobody says in which currency cluster {cluster.name} is paid",
+            "write it behind the amount, as in --max-cost 20EUR, or as `currency` in clusters.toml",
+        )
+    return cluster.currency

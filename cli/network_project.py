@@ -1,0 +1,46 @@
+"""What the commands on a network share: opening it, and finding logs of failed jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.cli.project import open_project
+from rowtui.core.errors import RowtuiError
+from rowtui.core.network.find import NETWORK_FILE
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from rowtui.cli.output import Output
+    from rowtui.core.runs.networks import Networks
+
+
+def open_network(args: argparse.Namespace, out: Output) -> Networks:
+    """The network of this folder's project. Raises: RowtuiError if it has none, and no run."""
+    project = open_project(args, out, errors=False)
+    from rowtui.core.runs.networks import Networks
+
+    networks = Networks(project)
+    if not networks.exists and not networks.store.ids():
+        raise RowtuiError(
+            f"there is no {NETWORK_FILE} in {visible(str(project.root))}",
+            "'rowtui network init' writes one to begin with",
+        )
+    return networks
+
+
+def logs_of(networks: Networks, jobs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Where the newest job of each action in a directory wrote its log."""
+    wanted = set(jobs)
+    if not wanted:
+        return {}
+    found: dict[tuple[str, str], str] = {}
+    records = sorted(networks.project.jobs.records(), key=lambda it: it.submitted_at)
+    for record in records:
+        for directory in record.directories:
+            key = (record.action, directory)
+            if key in wanted and record.log_path:
+                found[key] = record.log_path
+    return found

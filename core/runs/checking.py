@@ -1,0 +1,72 @@
+"""All that is wrong with a network, file by file, without stopping at the first.
+
+Takes a project's folder, and the project if its workflow can be used; gives problems with their
+places, what sources set aside, and how many jobs there are if nothing is wrong.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.errors import InvalidFileError, Problem, RowtuiError
+from rowtui.core.network.check import check_against_workflow
+from rowtui.core.network.load import NETWORK_FILE, load_network
+from rowtui.core.network.spec import Place, SourceRows
+from rowtui.core.runs.source_files import read_source
+from rowtui.core.runs.study import make_study
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+
+
+class Checked(NamedTuple):
+    """`jobs`: how many are known before anything runs; None if that cannot be told."""
+
+    problems: tuple[Problem, ...]
+    notices: tuple[str, ...] = ()
+    jobs: int | None = None
+
+
+def check_network(root: Path, project: Project | None) -> Checked:
+    """Everything. `project` None: only what network.toml says of itself."""
+    file = visible(str(root / NETWORK_FILE))
+    try:
+        loaded = load_network(root)
+    except InvalidFileError as error:
+        return Checked(error.problems)
+    except RowtuiError as error:
+        return Checked((Problem(file, 0, 0, error.message, error.hint),))
+    found = list(loaded.problems)
+    if project is None:
+        return Checked(tuple(found))
+    of_workflow = project.workflow.problems
+    found += check_against_workflow(loaded.network, project.workflow, file)
+    rows: dict[str, SourceRows] = {}
+    notices: list[str] = []
+    for source in loaded.network.sources:
+        try:
+            read = read_source(project, source)
+        except RowtuiError as error:
+            found.append(_at(file, source.place, error))
+        else:
+            rows[source.name] = read.rows
+            notices += read.notices
+    jobs = None
+    if len(rows) == len(loaded.network.sources) and not any(it.severity == "error" for it in found):
+        try:
+            flow = make_study(project, loaded.network, rows).flow
+        except InvalidFileError as error:
+            found += error.problems
+        except RowtuiError as error:
+            found.append(_at(file, Place(), error))
+        else:
+            jobs = sum(run.columns.count for run in flow.runs.values())
+    found.sort(key=lambda it: (it.line, it.column))
+    return Checked((*of_workflow, *dict.fromkeys(found)), tuple(notices), jobs)
+
+
+def _at(file: str, place: Place, error: RowtuiError) -> Problem:
+    message = error.message.removeprefix(f"{file}: ")
+    return Problem(file, place.line, place.column, message, error.hint)
