@@ -363,3 +363,29 @@ def test_combinations_say_whether_they_only_grow() -> None:
     assert not only_grows(zipped)
     assert not only_grows(lambda tables: join(tables))
     assert {"join": join, "cross": disjoint_cross, "zip": zipped} == COMBINATIONS
+
+
+def test_an_open_sample_says_nothing_of_a_dimension_that_is_there_twice() -> None:
+    code, row = np.ones(1, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    left = Output(product([A, B]), 1)
+    right = Output(product([B, C]), 2, opens=Opens((code, code), row + 2, row))
+    groups = [InputGroup("1", [part("1", left)]), InputGroup("2", [part("2", right)])]
+
+    opens = NodeRun(3, "n", groups, cross).opens
+
+    assert [column.tolist() for column in opens.codes] == [[UNKNOWN], [UNKNOWN], [UNKNOWN], [1]]
+
+
+def test_what_two_sides_were_collapsed_of_is_said_once() -> None:
+    turned = columns([B], [[0, 1]], prefix=("all",))[0]
+
+    assert ids(join([turned, turned])) == [("all", "b0"), ("all", "b1")]
+
+
+def test_an_id_is_what_is_written_not_what_is_equal() -> None:
+    table = product([Domain("A", [1, 2.0])])
+
+    assert [table.row_of_id((label,)) for label in ("1", "2.0")] == [0, 1]
+    for label in ("1.0", "2", "%", "%3"):
+        with pytest.raises(KeyError):
+            table.row_of_id((label,))
