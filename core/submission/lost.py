@@ -23,7 +23,7 @@ from rowtui.core.clusters.schedulers.base import (
     array_of,
     token_in_queue,
 )
-from rowtui.core.submission.dependencies import UPSTREAM_NOT_SENT, Standing, standing
+from rowtui.core.submission.dependencies import UPSTREAM_FAILED, Standing, standing
 from rowtui.core.submission.ending import LOST, NOT_BEGUN, ending_of
 from rowtui.core.submission.fence import ABANDONED, job_key_of
 from rowtui.core.submission.journal import BEGUN, GONE, SEEN
@@ -206,7 +206,7 @@ class Lost:
             stands = {self.stands(other, beside) for other in job.depends_on}
             if Standing.FAILED in stands:
                 if await self.never_begins(job):
-                    it.give_up(job, UPSTREAM_NOT_SENT)
+                    it.give_up(job, UPSTREAM_FAILED)
             elif Standing.OPEN not in stands:  # else the next look tells
                 jobs.append(job)
         units = units_of(await it.still_theirs(jobs))

@@ -113,6 +113,22 @@ async def test_to_cancel_requests_does_not_cancel_their_pilot(project: Project) 
     assert project.state.submitted == {}
 
 
+async def test_to_cancel_a_pilot_with_some_of_its_requests_gives_all_of_them_back(
+    project: Project,
+) -> None:
+    await submit(project, start_pilot(project, replace(SMALL, cpus=1, idle_seconds=60)))
+    (view,) = await open_pilots(project)
+    plan = for_pilot(project, view, "two")  # nothing is ready for it
+    assert plan.jobs == ()
+    plan = for_pilot(project, view, "one")
+    await submit(project, plan)
+    answers = await project.jobs.cancel([view.token, plan.jobs[0].token])
+    assert {answer.error for answer in answers} == {""}
+    await until(project, lambda: not project.jobs.journal.open_plan_ids())
+    assert await open_pilots(project) == ()
+    assert project.state.submitted == {}
+
+
 def test_a_cluster_that_is_not_there_has_no_pilots(project: Project) -> None:
     with pytest.raises(RowtuiError, match="no cluster 'moon'"):
         start_pilot(project, SMALL, cluster="moon")
