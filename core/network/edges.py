@@ -64,8 +64,8 @@ def _through(link: Link, part: Input, number: int, jobs: Rows, rows: Rows) -> Li
     if isinstance(source, SubOutput):
         (output,) = source.sources
         assert isinstance(output, Output)
-        if places is not None and (source.slice.start or 0) > 0:
-            places = places + source.slice.start
+        if places is not None:  # counted within the selection
+            places = places + source.first_places()[members]
     else:
         assert isinstance(source, Output)
         output = source

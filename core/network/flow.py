@@ -180,13 +180,7 @@ class Flow:
             )
             for those in node.groups
         ]
-        run = NodeRun(self.numbers[node.name], node.name, groups, how)
-        if node.combine == "zip" and run.opens.number:
-            raise DimensionError(
-                "samples cannot be taken in pairs as long as a list may bring more of them",
-                'give both sides a dimension in common and use combine = "join"',
-            )
-        return run
+        return NodeRun(self.numbers[node.name], node.name, groups, how)
 
     def _link(self, node: Node, it: Input, link: Link) -> LinkStage:
         table = self.columns(link.source)
