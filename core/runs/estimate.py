@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
 MOST_SIMULATED = 20_000  # jobs left: about 0.3 s
 MOST_LOOKED_AT = 1_000  # active jobs whose beginning is looked up
-# Between two readings of the journals of jobs: at least a second, and so many times what one took.
-MEASURE_SECONDS = 1.0
-MEASURE_REST = 20.0
+# How long an answer is good: so many times what it took to find, so that a screen that asks again
+# and again costs a twentieth of a core at most.
+REST = 20.0
+MEASURE_SECONDS = 1.0  # between two readings of the journals of jobs, at least
 
 
 class _Begun(NamedTuple):
@@ -70,9 +71,24 @@ class Estimator:
         self._measure_again = 0.0  # seconds after that
         self._most_cores = 0
         self._machines: Machines | None = None
+        self._last: Estimate | None = None
+        self._found_at = self._good_for = 0.0  # when it was found; seconds
 
     def at(self, now: float) -> Estimate:
-        """The estimate at this moment (epoch seconds). Raises: RowtuiError."""
+        """The estimate at this moment (epoch seconds). Raises: RowtuiError.
+
+        Of a large graph it may be the one of some seconds ago, with what has passed since taken
+        off.
+        """
+        last, left = self._last, self._running.graph.left
+        if left and last is not None and 0 <= now - self._found_at < self._good_for:
+            return last._replace(seconds_left=max(0.0, last.done_at - now), jobs=left)
+        began = time.perf_counter()
+        self._last = found = self._find(now)
+        self._found_at, self._good_for = now, REST * (time.perf_counter() - began)
+        return found
+
+    def _find(self, now: float) -> Estimate:
         running = self._running
         growth = running.growth
         times = self._times(now)
@@ -102,7 +118,7 @@ class Estimator:
             self._measured = measured_times(self._running.project)
             took = time.perf_counter() - began
             self._measured_at = now
-            self._measure_again = max(MEASURE_SECONDS, MEASURE_REST * took)
+            self._measure_again = max(MEASURE_SECONDS, REST * took)
         network = self._running.growth.flow.network
         return run_times(self._running.project, network, self._given, self._measured)
 

@@ -228,3 +228,22 @@ def began(root: Path, token: str, at: float) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.symlink_to("local:1")
     os.utime(path, (at, at), follow_symlinks=False)
+
+
+def test_a_fresh_answer_is_given_again_with_the_time_that_has_passed_taken_off(root: Path) -> None:
+    running = opened(root)
+    estimator = Estimator(running)
+    first = estimator.at(1000.0)
+
+    # an instant later: less than any estimate takes to be found, times twenty
+    again = estimator.at(1000.0 + 1e-5)
+    assert again.done_at == first.done_at
+    assert again.seconds_left == pytest.approx(first.seconds_left - 1e-5, abs=1e-6)
+    # jobs that ended meanwhile are not waited for
+    running.graph.complete(jobs(running, "measure")[0])
+    assert estimator.at(1000.0 + 2e-5).jobs == 4
+    running.graph.complete(range(5))
+    assert estimator.at(1000.0 + 3e-5) == Estimate(0.0, 1000.0 + 3e-5, (), "measured", 0)
+    # and after a while everything is found anew
+    running.graph.reopen(jobs(running, "total"))
+    assert estimator.at(2000.0).seconds_left == TOTAL
