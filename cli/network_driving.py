@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import signal
 import sys
 import time
 from contextlib import aclosing
@@ -19,7 +20,8 @@ from rowtui.cli.network_bar import Bar
 from rowtui.cli.network_json import spent_json, states_json
 from rowtui.cli.network_project import logs_of
 from rowtui.cli.network_text import clock
-from rowtui.cli.project import is_interactive, say_notices
+from rowtui.cli.project import is_interactive
+from rowtui.core.errors import RowtuiError
 from rowtui.core.network.job_model import STATES
 from rowtui.core.runs.autopilot import Kind
 from rowtui.core.text import plural, visible
@@ -51,6 +53,7 @@ class Driving:
         self.as_json = as_json
         self.bar = Bar(out)
         self.person = Person(out, networks, self.bar.clear)
+        self.interrupted = False
         self._done = 0  # jobs done of which no line told
         self._sent = 0
         self._told_at = 0.0
@@ -63,17 +66,35 @@ class Driving:
             self.run, self.person.ask if asks else None, by_step=self.by_step
         )
         drawing = asyncio.create_task(self._draw())
+        loop, me = asyncio.get_running_loop(), asyncio.current_task()
+        assert me is not None
+        with contextlib.suppress(ValueError, RuntimeError):  # signals come to the main thread
+            loop.add_signal_handler(signal.SIGINT, self._interrupt, me)
         try:
             async with aclosing(telling):
                 async for told in telling:
                     last = told
                     self.tell(told)
         finally:
+            loop.remove_signal_handler(signal.SIGINT)
             drawing.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await drawing
             self.bar.clear()
         return last
+
+    def _interrupt(self, me: asyncio.Task[object]) -> None:
+        """Ctrl-C: what goes on is brought to its end, at the second one it is cut off."""
+        again, self.interrupted = self.interrupted, True
+        autopilot = self.networks.driving
+        if autopilot is not None:
+            with contextlib.suppress(RowtuiError):
+                autopilot.stop("interrupted at the terminal")
+        if again or autopilot is None or self.person.asking:
+            me.cancel()
+        self.bar.clear()
+        if self.out.progress:
+            self.out.note("")
 
     async def _draw(self) -> None:
         while True:
@@ -92,10 +113,9 @@ class Driving:
             line = json.dumps(event_json(told, running))
             self.out.print(line)
             sys.stdout.flush()
-            for notice in self.networks.project.take_notices():
-                self.out.warn(notice)
+            self._notices(told, running)
             return
-        say_notices(self.networks.project, self.out)
+        self._notices(told, running)
         if told.kind is Kind.SENT and told.plan is not None:
             self._sent += len(told.plan.jobs)
         elif told.kind is Kind.HAPPENED and told.happened is not None:
@@ -117,6 +137,14 @@ class Driving:
             self._count()
         if running is not None:
             self.bar.draw(running.graph.counts())
+
+    def _notices(self, told: Told, running: Running | None) -> None:
+        """What the project noticed, but for failures that are told as such."""
+        failed = told.happened.failed if told.happened is not None and running is not None else ()
+        reasons = tuple(f": {running.graph.reason(job)}" for job in failed) if running else ()
+        for notice in self.networks.project.take_notices():
+            if not (reasons and notice.endswith(reasons)):
+                self.out.warn(notice)
 
     def _count(self) -> None:
         """A line with what was only counted so far."""

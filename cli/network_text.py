@@ -86,7 +86,7 @@ def _head(view: NetworkView, out: Output, room: int) -> None:
     out.lines(_wrapped(f"  spent:  {spent_text(run.spent)}", room, "          "))
     if view.estimate is not None and view.estimate.jobs:
         out.lines(_wrapped(f"  left:   {estimate_text(view.estimate)}", room, "          "))
-    if not run.holder and run.status.value in ("running", "new", "paused"):
+    if not run.holder and run.status.value in ("running", "new", "paused", "stopped"):
         out.print("  'rowtui network run' goes on with it.")
 
 

@@ -95,21 +95,9 @@ def _run_to_go_on_with(args: argparse.Namespace, networks: Networks) -> Run | No
     if args.run is not None:
         return networks.run(args.run)
     newest = networks.run()
-    if newest is None or (newest.status.is_over and not has_retries(newest)):
+    if newest is None or newest.status.is_over:
         return None
     return newest
-
-
-def has_retries(run: Run) -> bool:
-    """Whether somebody wants jobs to be tried again since the run was over."""
-    from rowtui.core.runs.model import Finished, Retried
-
-    for event in reversed(run.events()):
-        if isinstance(event, Retried):
-            return True
-        if isinstance(event, Finished):
-            return False
-    return False
 
 
 def _refuse_if_held(run: Run) -> None:
@@ -165,11 +153,11 @@ def _say_what(
     from rowtui.cli.network_text import count_jobs, limit_lines
     from rowtui.core.runs.limits import amount
 
+    name = f"network {out.style(visible(view.name), 'bold')}"
     if had is None:
-        verb = "A new run"
+        out.print(f"A new run of {name}: {count_jobs(view)}.")
     else:
-        verb = f"Run {had.id} ({had.status.value}) goes on"
-    out.print(f"{verb} of network {out.style(visible(view.name), 'bold')}: {count_jobs(view)}.")
+        out.print(f"Run {had.id} of {name} goes on: {count_jobs(view)}.")
     if view.changed and had is not None:
         out.print("network.toml or a source has changed since it began; --new takes that in.")
     missing = missing_directories(networks, had)
@@ -205,6 +193,8 @@ def missing_directories(networks: Networks, run: Run | None) -> int:
 
 
 def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output) -> int:
+    from asyncio import CancelledError
+
     from rowtui.cli.loop import run as run_async
     from rowtui.cli.network_driving import Driving
     from rowtui.core.runs.autopilot import Kind
@@ -215,20 +205,25 @@ def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output)
     else:
         out.print(f"Run {ours.id}:")
     sys.stdout.flush()
+    last = None
     try:
         last = run_async(driving.drive())
-    except KeyboardInterrupt:
-        out.note("")
+    except (KeyboardInterrupt, CancelledError):
+        driving.interrupted = True
+    finally:
+        networks.project.close()
+    if driving.interrupted and not (last is not None and last.kind is Kind.OVER):
         out.note("Let go of it: jobs that were sent go on, and nothing new is sent.")
         out.note(f"'rowtui network run --run {ours.id}' goes on with it.")
         return INTERRUPTED
-    finally:
-        networks.project.close()
     if last is not None and last.kind is Kind.OVER:
         return _over(args, last, out)
     if last is not None and last.kind is Kind.PAUSED and not args.json:
         out.error(f"Paused: {last.sentence}.")
-        out.note(_what_to_do(ours))
+        out.note(
+            f"Jobs that were sent go on. 'rowtui network run --run {ours.id}' goes on with the run;"
+        )
+        out.note("--max-core-hours, --max-failures and others give it new limits.")
     return 1
 
 
@@ -243,10 +238,3 @@ def _over(args: argparse.Namespace, last: Told, out: Output) -> int:
                 "'rowtui network retry --all' and 'rowtui network run' try them again."
             )
     return 0 if last.success else 1
-
-
-def _what_to_do(run: Run) -> str:
-    return (
-        f"Jobs that were sent go on. 'rowtui network run --run {run.id}' goes on with it; with\n"
-        "--max-core-hours, --max-failures and others it has new limits."
-    )

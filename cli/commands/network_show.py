@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import logs_of, open_network
 from rowtui.core.errors import RowtuiError
-from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
-    from rowtui.core.network.job_model import JobState
-    from rowtui.core.network.spec import Network
     from rowtui.core.runs.networks import Networks
-    from rowtui.core.runs.views import NetworkView, SamplesPage
+    from rowtui.core.runs.views import NetworkView
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -60,12 +57,9 @@ def _samples(args: argparse.Namespace, networks: Networks, out: Output) -> int:
     from rowtui.core.network.job_model import JobState
 
     states = [JobState[state.upper()] for state in args.states]
-    if args.now:
-        page, network = _page_now(args, networks, states)
-    else:
-        page = networks.samples(args.node, states, limit=args.limit, name=args.run)
-        running = networks.running(args.run)
-        network = networks.study().network if running is None else running.run.network
+    page = networks.samples(args.node, states, limit=args.limit, name=args.run, frozen=not args.now)
+    running = None if args.now else networks.running(args.run)
+    network = networks.study().network if running is None else running.run.network
     node = network.node(args.node)
     action = "" if node is None else node.action
     failed = [(action, it.directory) for it in page.samples if it.state == "failed"]
@@ -87,19 +81,3 @@ def _samples(args: argparse.Namespace, networks: Networks, out: Output) -> int:
     for directory, log in logs.items():
         out.note(f"log of {directory}: {log}")
     return 0
-
-
-def _page_now(
-    args: argparse.Namespace, networks: Networks, states: list[JobState]
-) -> tuple[SamplesPage, Network]:
-    """Samples as network.toml says them now, in no run."""
-    from rowtui.core.network.growth import Growth
-    from rowtui.core.runs.show import samples_page
-    from rowtui.core.runs.simulation import take_complete
-
-    study = networks.study()
-    growth = Growth(study.flow)
-    if args.node not in growth.flow.numbers:
-        raise RowtuiError(f"the network has no source or node '{visible(args.node)}'")
-    take_complete(networks.project, growth)
-    return samples_page(growth, args.node, states, 0, args.limit), study.network
