@@ -174,7 +174,7 @@ class Jobs:
             and (is_in_bundle(record.token) or is_pilot(record.token))
             and record.token not in tokens
         }
-        others -= set(filter(is_pilot, tokens))  # all that it runs ends with it
+        others -= {token for token in tokens if is_pilot(token)}  # all that it runs ends with it
         rest = [token for token in tokens if token_in_queue(token) not in others]
         wanted = set(tokens) - set(rest)
         answers = []

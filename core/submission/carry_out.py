@@ -26,9 +26,9 @@ from rowtui.core.clusters.schedulers.base import (
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.dependencies import (
     NEEDS_MISSING,
-    UPSTREAM_NOT_SENT,
+    Sent,
     Standing,
-    keeps_order,
+    cannot_wait,
     standing,
 )
 from rowtui.core.submission.ending import NOT_BEGUN, WITHOUT_A_WORD, ending_of
@@ -118,8 +118,7 @@ class _Run:
     plan: Plan
     tools: Tools
     keys: dict[str, JobKey] = field(default_factory=dict)  # accepted, by token
-    ended_well: frozenset[str] = frozenset()  # before this one began to send
-    clusters: dict[str, str] = field(default_factory=dict)  # where each job goes, by token
+    sent: Sent = Sent({}, (), {})
     waiting: dict[str, PlannedJob] = field(default_factory=dict)  # accepted, not yet recorded
     open: dict[str, PlannedJob] = field(default_factory=dict)  # planned or reserved, not sent
     done: int = 0
@@ -134,8 +133,8 @@ class _Run:
         latest = await asyncio.to_thread(tools.journal.latest, plan.id)
         self.keys = {t: e.key for t, e in latest.items() if e.step is Step.ACCEPTED}
         done = (token for token, entry in latest.items() if standing(entry) is Standing.DONE)
-        self.ended_well = frozenset(done)
-        self.clusters = {job.token: job.destination.cluster for job in plan.jobs}
+        clusters = {job.token: job.destination.cluster for job in plan.jobs}
+        self.sent = Sent(self.keys, frozenset(done), clusters)
         sent = {token for token, entry in latest.items() if entry.step is not Step.PLANNED}
         jobs = [job for job in plan.jobs if job.token not in sent]
         self.done = len(plan.jobs) - len(jobs)
@@ -155,8 +154,10 @@ class _Run:
                 ready = []
                 for unit in chunk:
                     going: list[PlannedJob] = []
+                    scheduler = self.access(unit).scheduler
                     for job in unit.jobs:
-                        if why := self.cannot_wait(job, {it.token for it in going}):
+                        beside = {it.token for it in going}
+                        if why := cannot_wait(job, self.sent, scheduler, beside):
                             yield await self.skip(job, why)
                         else:
                             going.append(job)
@@ -200,25 +201,6 @@ class _Run:
                 attempt.cancel()
             await asyncio.wait({attempt})
             raise
-
-    def cannot_wait(self, job: PlannedJob, beside: Collection[str]) -> str:
-        """Why a job cannot be sent because of one that it depends on, "" if it can.
-
-        `beside`: what is sent in the same scheduler job, before it.
-        """
-        for token in job.depends_on:
-            if token in self.ended_well:
-                continue
-            if self.clusters.get(token, "") not in ("", job.destination.cluster):
-                return "a job that it depends on goes to another cluster"
-            if is_in_pilot(token):  # which goes on when that one has failed
-                return "a job that it depends on runs in a pilot"
-            scheduler = self.tools.access[job.destination.cluster].scheduler
-            if not (scheduler.immediate or keeps_order(scheduler.kind) or token in beside):
-                return f"jobs on {visible(scheduler.cluster)} cannot wait for each other"
-            if token not in self.keys and not (job.bundle is not None and token in beside):
-                return UPSTREAM_NOT_SENT
-        return ""
 
     def access(self, unit: Unit) -> Access:
         return self.tools.access[unit.cluster]

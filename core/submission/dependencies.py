@@ -11,14 +11,16 @@ it on its own, and an id that Slurm does not know counts as one that ended well 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from rowtui.core.clusters.model import Cluster
-from rowtui.core.clusters.schedulers.base import JobKey
+from rowtui.core.clusters.schedulers.base import JobKey, Scheduler
 from rowtui.core.submission.journal import read_end_detail
 from rowtui.core.submission.model import JournalEntry, PlannedJob, Step
+from rowtui.core.submission.pilot_model import is_in_pilot
+from rowtui.core.text import visible
 
 # Why a job was given back that never began.
 UPSTREAM_NOT_SENT = "a job that it depends on was not sent"
@@ -58,6 +60,36 @@ def standing(entry: JournalEntry | None) -> Standing:
     if entry.step is Step.ENDED and not read_end_detail(entry.detail)[1]:
         return Standing.DONE
     return Standing.FAILED
+
+
+class Sent(NamedTuple):
+    """What jobs may wait for: ids and ends, by token, and the cluster of every job of the plan."""
+
+    keys: Mapping[str, JobKey]
+    ended_well: Collection[str]
+    clusters: Mapping[str, str]
+
+
+def cannot_wait(job: PlannedJob, sent: Sent, scheduler: Scheduler, beside: Collection[str]) -> str:
+    """Why a job cannot be sent because of one that it depends on, "" if it can.
+
+    `beside`: what is sent in the same scheduler job, before it.
+    """
+    inside = beside if job.bundle is not None else ()
+    for token in job.depends_on:
+        if token in sent.ended_well:
+            continue
+        if sent.clusters.get(token, "") not in ("", job.destination.cluster):
+            return "a job that it depends on goes to another cluster"
+        if is_in_pilot(token):  # which goes on when that one has failed
+            return "a job that it depends on runs in a pilot"
+        if token in inside:
+            continue
+        if not (scheduler.immediate or keeps_order(scheduler.kind)):
+            return f"jobs on {visible(scheduler.cluster)} cannot wait for each other"
+        if token not in sent.keys:
+            return UPSTREAM_NOT_SENT
+    return ""
 
 
 class After(NamedTuple):
