@@ -109,6 +109,11 @@ KILLED_BUNDLE = "before submit"
 AT_ONCE = 4  # children: sshd drops logins when many come at once
 
 
+def points(steps: Iterable[str]) -> list[str]:
+    """Where to be killed: to be killed after a look is to be killed after the step before it."""
+    return [f"after {step}" for step in steps if not step.startswith("find")]
+
+
 class Steps:
     """Counts the steps; kills this process before or after one of them."""
 
@@ -334,8 +339,10 @@ def test_the_steps_of_submitting_and_of_settling_are_these(
 def test_killed_after_each_step_of_submitting_every_directory_runs_once(
     slurm_here: SlurmCluster, login: LoginNode, tmp_path: Path
 ) -> None:
-    points = [f"before {SUBMITTING[0]}", *(f"after {step}" for step in SUBMITTING)]
-    cases = [(Case(tmp_path / point, login), point) for point in points]
+    cases = [
+        (Case(tmp_path / point, login), point)
+        for point in [f"before {SUBMITTING[0]}", *points(SUBMITTING)]
+    ]
 
     in_children(cases, Case.submit)
 
@@ -345,8 +352,10 @@ def test_killed_after_each_step_of_submitting_every_directory_runs_once(
 def test_killed_after_each_step_of_settling_every_directory_runs_once(
     slurm_here: SlurmCluster, login: LoginNode, tmp_path: Path
 ) -> None:
-    points = [f"before {SETTLING[0]}", *(f"after {step}" for step in SETTLING)]
-    cases = [(Case(tmp_path / point, login), point) for point in points]
+    cases = [
+        (Case(tmp_path / point, login), point)
+        for point in [f"before {SETTLING[0]}", *points(SETTLING)]
+    ]
     in_children([(case, KILLED_SUBMISSION) for case, _ in cases], Case.submit)
 
     in_children(cases, Case.settle_twice)
@@ -357,12 +366,10 @@ def test_killed_after_each_step_of_settling_every_directory_runs_once(
 def test_killed_after_each_step_every_request_of_a_bundle_runs_once(
     slurm_here: SlurmCluster, login: LoginNode, tmp_path: Path
 ) -> None:
-    # To be killed after a look is to be killed after the step before it.
     submitted, settled = (
         [
-            (Case(tmp_path / f"{folder} {step}", login, bundle=True), f"after {step}")
-            for step in steps
-            if not step.startswith("find")
+            (Case(tmp_path / f"{folder} {point}", login, bundle=True), point)
+            for point in points(steps)
         ]
         for folder, steps in (("submit", SUBMITTING_BUNDLE), ("settle", SETTLING_BUNDLE))
     )
