@@ -133,6 +133,8 @@ def _times(told: Simulation, out: Output) -> list[str]:
 
 def duration(seconds: float) -> str:
     """A time to the second, so that two can be compared; `7.3 s` where it is short."""
+    if seconds < 1:
+        return f"{seconds:.2g} s"
     return f"{seconds:.1f} s" if seconds < 10 else format_duration(round(seconds))
 
 
@@ -251,7 +253,8 @@ def _letter(mark: int) -> str:
 
 def _axis(drawn: Gantt, cells: int) -> str:
     """Times below the chart: at its beginning, its middle and its end."""
-    middle, end = span(drawn.seconds * cells / 2), span(drawn.seconds * cells)
+    words = span if drawn.seconds * cells >= 20 else duration
+    middle, end = words(drawn.seconds * cells / 2), words(drawn.seconds * cells)
     half = cells // 2
     return f"{'0':<{half}}{middle:<{max(1, cells - half - len(end))}}{end}"
 

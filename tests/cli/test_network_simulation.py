@@ -23,13 +23,14 @@ class Command:
 
     def __init__(self, capture: pytest.CaptureFixture[str]) -> None:
         self.capture = capture
+        self.run_id = ""
 
     def __call__(self, *words: str, color: str = "never") -> str:
         parser = argparse.ArgumentParser()
         add_arguments(parser.add_argument_group("Simulation"))
         parser.add_argument("--json", action="store_true")
         args = parser.parse_args(words)
-        args.cluster, args.run = "local", None
+        args.cluster, args.run = "local", self.run_id
         self.capture.readouterr()
         assert run(args, Output(color=color)) == 0
         return self.capture.readouterr().out
@@ -150,3 +151,23 @@ def test_when_all_is_done_that_is_said(command: Command) -> None:
 
     assert "0 jobs left, 41 done" in text
     assert text.splitlines()[-1] == "Nothing is left to do."
+
+
+def test_a_run_is_simulated_as_it_was_frozen(command: Command) -> None:
+    from rowtui.core.project.project import Project
+    from rowtui.core.runs.store import RunStore
+    from rowtui.core.runs.study import read_study
+
+    study = read_study(Project.open(Path.cwd(), cluster="local"))
+    run = RunStore(Path.cwd()).create(study.network, study.rows.values())
+    path = Path("network.toml")
+    path.write_text(path.read_text().replace("[0.5, 1.0]", "[0.5]"))
+
+    assert command.json()["jobs"] == 12 + 6 + 2 + 1
+    command.run_id = run.id
+    assert command.json()["jobs"] == 41
+    assert [type(it) for it in run.events()] == []  # and nothing of it was touched
+
+    command.run_id = "1999-01-01-1"
+    with pytest.raises(RowtuiError, match="no run"):
+        command()

@@ -190,6 +190,45 @@ def test_a_plug_in_that_is_not_there_does_not_stop_the_others(study: Project) ->
         compare(orderable(study, growth), work, Machines(()), ["row"])
 
 
+THEIRS = """
+class Backwards:
+    name = "backwards"
+    summary = "the last sample first"
+
+    def keys(self, jobs):
+        return (-jobs.sample,)
+
+
+class Explodes(Backwards):
+    def keys(self, jobs):
+        raise KeyError("their words")
+"""
+
+
+def test_installed_plug_ins_are_compared_and_one_that_fails_is_told(
+    study: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "their_simulated_orders.py").write_text(THEIRS)
+    info = tmp_path / "their_simulated_orders-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1\n")
+    module = "their_simulated_orders"
+    points = f"backwards = {module}:Backwards\nexplodes = {module}:Explodes\n"
+    (info / "entry_points.txt").write_text(f"[rowtui.scheduling_plugins]\n{points}")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    found = compared(study, parse_machines("2 CPUs"))
+
+    assert [it.plugin for it in found.outcomes][-1] == "explodes"
+    assert "KeyError" in found.outcomes[-1].error
+    assert "their words" not in found.outcomes[-1].error
+    backwards = found.outcome("backwards")
+    assert backwards is not None
+    assert backwards.run is not None
+    assert (backwards.run.ended, backwards.summary) == (41, "the last sample first")
+    assert int(backwards.run.spans.job[0]) == 23  # the last state is simulated first
+
+
 # -- machines ------------------------------------------------------------------------------------
 
 
