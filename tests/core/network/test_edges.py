@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-
 from rowtui.core.network.edges import edges
 from rowtui.core.network.flow import Flow
 from rowtui.core.network.shape import shape
