@@ -16,9 +16,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rowtui.cli.network_limits import work_left
+from rowtui.cli.network_text import say
 from rowtui.cli.sending import say_packing
 from rowtui.core.runs.autopilot import Answer
-from rowtui.core.runs.limits import Kind, Limits, describe, money_of, units_of
+from rowtui.core.runs.limits import Kind, Limits, amount, describe, money_of, units_of
 from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
@@ -54,9 +55,10 @@ class Person:
             said = await typed("Proceed? [Y/n]: ")
             return Answer(send=said is not None and said.lower() in ("", "y", "yes"))
         for breach in breaches:
-            self.out.print(f"Beyond the limits: {breach.sentence}.")
+            say(self.out, f"Beyond the limits: {breach.sentence}.")
         limits = self._wider(plan, breaches)
-        self.out.print("  a  allow it from now on: " + (", ".join(describe(limits)) or "no limit"))
+        allowed = ", ".join(describe(limits)) or "no limit"
+        say(self.out, f"  a  allow it from now on: {allowed}", "     ")
         self.out.print("  o  send these jobs once, and ask again for the next")
         self.out.print("  p  pause; jobs that were sent go on")
         while True:
@@ -76,9 +78,11 @@ class Person:
         where = ", ".join(sorted({visible(str(job.destination)) for job in plan.jobs}))
         for sentence in (*plan.skipped, *plan.warnings):
             out.warn(sentence)
-        out.print(
+        core_hours = sum(unit.core_hours for unit in units_of(plan, {}))
+        say(
+            out,
             f"Submitting {plural(len(plan.jobs), 'job')} ({names}) to {where}, that may cost up to "
-            f"{plan.cost}."
+            f"{amount(core_hours)} core-hours.",
         )
         say_packing(plan, out)
 

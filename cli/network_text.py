@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.cli.pack_text import bar, cut
+from rowtui.cli.pack_text import bar, cut, terminal_width
 from rowtui.cli.table import Cell, Column, display_width, table_lines
 from rowtui.core.network.job_model import JobState
 from rowtui.core.runs.limits import amount, describe
@@ -252,6 +252,12 @@ def failure_lines(
     if len(failures) > shown:
         yield f"  ... and {len(failures) - shown:,} more; all of them with --json"
     yield "  'rowtui network retry --all' lets them be tried again."
+
+
+def say(out: Output, text: str, indent: str = "") -> None:
+    """Print a sentence; on a terminal words are not cut, and further lines are indented."""
+    width = terminal_width()
+    out.lines([text] if width is None else _wrapped(text, max(NARROWEST, width), indent))
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:

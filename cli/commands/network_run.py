@@ -150,7 +150,7 @@ def _say_what(
 ) -> None:
     """What would be done: the run, its work, directories, cost and limits."""
     view, work = ahead
-    from rowtui.cli.network_text import count_jobs, limit_lines
+    from rowtui.cli.network_text import count_jobs, limit_lines, say
     from rowtui.core.runs.limits import amount
 
     name = f"network {out.style(visible(view.name), 'bold')}"
@@ -170,7 +170,7 @@ def _say_what(
     text = (
         f"{plural(work.jobs, 'job')} to send, which may cost up to {out.style(cost, 'cyan bold')}"
     )
-    out.print(f"{text}{more}.")
+    say(out, f"{text}{more}.")
     out.print("Limits, beyond which it stops and asks:")
     for line in limit_lines(limits):
         out.print(f"  {line}")
@@ -220,9 +220,7 @@ def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output)
         return _over(args, last, out)
     if last is not None and last.kind is Kind.PAUSED and not args.json:
         out.error(f"Paused: {last.sentence}.")
-        out.note(
-            f"Jobs that were sent go on. 'rowtui network run --run {ours.id}' goes on with the run;"
-        )
+        out.note(f"Jobs that were sent go on. To go on: rowtui network run --run {ours.id}")
         out.note("--max-core-hours, --max-failures and others give it new limits.")
     return 1
 
