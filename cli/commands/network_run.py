@@ -129,7 +129,7 @@ def _check_plug_ins(args: argparse.Namespace, had: Run | None) -> None:
 
         find_plugin(args.priority)
     if args.execution:
-        from rowtui.core.network.load_sinks import EXECUTIONS
+        from rowtui.core.network.load_schedule import EXECUTIONS
 
         if args.execution not in EXECUTIONS:
             known = ", ".join(EXECUTIONS)

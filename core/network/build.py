@@ -177,10 +177,16 @@ class Build:
         *,
         gather: int | None = None,
         gather_walltime: str | None = None,
+        pilot: Mapping[str, Any] | None = None,
+        ahead: bool | None = None,
     ) -> Build:
-        """In which order work goes, how it runs, and how much goes into one scheduler job."""
+        """In which order work goes, how it runs, and how much goes into one scheduler job.
+
+        `pilot`: what one holds, with the keys of `[schedule.pilot]`. `ahead`: see `Schedule`.
+        """
         together = _given({"size": gather, "walltime": gather_walltime}) or None
         fields = {"priority": priority, "execution": execution, "gather": together}
+        fields |= {"pilot": None if pilot is None else dict(pilot), "ahead": ahead}
         self._schedule.update(_given(fields))
         return self
 

@@ -15,7 +15,8 @@ from rowtui.core.files import read_bounded
 from rowtui.core.network.allowed import LONGEST_NAME, NAME_HINT, NetworkError, name_fault
 from rowtui.core.network.find import NETWORK_FILE, has_network
 from rowtui.core.network.load_nodes import read_node
-from rowtui.core.network.load_sinks import check_fields, read_schedule, read_sink
+from rowtui.core.network.load_schedule import read_schedule
+from rowtui.core.network.load_sinks import check_fields, read_sink
 from rowtui.core.network.load_sources import read_source
 from rowtui.core.network.load_tables import NetworkFile
 from rowtui.core.network.shape import declared_dimensions, infer

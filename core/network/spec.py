@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 JSON = Any  # null, bool, int, float, str, list or dict: what a value file may hold
 
+IDLE_SECONDS = 300  # after which a pilot without work ends, if nobody says otherwise
 NODE_KEY = "node"  # the key of a value file that says whose samples the directories are
 
 
@@ -208,15 +209,32 @@ class Gather:
 
 
 @dataclass(frozen=True, slots=True)
+class Pilot:
+    """What a pilot holds on one node, and how many there are at most for each destination.
+
+    `memory_mb` None: nobody states it. It ends when nothing ran or came for `idle_seconds`.
+    """
+
+    cpus: int
+    walltime_seconds: int
+    memory_mb: int | None = None
+    gpus: int = 0
+    idle_seconds: int = IDLE_SECONDS
+    number: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     """In which order ready work goes (`sample`, `sink`, `sink:NAME`, `source:+1`, `source:-1`,
     `critical-path`, `row`, or a plug-in), and how it runs (`jobs`, `sequential`, `pilot`, or a
-    plug-in).
+    plug-in). `ahead`: whole chains are queued before what they need is there.
     """
 
     priority: str = "sample"
     execution: str = "jobs"
     gather: Gather = Gather()
+    pilot: Pilot | None = None
+    ahead: bool = False
     place: Place = field(default=Place(), compare=False)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from rowtui.core.network.spec import (
     ALL,
+    IDLE_SECONDS,
     JSON,
     Files,
     Gather,
@@ -21,6 +22,7 @@ from rowtui.core.network.spec import (
     Link,
     Network,
     Node,
+    Pilot,
     Place,
     Require,
     Selection,
@@ -169,9 +171,31 @@ def _schedule(network: Network) -> Iterable[str]:
     if gather != Gather():
         fields: dict[str, JSON] = {"size": gather.size}
         if gather.walltime_seconds:
-            minutes, seconds = divmod(gather.walltime_seconds, 60)
-            fields["walltime"] = f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}"
+            fields["walltime"] = _time(gather.walltime_seconds)
         yield f"gather = {_value(fields)}"
+    if schedule.pilot is not None:
+        yield f"pilot = {_value(_pilot(schedule.pilot))}"
+    if schedule.ahead:
+        yield "ahead = true"
+
+
+def _pilot(pilot: Pilot) -> dict[str, JSON]:
+    fields: dict[str, JSON] = {"cpus": pilot.cpus, "walltime": _time(pilot.walltime_seconds)}
+    if pilot.memory_mb is not None:
+        fields["memory"] = f"{pilot.memory_mb}M"
+    if pilot.gpus:
+        fields["gpus"] = pilot.gpus
+    if pilot.idle_seconds != IDLE_SECONDS:
+        fields["idle"] = _time(pilot.idle_seconds)
+    if pilot.number != 1:
+        fields["number"] = pilot.number
+    return fields
+
+
+def _time(seconds: int) -> str:
+    """HH:MM:SS."""
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{rest:02d}"
 
 
 def _pairs(table: Mapping[str, Any]) -> Iterable[str]:

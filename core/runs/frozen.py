@@ -21,6 +21,7 @@ from rowtui.core.network.spec import (
     Link,
     Network,
     Node,
+    Pilot,
     Place,
     Require,
     Schedule,
@@ -33,7 +34,8 @@ from rowtui.core.network.spec import (
 )
 from rowtui.core.runs.model import json_line
 
-VERSION = 1
+VERSION = 2
+_READ = (1, VERSION)  # in 1 schedules had neither `pilot` nor `ahead`
 
 _DATA: dict[str, type[Values | Table | Files | Existing]] = {
     "values": Values,
@@ -60,7 +62,7 @@ def read_frozen(data: bytes) -> tuple[Network, tuple[SourceRows, ...]]:
     except (ValueError, RecursionError):
         raise RowtuiError("its network.json is not JSON") from None
     version = fields.get("version") if isinstance(fields, dict) else None
-    if version != VERSION:
+    if version not in _READ:
         raise RowtuiError(
             f"its network.json has version {json.dumps(version)}, and this rowtui knows {VERSION}",
             "use the version of rowtui that began the run",
@@ -124,6 +126,8 @@ def _network(fields: Mapping[str, Any]) -> Network:
             priority=schedule["priority"],
             execution=schedule["execution"],
             gather=Gather(**schedule["gather"]),
+            pilot=None if schedule.get("pilot") is None else Pilot(**schedule["pilot"]),
+            ahead=schedule.get("ahead", False),
             place=Place(*schedule["place"]),
         ),
     )

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from rowtui.core.network import load_nodes, load_sinks, load_sources, load_values
+from rowtui.core.network import load_nodes, load_schedule, load_sinks, load_sources, load_values
 from rowtui.core.network.load import NetworkError, parse_network
 from rowtui.core.network.template import FIELDS
 from rowtui.core.network.write import without_places
@@ -46,8 +46,9 @@ def test_every_key_has_its_row_and_no_other_has(section: str) -> None:
     assert node == set(load_nodes._NODE)
     assert link == set(load_nodes._INPUT)
     assert keys(part(section, "[[sink]]")) == [set(load_sinks._SINK)]
-    (schedule,) = keys(part(section, "[schedule]"))
-    assert schedule == {"priority", "execution", "gather"}
+    schedule, pilot = keys(part(section, "[schedule]"))
+    assert schedule == set(load_schedule._SCHEDULE)
+    assert pilot == set(load_schedule._PILOT)
     with pytest.raises(NetworkError) as caught:
         parse_network(b"[schedule]\n_ = 1\ngather._ = 1\n", "f", "p")
     hints = " ".join(problem.hint for problem in caught.value.problems)
@@ -56,7 +57,7 @@ def test_every_key_has_its_row_and_no_other_has(section: str) -> None:
 
 def test_every_word_that_is_ours_is_named(section: str) -> None:
     schedule = part(section, "[schedule]")
-    for word in (*load_sinks.PRIORITIES, *load_sinks.EXECUTIONS):
+    for word in (*load_schedule.PRIORITIES, *load_schedule.EXECUTIONS):
         assert f"`{word}`" in schedule
     assert all(f"`{{{field}}}`" in part(section, "[[sink]]") for field in FIELDS)
 
@@ -70,7 +71,9 @@ def test_the_defaults_are_those_of_the_page(section: str) -> None:
     assert defaults.keys() >= {"zip", "combine", "constants", "directories", "collapse", "require"}
     link = ", ".join(f"{key} = {defaults[key]}" for key in ("collapse", "require"))
     node = "".join(f"{key} = {defaults[key]}\n" for key in ("combine", "constants", "directories"))
-    schedule = "".join(f"{key} = {defaults[key]}\n" for key in ("priority", "execution", "gather"))
+    schedule = "".join(
+        f"{key} = {defaults[key]}\n" for key in ("priority", "execution", "gather", "ahead")
+    )
     long = (
         f'[[source]]\nname = "s"\nvalues = {{ a = [1] }}\nzip = {defaults["zip"]}\n'
         f'[[node]]\nname = "n"\naction = "n"\nfrom = "s"\n{node}'

@@ -21,6 +21,7 @@ from rowtui.core.network.spec import (
     Link,
     Network,
     Node,
+    Pilot,
     Place,
     Require,
     Schedule,
@@ -51,7 +52,14 @@ def test_what_is_built_is_what_the_file_says() -> None:
             directories="own",
         )
         .sink("plot", "fit", "e.pdf", "results/{sample}{ext}")
-        .schedule("critical-path", "pilot", gather=50, gather_walltime="08:00:00")
+        .schedule(
+            "critical-path",
+            "pilot",
+            gather=50,
+            gather_walltime="08:00:00",
+            pilot={"cpus": 16, "walltime": "08:00:00"},
+            ahead=True,
+        )
         .network()
     )
 
@@ -85,6 +93,8 @@ def test_what_is_built_is_what_the_file_says() -> None:
         priority = "critical-path"
         execution = "pilot"
         gather = { size = 50, walltime = "08:00:00" }
+        pilot = { cpus = 16, walltime = "08:00:00" }
+        ahead = true
     """)
 
 
@@ -335,6 +345,15 @@ def networks(draw: st.DrawFn) -> Network:
             draw(st.sampled_from(["sample", "row", "source:-1", "mine"])),
             draw(st.sampled_from(["jobs", "pilot", "mine"])),
             Gather(draw(st.integers(0, 99)), draw(st.just(0) | st.integers(1, 10**7))),
+            Pilot(
+                draw(st.integers(1, 99)),
+                draw(st.integers(60, 10**7)),
+                draw(st.none() | st.integers(1, 10**6)),
+                draw(st.integers(0, 9)),
+                draw(st.integers(1, 10**5)),
+                draw(st.integers(1, 9)),
+            ),
+            draw(st.booleans()),
         ),
     )
     first: dict[str, tuple[str, ...]] = {}

@@ -26,6 +26,7 @@ from rowtui.core.network.spec import (
     Link,
     Network,
     Node,
+    Pilot,
     Require,
     Schedule,
     Selection,
@@ -74,6 +75,14 @@ publish = "results/{temperature}/{replica}-{fold}{ext}"
 priority = "sink:plot"
 execution = "pilot"
 gather = { size = 50, walltime = "08:00:00" }
+ahead = true
+[schedule.pilot]
+cpus = 16
+walltime = "1 day, 00:00:00"
+memory = "64G"
+gpus = 2
+idle = "00:10:00"
+number = 3
 """
 HEAD = '[[source]]\nname = "s"\nvalues = { T = [1, 2], r = [1] }\n'
 NODE = HEAD + '[[node]]\nname = "n"\nfrom = "s"\n'
@@ -125,7 +134,13 @@ def test_a_whole_study_is_read_key_by_key() -> None:
     )
     publish = "results/{temperature}/{replica}-{fold}{ext}"
     assert network.sinks == (Sink("plot", "fit", "energy.pdf", publish),)
-    assert network.schedule == Schedule("sink:plot", "pilot", Gather(50, 8 * 3600))
+    assert network.schedule == Schedule(
+        "sink:plot",
+        "pilot",
+        Gather(50, 8 * 3600),
+        Pilot(16, 24 * 3600, 64 * 1024, 2, 600, 3),
+        ahead=True,
+    )
 
 
 def test_every_part_knows_its_line_and_column() -> None:
@@ -153,7 +168,7 @@ def test_what_is_not_written_is_as_the_docs_say() -> None:
     (link,) = node.inputs[0].links
     assert (link.output, link.select, link.collapse, link.expand) == ("", None, (), "")
     assert link.require == ALL
-    assert network.schedule == Schedule("sample", "jobs", Gather(1, 0))
+    assert network.schedule == Schedule("sample", "jobs", Gather(1, 0), None, ahead=False)
 
 
 @pytest.mark.parametrize(
@@ -401,6 +416,19 @@ WRONG = [
     (NODE + "[schedule]\ngather={size=-1}\n", 8, 9, "non-negative", ""),
     (NODE + '[schedule]\ngather={walltime="8h"}\n', 8, 9, "not usable", "PT8H"),
     (NODE + '[schedule]\ngather={walltime="00:00:00"}\n', 8, 9, "too short", ""),
+    (NODE + '[schedule]\nexecution="pilot"\n', 8, 1, "what a pilot holds", "[schedule.pilot]"),
+    (NODE + "[schedule.pilot]\ncpus=4\n", 7, 1, "no `walltime`", "08:00:00"),
+    (NODE + '[schedule.pilot]\nwalltime="01:00:00"\n', 7, 11, "no `cpus`", "cpus = 16"),
+    (NODE + '[schedule]\npilot={cpus=0,walltime="01:00:00"}\n', 8, 8, "at least 1", ""),
+    (NODE + '[schedule]\npilot={cpus=1,walltime="00:00:09"}\n', 8, 15, "too short", "a minute"),
+    (
+        NODE + '[schedule]\npilot={cpus=1,walltime="01:00:00",memory="much"}\n',
+        8,
+        35,
+        "no amount",
+        "64G",
+    ),
+    (NODE + '[schedule]\nahead="yes"\n', 8, 1, "true or false", ""),
 ]
 
 
@@ -482,6 +510,7 @@ WARNED = [
     (NODE + '[schedule]\npriority="mine"\n', 8, "`priority` is 'mine', which is none of ours"),
     (NODE + '[schedule]\nexecution="mine"\n', 8, "`execution` is 'mine'"),
     (NODE + '[schedule]\npriority="sink"\n', 8, "there is no sink"),
+    (NODE + '[schedule]\nexecution="sequential"\n', 8, "each job is a list of its own"),
     (
         NODE + '[[node]]\nname="m"\ncombine="zip"\n[node.inputs]\n'
         'a={from="s", group="g"}\nb={from="n", group="g"}\n',

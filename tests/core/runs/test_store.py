@@ -25,6 +25,7 @@ from rowtui.core.network.spec import (
     Link,
     Network,
     Node,
+    Pilot,
     Place,
     Require,
     Schedule,
@@ -99,7 +100,9 @@ NETWORK = Network(
         ),
     ),
     sinks=(Sink("plot", "fit", "e.pdf", "results/{temperature}.pdf"),),
-    schedule=Schedule("critical-path", "pilot", Gather(50, 28_800)),
+    schedule=Schedule(
+        "critical-path", "pilot", Gather(50, 28_800), Pilot(16, 3600, 2048, 1, 60, 2), ahead=True
+    ),
 )  # fmt: skip
 ROWS = (
     SourceRows("state", ("temperature", "replica"), ((1.0, 1.5, 2.0), (0, 1)), digest="ab"),
