@@ -133,6 +133,43 @@ def _machines(**_: Any) -> list[str]:
     return sorted({name.machine for name in names})
 
 
+def _nodes(**_: Any) -> list[str]:
+    """Sources and nodes of network.toml; nothing that they name is read."""
+    from rowtui.core.errors import RowtuiError
+    from rowtui.core.network.load import load_network
+    from rowtui.core.workflow.find import find_project
+
+    try:
+        network = load_network(find_project(Path.cwd())).network
+    except (RowtuiError, OSError):
+        return []
+    return [*(it.name for it in network.sources), *(it.name for it in network.nodes)]
+
+
+def _runs(**_: Any) -> list[str]:
+    """The network's runs, the newest first."""
+    from rowtui.core.errors import RowtuiError
+    from rowtui.core.runs.store import RunStore
+    from rowtui.core.workflow.find import find_project
+
+    try:
+        return RunStore(find_project(Path.cwd())).ids()[::-1]
+    except (RowtuiError, OSError):
+        return []
+
+
+def _trashes(**_: Any) -> list[str]:
+    """What `network restore` can bring back."""
+    from rowtui.core.errors import RowtuiError
+    from rowtui.core.project.project import Project
+    from rowtui.core.runs.trash import trashes
+
+    try:
+        return trashes(Project.open())
+    except (RowtuiError, OSError):
+        return []
+
+
 _COMPLETERS = {
     "action": _actions,
     "directories": _directories,
@@ -145,4 +182,7 @@ _COMPLETERS = {
     "node_types": _clusters,
     "why_not": _destinations,
     "machine": _machines,
+    "node": _nodes,
+    "run": _runs,
+    "trash": _trashes,
 }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.cli.project import open_project
 from rowtui.core.errors import RowtuiError
-from rowtui.core.network.find import NETWORK_FILE
+from rowtui.core.network.find import NETWORK_FILE, has_network
 from rowtui.core.text import visible
+from rowtui.core.workflow.find import find_project
 
 if TYPE_CHECKING:
     import argparse
@@ -19,16 +21,18 @@ if TYPE_CHECKING:
 
 def open_network(args: argparse.Namespace, out: Output) -> Networks:
     """The network of this folder's project. Raises: RowtuiError if it has none, and no run."""
+    from rowtui.core.runs.store import RunStore
+
+    root = find_project(Path.cwd())
+    if not has_network(root) and not RunStore(root).ids():
+        raise RowtuiError(
+            f"there is no {NETWORK_FILE} in {visible(str(root))}",
+            "'rowtui network init' writes one to begin with",
+        )
     project = open_project(args, out, errors=False)
     from rowtui.core.runs.networks import Networks
 
-    networks = Networks(project)
-    if not networks.exists and not networks.store.ids():
-        raise RowtuiError(
-            f"there is no {NETWORK_FILE} in {visible(str(project.root))}",
-            "'rowtui network init' writes one to begin with",
-        )
-    return networks
+    return Networks(project)
 
 
 def logs_of(networks: Networks, jobs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
