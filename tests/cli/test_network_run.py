@@ -1,0 +1,296 @@
+"""`rowtui network run`: to the end on this machine, and what stops it on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rowtui.core.runs.store import RunStore
+
+from tests.cli.conftest import Shell
+from tests.cli.on_clusters import OnClusters
+from tests.cli.small_network import small_network, study
+from tests.cli.terminal import on_a_terminal
+
+
+@pytest.fixture
+def small(here: OnClusters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Inside of the small network's project."""
+    folder = small_network(tmp_path / "project")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """The small network, with a process of its own for each command."""
+    (tmp_path / "home").mkdir()
+    return Shell(small_network(tmp_path / "project"), tmp_path / "home")
+
+
+def ran(folder: Path) -> Counter[str]:
+    """How often the first step began in each directory."""
+    return Counter((folder / "ran").read_text().split())
+
+
+def run_json(here: OnClusters) -> dict[str, Any]:
+    view = json.loads(here("network", "show", "--json").out)
+    return dict(view["run"])
+
+
+def test_the_study_runs_by_itself_to_its_plot(
+    here: OnClusters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = study(tmp_path / "study")
+    monkeypatch.chdir(folder)
+    done = here("network", "run", "--yes")
+    assert done.code == 0, done.err
+    assert "A new run of network study: 41 jobs." in done.out
+    assert "41 directories will be made" in done.out
+    assert done.out.endswith("Done: all jobs of the network are complete.\n")
+    assert "<svg" in (folder / "results" / "slopes.svg").read_text()
+    assert run_json(here)["status"] == "finished"
+    assert "1 done" in here("network").out
+
+
+def test_what_is_done_is_not_done_again_by_another_run(here: OnClusters, small: Path) -> None:
+    assert here("network", "run", "--yes").code == 0
+    done = here("network", "run", "--yes", "--new")
+    assert done.code == 0, done.err
+    assert "0 jobs to send" in done.out
+    assert ran(small) == {"s,x=1": 1, "s,x=2": 1, "s,x=3": 1}
+
+
+def test_a_failed_job_is_told_with_its_log_and_tried_again_once_mended(
+    here: OnClusters, small: Path
+) -> None:
+    (small / "broken").touch()
+    done = here("network", "run", "--yes")
+    assert done.code == 1
+    assert "one s,x=2: exit code" in done.err
+    assert "Its log: one-" in done.err
+    assert done.err.count("s,x=2: exit code") == 1
+    # the one that needs it is lost, the others are done
+    out = here("network").out
+    assert "1 job failed (others need their results: 1)" in out
+    assert "1 failed, 2 done" in out
+    view = json.loads(here("network", "show", "--json").out)
+    assert [(it["directory"], it["lost"]) for it in view["failures"]] == [("s,x=2", 1)]
+    assert (small / view["failures"][0]["log"]).is_file()
+    # what was only lost with it is not what has to be tried again
+    done = here("network", "retry", "sum", "sum")
+    assert done.code == 1
+    assert "in node one: s,x=2" in done.err
+    assert here("network", "retry", "one", "s,x=1").code == 1
+    assert here("network", "retry").code == 1
+    (small / "broken").unlink()
+    done = here("network", "retry", "--all")
+    assert done.code == 0, done.err
+    assert "1 job will be tried again, and 1 job" in done.out
+    done = here("network", "run", "--yes")
+    assert done.code == 0, done.err
+    assert ran(small) == {"s,x=1": 1, "s,x=2": 2, "s,x=3": 1}
+
+
+def test_a_job_that_is_given_up_takes_with_it_what_needs_it(here: OnClusters, small: Path) -> None:
+    assert here("network", "run", "--yes", "--max-core-hours", "0").code == 1
+    done = here("network", "cancel", "one", "s,x=2")
+    assert done.code == 1
+    assert "--yes" in done.err
+    done = here("network", "cancel", "one", "s,x=2", "--yes")
+    assert done.code == 0, done.err
+    assert "1 job cannot run without: sum 1." in done.out
+    assert here("network", "run", "--yes", "--max-core-hours", "1").code == 1
+    assert ran(small) == {"s,x=1": 1, "s,x=3": 1}
+    done = here("network", "cancel", "one", "s,x=1", "--yes")
+    assert "is done already" in done.err
+    assert "no sample in directory 'nowhere'" in here("network", "cancel", "one", "nowhere").err
+
+
+def test_without_anybody_to_ask_nothing_begins(here: OnClusters, small: Path) -> None:
+    done = here("network", "run")
+    assert done.code == 1
+    assert "--yes" in done.err
+    assert here("network", "run", "--step").code == 1
+    assert not (small / "ran").exists()
+    assert RunStore(small).ids() == []
+
+
+def test_options_of_the_simulation_are_refused_without_it(here: OnClusters, small: Path) -> None:
+    for words in (("--failures", "0.5"), ("--machines", "1 CPU x 1")):
+        done = here("network", "run", "--yes", *words)
+        assert done.code == 1
+        assert "belongs to --simulate" in done.err
+    assert here("network", "run", "--simulate").code == 0
+    assert RunStore(small).ids() == []
+
+
+def test_beyond_its_limits_it_pauses_and_says_how_to_go_on(here: OnClusters, small: Path) -> None:
+    # two of the three jobs of a core-minute each fit
+    done = here("network", "run", "--yes", "--max-core-hours", "0.034")
+    assert done.code == 1
+    assert "Paused: 1 more job would bring it to 0.05 core-hours, of 0.03 confirmed" in done.err
+    run = run_json(here)
+    runs = json.loads(here("network", "runs", "--json").out)["runs"]
+    assert [(it["status"], it["submitted"]) for it in runs] == [("paused", 2)]
+    assert f"rowtui network run --run {run['id']}" in done.err
+    # the same limits again: the same answer
+    assert here("network", "run", "--yes").code == 1
+    done = here("network", "run", "--yes", "--run", run["id"], "--max-core-hours", "1")
+    assert done.code == 0, done.err
+    assert run_json(here)["id"] == run["id"]
+    assert set(ran(small).values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--to", "elsewhere/*"), "local, which was not confirmed"),
+        (("--max-cost", "20EUR"), "nobody says what that costs"),
+    ],
+    ids=["destination", "money"],
+)
+def test_what_was_not_allowed_is_not_sent(
+    here: OnClusters, small: Path, words: tuple[str, ...], why: str
+) -> None:
+    done = here("network", "run", "--yes", *words)
+    assert done.code == 1
+    assert why in done.err
+    assert not (small / "ran").exists()
+
+
+def test_limits_that_make_no_sense_are_refused(here: OnClusters, small: Path) -> None:
+    assert "in which currency" in here("network", "run", "--yes", "--max-cost", "20").err
+    assert "is not a time" in here("network", "run", "--yes", "--until", "soon").err
+    assert "no scheduling plug-in" in here("network", "run", "--yes", "--priority", "odd").err
+    assert "no execution 'odd'" in here("network", "run", "--yes", "--execution", "odd").err
+    assert 'no run "x"' in here("network", "run", "--yes", "--run", "x").err
+    assert RunStore(small).ids() == []
+
+
+def test_one_at_a_time_drives_a_run_and_the_other_says_who(here: OnClusters, small: Path) -> None:
+    here("network", "run", "--yes", "--max-core-hours", "0")
+    run = RunStore(small).latest()
+    assert run is not None
+    with run.hold():
+        done = here("network", "run", "--yes", "--max-core-hours", "1")
+        assert done.code == 1
+        assert f"is driven by process {os.getpid()}" in done.err
+        assert f"process {os.getpid()}" in here("network").out
+        # another run may go on at the same time
+        assert here("network", "run", "--yes", "--new").code == 0
+    assert run.limits.core_hours == 0
+
+
+def test_each_event_is_an_object_on_a_line_for_programs(here: OnClusters, small: Path) -> None:
+    (small / "broken").touch()
+    done = here("network", "run", "--yes", "--json")
+    assert done.code == 1
+    events = [json.loads(line) for line in done.out.splitlines()]
+    kinds = [event["event"] for event in events]
+    assert kinds[:2] == ["run", "begun"]
+    assert kinds[-1] == "over"
+    assert not events[-1]["success"]
+    assert events[-1]["states"] == dict.fromkeys(("waiting", "ready", "active", "missing"), 0) | {
+        "complete": 2,
+        "failed": 1,
+        "cancelled": 1,
+    }
+    sent = [job["directories"] for it in events for job in it.get("jobs", ())]
+    assert sorted(sent) == [["s,x=1"], ["s,x=2"], ["s,x=3"]]
+    failed = [it["directory"] for event in events for it in event.get("failed", ())]
+    assert failed == ["s,x=2"]
+
+
+# -- a person --------------------------------------------------------------------------------------
+
+
+def test_step_by_step_every_plan_is_shown_and_asked_for(shell: Shell) -> None:
+    code, seen = on_a_terminal(shell, "network", "run", "--step", typed=b"y\n\n")
+    text = seen.decode()
+    assert code == 0, text
+    assert "Submitting 3 jobs (one 3) to local" in text
+    assert "Submitting 1 job (sum 1) to local" in text
+    assert text.count("Proceed?") == 2
+
+
+def test_a_plan_that_is_not_confirmed_pauses_the_run(shell: Shell) -> None:
+    code, seen = on_a_terminal(shell, "network", "run", "--step", typed=b"n\n")
+    assert code == 1
+    assert b"nobody confirmed" in seen
+    assert not (shell.folder / "ran").exists()
+
+
+def test_it_asks_once_and_then_runs(shell: Shell) -> None:
+    code, seen = on_a_terminal(shell, "network", "run", typed=b"\n")
+    text = seen.decode()
+    assert code == 0, text
+    assert "at most 0.07 core-hours" in text
+    assert "stops at 3 failed jobs in a row" in text
+    assert text.count("Proceed?") == 1
+    code, seen = on_a_terminal(shell, "network", "run", "--new", typed=b"n\n")
+    assert code == 1
+    assert b"Nothing was begun." in seen
+
+
+def test_beyond_limits_a_person_may_allow_more(shell: Shell) -> None:
+    words = ("network", "run", "--yes", "--max-core-hours", "0")
+    code, seen = on_a_terminal(shell, *words, typed=b"what\na\n")
+    text = seen.decode()
+    assert code == 0, text
+    assert "a  allow it from now on: at most 0.07 core-hours" in text
+    # what is known to come was in it: nothing had to be asked again
+    assert text.count("Beyond the limits") == 1
+
+
+def test_beyond_limits_a_person_may_send_once_or_pause(shell: Shell) -> None:
+    words = ("network", "run", "--yes", "--max-core-hours", "0")
+    code, seen = on_a_terminal(shell, *words, typed=b"o\np\n")
+    text = seen.decode()
+    assert code == 1, text
+    assert text.count("Which? [a/o/P]") == 2
+    assert set(ran(shell.folder).values()) == {1}
+    assert (shell.folder / "workspace" / "s,x=3" / "one").exists()
+
+
+def test_deleting_wants_the_number_of_directories(shell: Shell) -> None:
+    shell.succeed("network", "make", cluster="local")
+    network = shell.folder / "network.toml"
+    network.write_text(network.read_text().replace("[1, 2, 3]", "[1]"))
+    words = ("network", "retire", "--delete")
+    code, seen = on_a_terminal(shell, *words, typed=b"y\n")
+    assert (code, b"Nothing was moved." in seen) == (1, True)
+    code, seen = on_a_terminal(shell, *words, typed=b"2\n")
+    assert (code, b"Moved 2 directories to the trash." in seen) == (0, True)
+
+
+def test_an_interrupted_run_lets_go_of_its_jobs_and_is_taken_up_again(shell: Shell) -> None:
+    (shell.folder / "wait").touch()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "rowtui.cli.main", "network", "run", "--yes", "--json"],
+        cwd=shell.folder,
+        env=shell.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None
+    for line in child.stdout:
+        if json.loads(line)["event"] == "sent":
+            break
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "goes on with it" in err
+    assert "Traceback" not in err
+    (shell.folder / "wait").unlink()
+    out = shell.succeed("network", "run", "--yes", cluster="local")
+    assert "Done: all jobs of the network are complete." in out
+    assert ran(shell.folder) == {"s,x=1": 1, "s,x=2": 1, "s,x=3": 1}
