@@ -109,7 +109,7 @@ def measure(size: int, folder: Path, tools: dict[str, Path], rounds: int) -> lis
             for tool in list(tools)[:: 1 if number % 2 == 0 else -1]:
                 project = folder / tool
                 case.before(project)
-                words = (tools[tool], "--no-progress", *case.words)
+                words: tuple[str | Path, ...] = (tools[tool], "--no-progress", *case.words)
                 done = run(words, project, environment, log)
                 runs.setdefault((case.name, tool), []).append(done)
                 case.after(project)
