@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from math import ceil
 
 from rowtui.core.engine import PackChoice, PackedPlan
@@ -63,27 +62,35 @@ TYPES: dict[str, tuple[NodeTypeView, ...]] = {
 @dataclass
 class _Lane:
     amounts: Amounts
-    jobs: list[int]
-    seconds: list[int]
+    jobs: list[int] = field(default_factory=list)
+    seconds: list[int] = field(default_factory=list)
+    long: int = 0
 
 
 @dataclass
 class _Node:
+    """What its lanes come to is kept, for thousands of jobs."""
+
     kind: int
     view: NodeTypeView
     lanes: list[_Lane] = field(default_factory=list)
+    used: Amounts = Amounts()
+    longest: int = 0
+    jobs: int = 0
 
-    @property
-    def used(self) -> Amounts:
-        return reduce(Amounts.plus, (lane.amounts for lane in self.lanes), Amounts())
+    def begin(self, amounts: Amounts, at: int, seconds: int) -> None:
+        """A lane with this job."""
+        self.lanes.append(_Lane(amounts))
+        self.used = self.used.plus(amounts)
+        self.go_on(self.lanes[-1], at, seconds)
 
-    @property
-    def longest(self) -> int:
-        return max((sum(lane.seconds) for lane in self.lanes), default=0)
-
-    @property
-    def jobs(self) -> int:
-        return sum(len(lane.jobs) for lane in self.lanes)
+    def go_on(self, lane: _Lane, at: int, seconds: int) -> None:
+        """This job after those of a lane."""
+        lane.jobs.append(at)
+        lane.seconds.append(seconds)
+        lane.long += seconds
+        self.longest = max(self.longest, lane.long)
+        self.jobs += 1
 
     @property
     def cost(self) -> float:
@@ -178,12 +185,11 @@ def _place(
             continue
         if choice.packer in ("", "best"):
             for lane in node.lanes:
-                if amounts.fits(lane.amounts) and sum(lane.seconds) + seconds <= node.longest:
-                    lane.jobs.append(at)
-                    lane.seconds.append(seconds)
+                if lane.long + seconds <= node.longest and amounts.fits(lane.amounts):
+                    node.go_on(lane, at, seconds)
                     return
         if node.used.plus(amounts).fits(node.view.amounts):
-            node.lanes.append(_Lane(amounts, [at], [seconds]))
+            node.begin(amounts, at, seconds)
             return
 
     def each_core(kind: int) -> float:
@@ -192,7 +198,8 @@ def _place(
 
     fitting = [kind for kind, view in enumerate(types) if amounts.fits(view.amounts)]
     kind = min(fitting, key=each_core)
-    nodes.append(_Node(kind, types[kind], [_Lane(amounts, [at], [seconds])]))
+    nodes.append(_Node(kind, types[kind]))
+    nodes[-1].begin(amounts, at, seconds)
 
 
 def _layout(node: _Node) -> Layout:
