@@ -417,7 +417,7 @@ WRONG = [
     (NODE + '[schedule]\ngather={walltime="8h"}\n', 8, 9, "not usable", "PT8H"),
     (NODE + '[schedule]\ngather={walltime="00:00:00"}\n', 8, 9, "too short", ""),
     (NODE + '[schedule]\nexecution="pilot"\n', 8, 1, "what a pilot holds", "[schedule.pilot]"),
-    (NODE + "[schedule.pilot]\ncpus=4\n", 7, 1, "no `walltime`", "08:00:00"),
+    (NODE + "[schedule.pilot]\ncpus=4\n", 7, 11, "no `walltime`", "08:00:00"),
     (NODE + '[schedule.pilot]\nwalltime="01:00:00"\n', 7, 11, "no `cpus`", "cpus = 16"),
     (NODE + '[schedule]\npilot={cpus=0,walltime="01:00:00"}\n', 8, 8, "at least 1", ""),
     (NODE + '[schedule]\npilot={cpus=1,walltime="00:00:09"}\n', 8, 15, "too short", "a minute"),

@@ -331,7 +331,20 @@ def test_a_bad_run_does_not_hide_the_others(store: RunStore) -> None:
     assert latest.id == runs[6].id
 
 
-@pytest.mark.parametrize("text", ["[", "[]", '{"version": 2}', '{"version": 1, "network": {}}'])
+def test_a_network_that_an_older_version_froze_is_read(store: RunStore) -> None:
+    run = store.create(NETWORK, ())
+    path = run.folder / "network.json"
+    fields = json.loads(path.read_text())
+    del fields["network"]["schedule"]["pilot"], fields["network"]["schedule"]["ahead"]
+    path.write_text(json.dumps({**fields, "version": 1}))
+
+    schedule = store.load(run.id).network.schedule
+
+    assert (schedule.pilot, schedule.ahead) == (None, False)
+    assert schedule.gather == NETWORK.schedule.gather
+
+
+@pytest.mark.parametrize("text", ["[", "[]", '{"version": 3}', '{"version": 2, "network": {}}'])
 def test_a_network_of_another_version_is_a_clear_error(store: RunStore, text: str) -> None:
     run = store.create(NETWORK, ())
     (run.folder / "network.json").write_text(text)
