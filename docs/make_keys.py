@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rowtui.tui.actions import COMMANDS, TO_COME, VIEWS, Command
+from rowtui.tui.actions import COMMANDS, VIEWS, Command
 
 PATH = Path(__file__).with_name("keys.md")
 
@@ -41,6 +41,7 @@ def page() -> str:
         "app": "Everywhere",
         "list": "In tables and texts",
         "text": "In texts",
+        "graph": "In the picture of a network",
         **{name: f"{number} {title}" for name, (number, title) in VIEWS.items()},
     }
     unknown = {command.scope for command in COMMANDS} - scopes.keys()
@@ -48,18 +49,12 @@ def page() -> str:
         raise ValueError(f"scopes without a title: {', '.join(sorted(unknown))}")
     parts = [_INTRODUCTION]
     for scope, title in scopes.items():
-        rows = [
-            _row(command) for command in COMMANDS if command.scope == scope and _is_there(command)
-        ]
+        rows = [_row(command) for command in COMMANDS if command.scope == scope]
         if rows:
             parts.append(
                 f"## {title}\n\n| keys | what happens | id |\n|---|---|---|\n" + "".join(rows)
             )
     return "\n".join(parts)
-
-
-def _is_there(command: Command) -> bool:
-    return command.id not in {f"go.{name}" for name in TO_COME}
 
 
 def _row(command: Command) -> str:

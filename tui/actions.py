@@ -15,12 +15,19 @@ from rowtui.tui.reasons import (
     may_act_on_jobs,
     may_confirm,
     may_connect,
+    may_give_up,
     may_make_change,
     may_mark,
+    may_mark_sample,
     may_reset,
     may_reset_packing,
     may_resubmit_groups,
+    may_retry_in_network,
+    may_start_anew,
+    may_start_network,
+    may_step_network,
     may_stop,
+    may_stop_network,
     may_submit,
     may_submit_all,
     may_submit_groups,
@@ -32,8 +39,10 @@ from rowtui.tui.reasons import (
     with_failures,
     with_groups,
     with_job,
+    with_network,
     with_own_job,
     with_packing,
+    with_run,
 )
 from rowtui.tui.session import Session
 from textual.binding import Binding, BindingType
@@ -43,8 +52,8 @@ from textual.binding import Binding, BindingType
 class Command:
     """One thing a person can do.
 
-    `scope` is "app", "list" (tables and texts), "text" or the name of a view. `hint` orders the
-    bottom line, 0 keeps it out. `asks`: it changes something outside, so it is confirmed first.
+    `scope` is "app", one of `PARTS`, or the name of a view. `hint` orders the bottom line, 0 keeps
+    it out. `asks`: it changes something outside, so it is confirmed first.
     """
 
     id: str
@@ -67,6 +76,9 @@ class Command:
         return " ".join(KEY_NAMES.get(key, key) for key in self.keys.split(","))
 
 
+PARTS = ("list", "text", "graph")
+"""Scopes of widgets, whatever the view."""
+
 CHANGE_KEYS = "abcd"
 """Keys of the changes that would admit a job; a destination seldom has more."""
 
@@ -85,18 +97,13 @@ VIEWS = {
     "submit": (5, "Submit"),
     "queue": (6, "Queue"),
     "log": (7, "Log"),
+    "network": (8, "Network"),
 }
-"""Views that exist: name -> (number, title). The numbers leave room for those to come."""
-
-TO_COME = {"network": (8, "the network")}
-"""Views that do not exist yet, and what they come with."""
+"""The views: name -> (number, title)."""
 
 _GO = tuple(
     Command(f"go.{name}", str(number), title.lower(), f"go to {title}")
     for name, (number, title) in VIEWS.items()
-) + tuple(
-    Command(f"go.{name}", str(number), name, f"{name.capitalize()} (comes with {what})")
-    for name, (number, what) in TO_COME.items()
 )
 
 COMMANDS: tuple[Command, ...] = (
@@ -124,6 +131,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("list.last", "G,end", "last", "last line", "list"),
     Command("text.left", "left", "left", "scroll a text to the left", "text"),
     Command("text.right", "right", "right", "scroll a text to the right", "text"),
+    Command("graph.left", "h,left", "left", "to the node that this one takes from", "graph"),
+    Command("graph.right", "l,right", "right", "to the node that takes from this one", "graph"),
     # status
     Command("status.open", "enter", "groups", "groups of this action", "status", 1,
             enabled=with_action),
@@ -225,6 +234,34 @@ COMMANDS: tuple[Command, ...] = (
             enabled=with_job),
     Command("log.previous", "N", "newer job", "log of the previous job in the list", "log", 3,
             enabled=with_job),
+    # network
+    Command("network.open", "enter", "open", "samples of this node; log of this sample's job",
+            "network", 1, enabled=with_network),
+    Command("network.start", "s", "autopilot…",
+            "let the network run by itself within limits, go on, or allow more", "network", 2,
+            asks=True, enabled=may_start_network),
+    Command("network.stop", "x", "stop", "stop the autopilot; jobs that were sent go on",
+            "network", 3, enabled=may_stop_network),
+    Command("network.step", "e", "one step…", "plan what is ready, to be confirmed in 5",
+            "network", 4, asks=True, enabled=may_step_network),
+    Command("network.retry", "R", "retry…",
+            "try the marked jobs, this failure, or all that failed again", "network", 5, asks=True,
+            enabled=may_retry_in_network),
+    Command("network.give-up", "c", "give up…",
+            "give the marked jobs, or this one, up with what depends on them", "network", 6,
+            asks=True, enabled=may_give_up),
+    Command("network.mark", "space", "mark", "mark or unmark this sample", "network", 7,
+            enabled=may_mark_sample),
+    Command("network.filter", "f", "filter", "samples in the next state: all, failed, ...",
+            "network", 8, enabled=with_network),
+    Command("network.arrange", "o", "graph/list", "draw the network as a graph, or as a list",
+            "network", enabled=with_network),
+    Command("network.as-now", "v", "as it is now",
+            "what network.toml says now, or the run again", "network", enabled=with_run),
+    Command("network.new-run", "n", "new run…", "a new run, of what network.toml says now",
+            "network", asks=True, enabled=may_start_anew),
+    Command("network.pane", "tab", "pane", "between failures, graph, samples and node", "network",
+            9),
 )  # fmt: skip
 
 BY_ID = {command.id: command for command in COMMANDS}
@@ -236,7 +273,7 @@ def bindings_for(scope: str) -> list[BindingType]:
         Binding(
             command.keys,
             command.method.removeprefix("command_")
-            if scope in ("list", "text")
+            if scope in PARTS
             else f"app.command('{command.id}')",
             command.label,
             show=False,

@@ -21,14 +21,16 @@ import textual.constants
 from rowtui.core.engine import Engine
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
-from rowtui.tui.actions import BY_ID, TO_COME, VIEWS, bindings_for, checked_keymap
+from rowtui.tui.actions import BY_ID, VIEWS, bindings_for, checked_keymap
 from rowtui.tui.feed import Feed
 from rowtui.tui.kept_rules import KeptStylesheet
 from rowtui.tui.logins import Logins
+from rowtui.tui.network_verbs import NetworkVerbs
 from rowtui.tui.palette_commands import RegistryProvider
 from rowtui.tui.screens.explain import ExplainView
 from rowtui.tui.screens.groups import GroupsView
 from rowtui.tui.screens.log import LogView
+from rowtui.tui.screens.network import NetworkScreen
 from rowtui.tui.screens.pack import PackView
 from rowtui.tui.screens.queue import QueueView
 from rowtui.tui.screens.status import StatusView
@@ -64,6 +66,7 @@ class RowtuiApp(App[int]):
         "submit": SubmitView,
         "queue": QueueView,
         "log": LogView,
+        "network": NetworkScreen,
     }
     DEFAULT_MODE = "status"
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-normal"), (160, "-wide")]
@@ -91,6 +94,7 @@ class RowtuiApp(App[int]):
         self._config = config
         self._feed = Feed(self.session, self.show_again, self.report)
         self.verbs = Verbs(self, self.session, self._feed)
+        self.network = NetworkVerbs(self, self.session, self._feed)
         self.logins = Logins(self, self.session, self._feed)
         self._last_failure: tuple[str, str] | None = None
         self.defect: Exception | None = None  # what ended the dashboard, if it was a defect
@@ -194,10 +198,14 @@ class RowtuiApp(App[int]):
         if self.view is not None:
             self.view.show_bottom()
 
+    def look_at_network(self) -> None:
+        """Somebody wants to see the network as it is now."""
+        self._feed.look_at_network()
+
     def forget_marks(self, view: str) -> None:
         """The marks in that view have done their work."""
         stack = self._screen_stacks.get(view, [])
-        if stack and isinstance(stack[0], GroupsView | QueueView):
+        if stack and isinstance(stack[0], GroupsView | QueueView | NetworkScreen):
             stack[0].forget_marks()
 
     # Commands
@@ -222,10 +230,7 @@ class RowtuiApp(App[int]):
 
     def go(self, view: str) -> None:
         """Show a view."""
-        if view in TO_COME:
-            number, what = TO_COME[view]
-            self.notify(f"{number} {view.capitalize()} comes with {what}.", markup=False)
-        elif view in VIEWS:
+        if view in VIEWS:
             self.switch_mode(view)
 
     def command_refresh(self) -> None:
@@ -297,7 +302,19 @@ class RowtuiApp(App[int]):
                 markup=False,
             )
             return
+        view = self.session.network.view
+        if view is not None and view.run is not None and view.run.here:
+            from rowtui.tui.screens.confirm import ConfirmScreen
+
+            lines = ["It sends no more jobs; those that were sent go on. `s` in 8 goes on later."]
+            question = "Leave, and stop the autopilot?"
+            self.push_screen(ConfirmScreen(question, lines, 1), self._leave)
+            return
         self.exit(0)
+
+    def _leave(self, yes: bool | None) -> None:
+        if yes:
+            self.exit(0)
 
     async def action_quit(self) -> None:
         """Textual's own way to leave."""

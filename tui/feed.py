@@ -10,9 +10,10 @@ import asyncio
 from collections.abc import Callable
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import JobsView, Snapshot
+from rowtui.core.engine import JobsView, NetworkView, Snapshot
+from rowtui.tui.render.marks import RUN_MARKS
 from rowtui.tui.render.status import changed_counts
-from rowtui.tui.session import Session
+from rowtui.tui.session import Session, describe
 
 GAP_SECONDS = 0.25
 """Between two refreshes: four a second is more than anybody reads."""
@@ -26,12 +27,19 @@ JOBS_SECONDS = 5.0
 OWN_JOBS_SECONDS = 2.0
 """The same where the only queue is ours alone."""
 
+NETWORK_SECONDS = 5.0
+"""Between two looks at a network that is on the screen: the estimate moves by itself."""
+
+NETWORK_REST = 4.0
+"""A network of which a look takes long is looked at less often: so many times as long."""
+
 RETRY_SECONDS = 5.0
 """Before the changes are followed again after that broke."""
 
 
 class Feed:
-    """Three loops: one listens, one refreshes, one asks for the jobs, which may take its time.
+    """Four loops: one listens, one refreshes, one asks for the jobs and one for the network, both
+    of which may take their time.
 
     `changed` is told what there is to show again.
     """
@@ -50,6 +58,7 @@ class Feed:
         self._jobs_wanted = True  # after the next refresh
         self._jobs_wake = asyncio.Event()
         self._jobs_now = False
+        self._network_wake = asyncio.Event()
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -57,6 +66,7 @@ class Feed:
             group.create_task(self._listen())
             group.create_task(self._refresh_on_demand())
             group.create_task(self._follow_jobs())
+            group.create_task(self._follow_network())
 
     def refresh_now(self, *, full: bool = False, queues: bool = False) -> None:
         """Refresh as soon as possible, also while paused; `queues`: a person wants them asked."""
@@ -65,11 +75,17 @@ class Feed:
         self._jobs_wanted = True
         self._wake.set()
 
+    def look_at_network(self) -> None:
+        """Ask for the network as soon as possible."""
+        self._network_wake.set()
+
     async def _listen(self) -> None:
         while True:
             try:
                 async for word in self._session.engine.changes():
-                    self._jobs_wanted = self._jobs_wanted or word == "jobs"
+                    self._jobs_wanted = self._jobs_wanted or word in ("jobs", "network")
+                    if word == "network":
+                        self._network_wake.set()
                     if not self._session.paused:
                         self._wake.set()
                 return  # the engine was closed
@@ -118,7 +134,44 @@ class Feed:
             session.note("project", text, style)
         if old is not None and old.generation != snapshot.generation:
             self._jobs_wanted = True
+        if session.network.wanted:
+            self._network_wake.set()
         self._changed("snapshot")
+
+    async def _follow_network(self) -> None:
+        """While somebody looks at the network, or it says that something happened."""
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                async with asyncio.timeout(NETWORK_SECONDS):
+                    await self._network_wake.wait()
+            except TimeoutError:
+                view = self._session.network.view
+                moves = view is not None and view.estimate is not None and view.estimate.jobs
+                if self._session.paused or not self._session.network.wanted or not moves:
+                    continue
+            self._network_wake.clear()
+            began = loop.time()
+            await self._ask_for_network()
+            await asyncio.sleep(max(GAP_SECONDS, NETWORK_REST * (loop.time() - began)))
+
+    async def _ask_for_network(self) -> None:
+        network = self._session.network
+        frozen = network.frozen
+        try:
+            view = await self._session.engine.network(frozen=frozen)
+        except Exception as error:
+            network.known, network.error = True, describe(error)
+            self._changed("network")
+            return
+        if frozen == network.frozen:
+            old = network.view
+            network.take(view)
+            for text, style in _run_news(old, view):
+                self._session.note("network", text, style)
+        else:
+            self._network_wake.set()
+        self._changed("network")
 
     async def _follow_jobs(self) -> None:
         while True:
@@ -180,6 +233,18 @@ def _news(old: Snapshot | None, new: Snapshot) -> list[tuple[str, str]]:
     elif more < 0:
         told.append((f"{-more:,} directories less in the workspace", "warning"))
     return told
+
+
+def _run_news(old: NetworkView | None, new: NetworkView | None) -> list[tuple[str, str]]:
+    """A sentence for a run that stands elsewhere than before."""
+    if old is None or new is None or new.run is None:
+        return []
+    was = old.run.status if old.run and old.run.id == new.run.id else None
+    if was is new.run.status:
+        return []
+    mark = RUN_MARKS[new.run.status]
+    why = f": {new.run.why}" if new.run.why else ""
+    return [(f"run {new.run.id} {mark.word}{why}", mark.style)]
 
 
 def _ended(old: JobsView | None, new: JobsView) -> list[tuple[str, str]]:

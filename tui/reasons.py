@@ -200,6 +200,123 @@ def with_destinations(session: Session) -> str:
     return "" if shown and len(shown.looks) > 1 else "there is no other destination"
 
 
+def with_network(session: Session) -> str:
+    """There is a network to look at."""
+    if session.network.view is not None:
+        return ""
+    if session.network.error is not None:
+        return "the network cannot be read: see above"
+    if not session.network.known:
+        return "the network is not read yet"
+    return "the project has no network.toml; `rowtui network init` writes one"
+
+
+def with_run(session: Session) -> str:
+    """There is a run, and so something that network.toml may differ from."""
+    if reason := with_network(session):
+        return reason
+    view = session.network.view
+    return "" if (view and view.run) or not session.network.frozen else "there is no run yet"
+
+
+def _may_change_network(session: Session) -> str:
+    if reason := may_change(session) or with_network(session):
+        return reason
+    if session.network.busy:
+        return f"{session.network.busy} is under way"
+    return ""
+
+
+def _not_driven(session: Session) -> str:
+    view = session.network.view
+    run = view.run if view else None
+    if run is not None and run.here:
+        return "the autopilot drives it already: x stops it"
+    if run is not None and run.holder:
+        return f"the run is driven by {run.holder}"
+    return ""
+
+
+def may_start_network(session: Session) -> str:
+    """Nobody drives it, and it shows what would be started."""
+    if reason := _may_change_network(session) or _not_driven(session):
+        return reason
+    if not session.network.frozen:
+        return "this is network.toml as it is now: v shows the run, n starts a new one"
+    view = session.network.view
+    if view and view.run and view.run.status.is_over:
+        left = "R tries what failed again, " if session.network.failed else ""
+        return f"the run is over: {left}n starts a new one"
+    return ""
+
+
+def may_start_anew(session: Session) -> str:
+    """Nobody drives the run there is."""
+    return _may_change_network(session) or _not_driven(session)
+
+
+def may_stop_network(session: Session) -> str:
+    """The autopilot of this dashboard is on."""
+    if reason := with_network(session):
+        return reason
+    view = session.network.view
+    if view and view.run and view.run.here:
+        return ""
+    if view and view.run and view.run.holder:
+        return f"the run is driven by {view.run.holder}, and stopped there"
+    return "the autopilot is not on"
+
+
+def may_step_network(session: Session) -> str:
+    """Something may be ready, and nobody else sends it."""
+    if reason := may_start_network(session):
+        return reason
+    return "" if session.network.left else "no job is left to send"
+
+
+def may_retry_in_network(session: Session) -> str:
+    """A job failed, and it is among those that the command is about."""
+    if reason := _may_change_network(session) or _frozen(session):
+        return reason
+    look = session.network
+    if look.marked and not {"failed", "cancelled"} & set(look.marked.values()):
+        return "no marked job failed"
+    return "" if look.failed or look.marked else "no job failed"
+
+
+def may_give_up(session: Session) -> str:
+    """There is a run, and a job under the cursor that is not complete."""
+    if reason := _may_change_network(session) or _frozen(session):
+        return reason
+    pointed = session.network.pointed
+    if not pointed:
+        return "the cursor is not on a job: Enter goes to the samples of a node"
+    if set(pointed.values()) <= {"complete", "cancelled"}:
+        return "the job is complete or cancelled" if len(pointed) == 1 else "all are over"
+    return ""
+
+
+def _frozen(session: Session) -> str:
+    view = session.network.view
+    if view is None or view.run is None:
+        if not session.network.frozen:
+            return "this is network.toml as it is now: v shows the run"
+        return "there is no run yet: s starts one"
+    if view.run.holder and not view.run.here:
+        return f"the run is driven by {view.run.holder}"
+    return ""
+
+
+def may_mark_sample(session: Session) -> str:
+    """The cursor is on a sample that has a job."""
+    if reason := with_network(session):
+        return reason
+    look = session.network
+    if look.under != "samples" or look.sample is None:
+        return "the cursor is not on a sample: Enter goes to the samples of a node"
+    return "" if look.sample.job >= 0 else "the samples of a source have no jobs"
+
+
 def may_reset(session: Session) -> str:
     """Something is wondered about."""
     return "" if session.what_if else "there is no what-if"

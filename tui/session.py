@@ -25,6 +25,7 @@ from rowtui.core.engine import (
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Status
 from rowtui.core.mapping.decision import Refusal
+from rowtui.tui.network import NetworkLook
 from rowtui.tui.packing import Packing
 from rowtui.tui.render.chrome import STALE_AFTER, Freshness
 from rowtui.tui.render.jobs import Other
@@ -80,6 +81,7 @@ class Session:
     destination: str = ""  # of the explanation, under the cursor
     what_if: WhatIfAsked | None = None
     packing: Packing = field(default_factory=Packing)
+    network: NetworkLook = field(default_factory=NetworkLook)
     sending: Sending | None = None
     planning: bool = False
     job_token: str = ""

@@ -11,6 +11,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
 from rowtui.core.clusters.transports.login import Asker
@@ -25,22 +26,29 @@ from rowtui.core.engine import (
     GroupSummary,
     JobsView,
     JobView,
+    Limits,
     LogTail,
+    NetworkView,
     PackChoice,
     PackedPlan,
     Question,
+    SamplesPage,
     Snapshot,
     SubmitProgress,
     TransferView,
     WhatIfAsked,
     Withdrawn,
 )
+from rowtui.core.engine import JobState as GraphState
 from rowtui.core.errors import Problem, RowtuiError
 from rowtui.core.grouping.model import Status
 from rowtui.core.project.change import Change
 from rowtui.core.project.questions import Questions
 from rowtui.core.submission.model import Destination, JobRecord, Plan, PlannedJob, Step
 from rowtui.core.text import Cost, plural
+
+if TYPE_CHECKING:
+    from tests.tui.sample_network import SampleNetwork
 
 START = 1_795_236_600.0
 RUN_SECONDS = 60
@@ -131,6 +139,7 @@ class SampleEngine:
         self.transfers_gate: asyncio.Event | None = None  # waited for before they are known
         self.transfers_error: Exception | None = None
         self.gate: Callable[[int], object] | None = None  # awaited before each job that is sent
+        self.graph: SampleNetwork | None = None  # with_network() gives one
         self.mapping: str | bytes | None = None  # a mapping file's text instead of the sample's
         self.trusted = True
         self.explain_error: Exception | None = None
@@ -712,6 +721,53 @@ done
                     self.advance(5)
         finally:
             self._listeners.remove(queue)
+
+    # The network: none, unless a test gives one
+
+    async def network(self, *, frozen: bool = True) -> NetworkView | None:
+        await asyncio.sleep(0)
+        return None if self.graph is None else self.graph.view(frozen=frozen)
+
+    async def network_samples(
+        self,
+        node: str,
+        states: Sequence[GraphState],
+        start: int,
+        length: int,
+        *,
+        frozen: bool = True,
+    ) -> SamplesPage:
+        assert self.graph is not None
+        await asyncio.sleep(0)
+        return self.graph.samples(node, states, start, length)
+
+    async def network_dependents(self, jobs: Sequence[int]) -> int:
+        return 5 * len(jobs)
+
+    async def network_start(self, limits: Limits, *, anew: bool = False) -> None:
+        assert self.graph is not None
+        await self.graph.start(limits, anew=anew)
+        self.tell("network")
+
+    async def network_stop(self) -> None:
+        assert self.graph is not None
+        await self.graph.stop()
+        self.tell("network")
+
+    async def network_plan(self) -> tuple[Plan | None, tuple[str, ...]]:
+        assert self.graph is not None
+        await self.graph.act("plan")
+        return self.graph.plan, self.graph.blocked
+
+    async def network_retry(self, jobs: Sequence[int]) -> None:
+        assert self.graph is not None
+        await self.graph.retry(jobs)
+        self.tell("network")
+
+    async def network_cancel(self, jobs: Sequence[int]) -> None:
+        assert self.graph is not None
+        await self.graph.cancel(jobs)
+        self.tell("network")
 
     async def close(self) -> None:
         self._closed = True

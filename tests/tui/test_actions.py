@@ -9,7 +9,7 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine import PackChoice
 from rowtui.tui.actions import (
     COMMANDS,
-    TO_COME,
+    PARTS,
     VIEWS,
     bindings_for,
     checked_keymap,
@@ -21,14 +21,16 @@ from rowtui.tui.render.bundles import picture_of
 from rowtui.tui.render.plan import Sending
 from rowtui.tui.screens.help import help_sections
 from rowtui.tui.session import FILTERS, Session
+from rowtui.tui.widgets.network_graph import NetworkGraph
 from rowtui.tui.widgets.text_lines import TextLines
 from rowtui.tui.widgets.virtual_table import VirtualTable
 from textual.binding import Binding
 
 from tests.tui.hand import opened
 from tests.tui.sample import SampleEngine
+from tests.tui.sample_network import FAILURES, SampleNetwork
 
-SCOPES = ["app", "list", "text", *VIEWS]
+SCOPES = ["app", *PARTS, *VIEWS]
 
 
 def test_every_command_has_an_id_a_key_a_label_and_a_description() -> None:
@@ -74,11 +76,12 @@ def test_every_command_is_carried_out_by_somebody() -> None:
     views = dict(RowtuiApp.MODES)
     for command in COMMANDS:
         if command.id.startswith("go."):
-            assert command.id.removeprefix("go.") in {*VIEWS, *TO_COME}
-        elif command.scope in ("list", "text"):
+            assert command.id.removeprefix("go.") in VIEWS
+        elif command.scope in PARTS:
             name = command.method.replace("command_", "action_")
-            assert hasattr(TextLines, name), command.id
-            assert command.scope == "text" or hasattr(VirtualTable, name), command.id
+            assert command.scope == "graph" or hasattr(TextLines, name), command.id
+            assert command.scope == "text" or hasattr(NetworkGraph, name), command.id
+            assert command.scope != "list" or hasattr(VirtualTable, name), command.id
         else:
             owner = RowtuiApp if command.scope == "app" else views[command.scope]
             assert callable(getattr(owner, command.method)), command.id
@@ -115,6 +118,9 @@ async def test_read_only_refuses_every_command_that_asks_whatever_is_chosen() ->
     engine.jobs_by_token[active[1].record.token].state = JobState.PENDING
     session.jobs = await engine.jobs()
     session.marked_jobs = frozenset(job.record.token for job in session.jobs.jobs)
+    session.network.take(SampleNetwork(engine.now).view(frozen=True))
+    session.network.under = "failures"
+    session.network.failure = FAILURES[0]
     asking = [command for command in COMMANDS if command.asks]
     possible = set()
     for session.filter in FILTERS:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.engine import JobState as GraphState
 from rowtui.core.grouping.model import Status
+from rowtui.core.runs.model import RunStatus
 from rowtui.tui.render.cells import Line, line
 
 
@@ -44,6 +46,26 @@ JOB_MARKS = {
     JobState.NODE_FAIL: Mark("✗", "node failed", "failed"),
     JobState.LOST: Mark("✗", "lost", "failed"),
     JobState.UNKNOWN: Mark("▲", "unknown", "warning"),
+}
+
+GRAPH_MARKS = {
+    GraphState.COMPLETE: Mark("✓", "complete", "completed"),
+    GraphState.ACTIVE: Mark("▶", "active", "submitted"),
+    GraphState.READY: Mark("○", "ready", "eligible"),
+    GraphState.WAITING: Mark("·", "waiting", "waiting"),
+    GraphState.FAILED: Mark("✗", "failed", "failed"),
+    GraphState.CANCELLED: Mark("⊘", "cancelled", "warning"),
+    GraphState.MISSING: Mark("◌", "missing", "dim"),
+}
+"""Jobs of a network."""
+
+RUN_MARKS = {
+    RunStatus.NEW: Mark("○", "new", "eligible"),
+    RunStatus.RUNNING: Mark("▶", "running", "submitted"),
+    RunStatus.PAUSED: Mark("▲", "paused", "warning"),
+    RunStatus.FINISHED: Mark("✓", "finished", "completed"),
+    RunStatus.FAILED: Mark("✗", "failed", "failed"),
+    RunStatus.STOPPED: Mark("○", "stopped", "waiting"),
 }
 
 HERE = Mark("●", "here", "completed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from rowtui.core.engine import ActionSummary, JobsView, Snapshot
+from rowtui.core.engine import ActionSummary, JobsView, NetworkView, Snapshot
 from rowtui.core.errors import InvalidFileError, Problem
 from rowtui.core.text import plural
 from rowtui.tui.render.cells import Bar, Cell, Choice, Line, Number, line
@@ -135,7 +135,10 @@ class Need(NamedTuple):
 
 
 def needs(
-    snapshot: Snapshot | None, broken: Exception | None = None, jobs: JobsView | None = None
+    snapshot: Snapshot | None,
+    broken: Exception | None = None,
+    jobs: JobsView | None = None,
+    network: NetworkView | None = None,
 ) -> list[Need]:
     """What needs a person, the worst first: errors, failures, warnings, then what is ready."""
     found = list(_broken(broken))
@@ -152,6 +155,8 @@ def needs(
         for action in snapshot.actions
         if action.failed
     ]
+    if network is not None and network.run is not None and network.run.why:
+        found.append(Need("▲", f"network {network.name}: {network.run.why}", "warning", "8"))
     found += _clusters(snapshot, jobs)
     if snapshot.bad_count:
         found.append(

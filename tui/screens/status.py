@@ -108,7 +108,7 @@ class StatusView(View):
 
     def _show_needs(self) -> None:
         session = self.session
-        found = needs(session.snapshot, session.broken, session.jobs)
+        found = needs(session.snapshot, session.broken, session.jobs, session.network.view)
         panel = self.query_one("#needs", Panel)
         if found:
             panel.show(part for need in found for part in wrapped(need.spans, panel.size.width, 2))

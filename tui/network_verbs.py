@@ -1,0 +1,232 @@
+"""What is done to a network: started, stopped, taken a step, jobs tried again and given up.
+
+Each asks the person where it changes something, then the engine, and tells how it went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rowtui.core.engine import JobState, Limits
+from rowtui.core.runs.limits import describe as describe_limits
+from rowtui.core.text import plural
+from rowtui.tui.render.cells import Line, line
+from rowtui.tui.render.network import jobs_with_states
+from rowtui.tui.render.run_limits import limit_texts, proposed
+from rowtui.tui.session import Session
+from rowtui.tui.work import start
+
+if TYPE_CHECKING:
+    from rowtui.tui.app import RowtuiApp
+    from rowtui.tui.feed import Feed
+
+PAGE = 10_000
+"""Failed samples that are asked for at a time, when all are to be tried again."""
+
+
+class NetworkVerbs:
+    """Of one app."""
+
+    def __init__(self, app: RowtuiApp, session: Session, feed: Feed) -> None:
+        self._app = app
+        self._session = session
+        self._feed = feed
+
+    # Starting and stopping
+
+    def start(self, *, anew: bool = False) -> None:
+        """Ask how far it may go; then let the network run by itself."""
+        from rowtui.tui.screens.run_limits import RunLimitsScreen  # not part of the first paint
+
+        network, snapshot = self._session.network, self._session.snapshot
+        view = network.view
+        run = view.run if view and not anew else None
+        going_on = run is not None and not run.status.is_over
+        cluster = snapshot.cluster if snapshot else ""
+        texts = limit_texts(proposed(view, cluster, anew=anew))
+        question = f"Go on with run {run.id}?" if run and going_on else "Start a new run?"
+
+        def answered(limits: Limits | None) -> None:
+            if limits is None:
+                self._app.notify("Nothing was started.", markup=False)
+                return
+            told = "; ".join(describe_limits(limits)) or "no limits"
+            self._session.note("you", f"let the network run: {told}")
+            work = partial(self._session.engine.network_start, limits, anew=anew)
+            self._do("starting the run", work, "The autopilot drives the network.")
+
+        lines = self._what_it_may_cost(going_on=going_on)
+        self._app.push_screen(
+            RunLimitsScreen(question, lines, texts, self._session.clock), answered
+        )
+
+    def _what_it_may_cost(self, *, going_on: bool) -> list[Line]:
+        network, snapshot = self._session.network, self._session.snapshot
+        view = network.view
+        lines: list[Line] = []
+        if view is not None and view.run is not None and going_on and view.run.why:
+            lines.append(line(("▲ ", "warning"), (view.run.why, "warning")))
+        if view is not None and going_on:
+            jobs = plural(network.left, "job")
+            lines.append(
+                line(f"{jobs} left to send, which ask for at most ", (str(view.left), "title"))
+            )
+        elif view is not None and view.run is None:
+            jobs = plural(network.left, "job")
+            lines.append(line(f"{jobs}, which ask for at most ", (str(view.left), "title")))
+        else:
+            lines.append(line("What is complete already does not run again."))
+        if view is not None and any(node.lists for node in view.nodes):
+            lines.append(line("Lists that jobs make will add more: it asks again then."))
+        if snapshot is not None:
+            where = f"{snapshot.cluster}: {snapshot.cluster_because}" if snapshot.cluster else ""
+            lines.append(line(("this is ", "dim"), where or "no cluster that is known now"))
+        lines.append(
+            line(
+                (
+                    "Within these limits it sends jobs without asking, as long as rowtui is open.",
+                    "dim",
+                )
+            )
+        )
+        return lines
+
+    def stop(self) -> None:
+        """Stop driving; jobs that were sent go on."""
+        self._session.note("you", "stopped the autopilot")
+        said = "The autopilot has stopped; jobs that were sent go on."
+        self._do("stopping the autopilot", self._session.engine.network_stop, said)
+
+    def step(self) -> None:
+        """Plan what the run would submit next, and show it to be confirmed."""
+        self._session.planning = True
+        self._session.note("you", "preparing the next step of the network")
+        self._app.show_again("planning")
+        start(self._app, self._step, "plan", exclusive=True)
+
+    async def _step(self) -> None:
+        try:
+            plan, blocked = await self._session.engine.network_plan()
+        except Exception as error:
+            self._app.report("no step", error)
+            return
+        finally:
+            self._session.planning = False
+            self._feed.look_at_network()
+            self._app.show_again("planning")
+        for text in blocked:
+            self._session.note("network", text, "warning")
+        if plan is not None and plan.jobs:
+            self._app.verbs.review(plan, "network", None)
+            return
+        text = blocked[0] if blocked else "Nothing is ready now: jobs run, or all is done."
+        self._app.notify(text, severity="warning" if blocked else "information", markup=False)
+
+    # Jobs of the graph
+
+    def retry(self, jobs: Mapping[int, str]) -> None:
+        """Ask, then try these jobs again, or all that failed if there are none."""
+        start(self._app, partial(self._ask_retry, dict(jobs)), "retry", exclusive=True)
+
+    async def _ask_retry(self, jobs: dict[int, str]) -> None:
+        from rowtui.tui.screens.confirm import ConfirmScreen
+
+        try:
+            chosen = [job for job, state in jobs.items() if state in ("failed", "cancelled")]
+            if not jobs:
+                chosen = await self._all_failed()
+        except Exception as error:
+            self._app.report("nothing is tried again", error)
+            return
+        if not chosen:
+            return
+        what = "marked jobs" if jobs else "all jobs that failed"
+        lines = [
+            f"{what}: {plural(len(chosen), 'job')}, and all that waits for them",
+            "They run again when the autopilot goes on, or with the next step.",
+        ]
+
+        def answered(yes: bool | None) -> None:
+            if not yes:
+                self._app.notify("Nothing was retried.", markup=False)
+                return
+            self._session.note("you", f"retry {plural(len(chosen), 'job')}")
+            work = partial(self._session.engine.network_retry, chosen)
+            said = f"{plural(len(chosen), 'job')} will be tried again."
+            self._do("retrying", work, said, marks=True)
+
+        count = plural(len(chosen), "failed job")
+        self._app.push_screen(ConfirmScreen(f"Try {count} again?", lines, len(chosen)), answered)
+
+    async def _all_failed(self) -> list[int]:
+        view = self._session.network.view
+        found: list[int] = []
+        for node in view.nodes if view else ():
+            failed = node.counts[JobState.FAILED] if node.counts else 0
+            for first in range(0, failed, PAGE):
+                page = await self._session.engine.network_samples(
+                    node.name, (JobState.FAILED,), first, PAGE
+                )
+                found += [one.job for one in page.samples]
+        return found
+
+    def give_up(self, jobs: Mapping[int, str]) -> None:
+        """Say how many jobs depend on these; then give them up."""
+        start(self._app, partial(self._ask_give_up, dict(jobs)), "give-up", exclusive=True)
+
+    async def _ask_give_up(self, jobs: dict[int, str]) -> None:
+        from rowtui.tui.screens.confirm import ConfirmScreen
+
+        chosen = [job for job, state in jobs.items() if state not in ("complete", "cancelled")]
+        try:
+            depend = await self._session.engine.network_dependents(chosen)
+        except Exception as error:
+            self._app.report("nothing is given up", error)
+            return
+        lines = [jobs_with_states({job: jobs[job] for job in chosen})]
+        if depend:
+            it = "it" if len(chosen) == 1 else "them"
+            lines.append(f"{plural(depend, 'further job')} depend{'s' * (depend == 1)} on {it}:"
+                         " those that cannot do without are given up, too")  # fmt: skip
+        else:
+            lines.append("no other job depends on that")
+
+        def answered(yes: bool | None) -> None:
+            if not yes:
+                self._app.notify("Nothing was given up.", markup=False)
+                return
+            self._session.note("you", f"give up {plural(len(chosen), 'job')}")
+            work = partial(self._session.engine.network_cancel, chosen)
+            self._do("giving up", work, f"{plural(len(chosen), 'job')} given up.", marks=True)
+
+        question = f"Give up {plural(len(chosen), 'job')}?"
+        self._app.push_screen(ConfirmScreen(question, lines, len(chosen)), answered)
+
+    # Waiting
+
+    def _do(
+        self, what: str, work: Callable[[], Awaitable[None]], said: str, *, marks: bool = False
+    ) -> None:
+        self._session.network.busy = what
+        self._app.show_again("network")
+        start(self._app, partial(self._wait_for, what, work, said, marks), "network")
+
+    async def _wait_for(
+        self, what: str, work: Callable[[], Awaitable[None]], said: str, marks: bool
+    ) -> None:
+        try:
+            await work()
+        except Exception as error:
+            self._app.report(what, error)
+        else:
+            self._session.note("network", said)
+            self._app.notify(said, markup=False)
+            if marks:
+                self._app.forget_marks("network")
+        finally:
+            self._session.network.busy = ""
+            self._feed.look_at_network()
+            self._feed.refresh_now()
+            self._app.show_again("network")

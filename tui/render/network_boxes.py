@@ -1,0 +1,194 @@
+"""What stands in the box of a node of a network, and beside a link: names, progress, numbers.
+
+Every state is glyph, word and colour; where there is no room for words the legend has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from rowtui.core.engine import JobState, NetworkView
+from rowtui.core.runs.views import LinkView, NodeView
+from rowtui.core.text import plural, si
+from rowtui.tui.render.cells import Line, Span, line, percentage, portion, width_of
+from rowtui.tui.render.marks import GRAPH_MARKS
+
+NodeKey = tuple[str, str]
+"""Kind and name: a sink may have the name of a node."""
+
+LEAST, MOST = 12, 24
+"""Columns inside a box; a longer name is cut."""
+
+# What stands first where there is no room for all.
+_ORDER = (
+    JobState.FAILED,
+    JobState.ACTIVE,
+    JobState.READY,
+    JobState.COMPLETE,
+    JobState.WAITING,
+    JobState.CANCELLED,
+    JobState.MISSING,
+)
+
+
+class Arrow(NamedTuple):
+    """A link as it is drawn: from where to where, and what it does with samples."""
+
+    source: NodeKey
+    target: NodeKey
+    mark: str = ""
+
+
+def key_of(node: NodeView) -> NodeKey:
+    """What a box is called."""
+    return ("sink" if node.kind == "sink" else "", node.name)
+
+
+def arrows(view: NetworkView) -> tuple[Arrow, ...]:
+    """All links, also those into sinks; alike ones once."""
+    names = {node.name for node in view.nodes if node.kind != "sink"}
+    found = [
+        Arrow(("", one.source), ("", one.target), link_mark(one))
+        for one in view.links
+        if one.source in names and one.target in names
+    ]
+    found += [
+        Arrow(("", node.home), key_of(node))
+        for node in view.nodes
+        if node.kind == "sink" and node.home in names
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def link_mark(link: LinkView) -> str:
+    """`⊃ replica`, `⊂ fold`, `≥ 4`: what a link collapses, expands and requires."""
+    parts = []
+    if link.collapse:
+        parts.append("⊃ " + ", ".join(link.collapse))
+    if link.expand:
+        parts.append("⊂ " + link.expand)
+    if link.require:
+        parts.append("≥ " + link.require.removeprefix("at least "))
+    return " ".join(parts)
+
+
+def progress_bar(node: NodeView, width: int) -> Line:
+    """`████▒▒░░░  45%`: complete, with a scheduler, open, and lost at the end."""
+    counts = node.counts
+    total = sum(counts) - counts[JobState.MISSING]
+    done, moving = counts[JobState.COMPLETE], counts[JobState.ACTIVE]
+    lost = counts[JobState.FAILED] + counts[JobState.CANCELLED]
+    percent = percentage(done, total)
+    room = width - len(percent)
+    if room < 3:
+        return (Span(percent[-width:]),)
+    full = portion(done, total, room)
+    half = portion(done + moving, total, room) - full
+    bad = min(portion(lost, total, room), room - full - half)
+    return (
+        Span("█" * full, "completed"),
+        Span("▒" * half, "submitted"),
+        Span("░" * (room - full - half - bad), "faint"),
+        Span("╳" * bad, "failed"),
+        Span(percent),
+    )
+
+
+def counts_line(counts: Sequence[int], width: int, more: bool = False) -> Line:
+    """How many jobs are in which state, in words where there is room. `more`: lists will come."""
+    there = [state for state in _ORDER if counts and counts[state]]
+    tail = [("+?", "waiting")] if more else []
+    forms: list[list[tuple[str, str]]] = []
+    for number, words, gap in ((str_of, True, "  "), (str_of, False, " "), (si, False, " ")):
+        parts: list[tuple[str, str]] = []
+        for state in there:
+            mark = GRAPH_MARKS[state]
+            told = (
+                f"{mark.glyph} {number(counts[state])} {mark.word}"
+                if words
+                else (f"{mark.glyph}{number(counts[state])}")
+            )
+            parts += [(gap, ""), (told, mark.style)] if parts else [(told, mark.style)]
+        forms.append([*parts, *([(gap, "")] if parts and tail else []), *tail])
+    for form in forms:
+        if width_of(line(*form)) <= width:
+            return line(*form)
+    return line(*forms[-1])
+
+
+def str_of(number: float) -> str:
+    """With thousands commas."""
+    return f"{number:,.0f}"
+
+
+def size_text(node: NodeView) -> str:
+    """`3×2×2`: the sizes of its dimensions."""
+    if not node.dimensions:
+        return ""
+    return "×".join("?" if one.size is None else f"{one.size:,}" for one in node.dimensions)
+
+
+def box_lines(node: NodeView, made_of: NodeView | None, width: int) -> list[Line]:
+    """The two lines in a box. `made_of`: of a sink, the node whose results it takes."""
+    if not node.needed:
+        return [line(("not needed", "dim")), line(("by any sink", "dim"))]
+    if node.kind == "source":
+        samples = plural(node.samples, "sample")
+        short = samples if len(samples) <= width else f"{si(node.samples)} samples"
+        sizes = size_text(node)
+        return [line(short), line((sizes if len(node.dimensions) > 1 else "", "dim"))]
+    shown = made_of if node.kind == "sink" and made_of is not None else node
+    if not shown.counts:
+        return [
+            line(("no jobs yet", "dim")),
+            line((f"⊂ {shown.lists:,} lists" * bool(shown.lists), "dim")),
+        ]
+    second = counts_line(shown.counts, width, bool(shown.lists))
+    if node.kind == "sink":
+        done, total = shown.counts[JobState.COMPLETE], sum(shown.counts)
+        more = "+?" if shown.lists else ""
+        second = line((f"{done:,} of {total:,}{more}", "completed" if done == total else ""))
+    return [progress_bar(shown, width), second]
+
+
+def inner_width(names: Sequence[str], marks: Sequence[str], least: int = LEAST) -> int:
+    """How wide a box is inside: it does not depend on numbers, which change."""
+    widest = max((width_of(line(text)) for text in (*names, *marks)), default=0)
+    return max(least, min(MOST, widest))
+
+
+def title_of(node: NodeView, *, critical: bool) -> str:
+    """The name in the frame; the critical path has a diamond."""
+    return f"{node.name} ◆" if critical else node.name
+
+
+LEGEND = line(
+    *(
+        part
+        for state in (
+            JobState.COMPLETE, JobState.ACTIVE, JobState.READY, JobState.WAITING, JobState.FAILED,
+            JobState.CANCELLED,
+        )
+        for part in ((GRAPH_MARKS[state].glyph, GRAPH_MARKS[state].style),
+                     (f" {GRAPH_MARKS[state].word}  ", "dim"))
+    ),
+    ("⊃ collapse  ⊂ expand  ◆ critical path", "dim"),
+)  # fmt: skip
+"""What the marks mean."""
+
+Direction = tuple[int, int]
+
+
+def nearest(
+    places: dict[Hashable, tuple[float, float]], here: Hashable, way: Direction
+) -> Hashable | None:
+    """The box in that direction that is nearest; None if there is none."""
+    x, y = places[here]
+    best: tuple[float, Hashable] | None = None
+    for key, (other_x, other_y) in places.items():
+        along = (other_x - x) * way[0] + (other_y - y) * way[1]
+        aside = abs((other_y - y) * way[0]) + abs((other_x - x) * way[1])
+        if key != here and along > 0 and (best is None or along + 3 * aside < best[0]):
+            best = (along + 3 * aside, key)
+    return best[1] if best else None

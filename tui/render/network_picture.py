@@ -1,0 +1,354 @@
+"""A network as a picture of characters: boxes with links between them, or an indented list.
+
+Lines are made one by one, when they are looked at. A link is drawn in the colour of the node that
+is chosen if it touches that; heavy where it is on the critical path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Protocol
+
+from rowtui.core.engine import NetworkView
+from rowtui.core.runs.views import NodeView
+from rowtui.tui.render.cells import Line, Span, cut, fit, line, width_of
+from rowtui.tui.render.network_boxes import (
+    LEAST,
+    Arrow,
+    Direction,
+    NodeKey,
+    arrows,
+    box_lines,
+    counts_line,
+    inner_width,
+    key_of,
+    nearest,
+    progress_bar,
+    title_of,
+)
+from rowtui.tui.render.network_layout import Box, Layout, Link, Place, lay_out
+
+LEFT, RIGHT, UP, DOWN = 1, 2, 4, 8
+_LIGHT = dict(
+    zip((1, 2, 3, 4, 8, 12, 10, 9, 6, 5, 14, 13, 11, 7, 15), "───│││╭╮╰╯├┤┬┴┼", strict=True)
+)
+_HEAVY = dict(
+    zip((1, 2, 3, 4, 8, 12, 10, 9, 6, 5, 14, 13, 11, 7, 15), "━━━┃┃┃┏┓┗┛┣┫┳┻╋", strict=True)
+)
+_FRAMES = {"": "╭╮╰╯─│", "chosen": "┏┓┗┛━┃", "critical": "╔╗╚╝═║"}
+_BAR = 14  # columns of a bar in the list
+
+
+class Picture(Protocol):
+    """What the widget draws. `places`: where each node is."""
+
+    @property
+    def places(self) -> Mapping[NodeKey, Place]:
+        """Where each node is."""
+        ...
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and lines."""
+        ...
+
+    def row(self, y: int, chosen: NodeKey | None, focus: bool) -> Line:
+        """One line of it."""
+        ...
+
+    def neighbour(self, here: NodeKey, way: Direction) -> NodeKey | None:
+        """The node in that direction."""
+        ...
+
+
+def critical_links(view: NetworkView) -> frozenset[tuple[str, str]]:
+    """The links that the longest way goes along, by names."""
+    steps = [step.node for step in view.estimate.critical_path] if view.estimate else []
+    return frozenset(pairwise(steps))
+
+
+@dataclass(eq=False)
+class Graph:
+    """Boxes by their levels from left to right."""
+
+    view: NetworkView
+    layout: Layout
+    links: tuple[Arrow, ...]
+    marks: Mapping[NodeKey, tuple[str, ...]]
+    layout_of: tuple[list[Box], list[Link]] = field(default_factory=lambda: ([], []))
+    critical: frozenset[tuple[str, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.critical = critical_links(self.view)
+        self.nodes = {key_of(node): node for node in self.view.nodes}
+
+    @property
+    def places(self) -> Mapping[NodeKey, Place]:
+        """Where each box is."""
+        return self.layout.boxes  # type: ignore[return-value]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and lines of the canvas."""
+        return self.layout.width, self.layout.height
+
+    @cached_property
+    def _cells(self) -> dict[int, dict[int, tuple[int, set[int]]]]:
+        """By line and column: in which directions links go from there, and which do."""
+        cells: dict[int, dict[int, tuple[int, set[int]]]] = {}
+
+        def add(x: int, y: int, bits: int, number: int) -> None:
+            known = cells.setdefault(y, {}).setdefault(x, (0, set()))
+            known[1].add(number)
+            cells[y][x] = (known[0] | bits, known[1])
+
+        for number, path in enumerate(self.layout.paths):
+            for (x, y), (to_x, to_y) in pairwise(path.points):
+                if y == to_y:
+                    for at in range(x, to_x + 1):
+                        add(at, y, (LEFT if at > x else 0) | (RIGHT if at < to_x else 0), number)
+                else:
+                    low, high = min(y, to_y), max(y, to_y)
+                    for at in range(low, high + 1):
+                        add(x, at, (UP if at > low else 0) | (DOWN if at < high else 0), number)
+            x, y = path.points[0]
+            add(x, y, LEFT, number)
+        return cells
+
+    @cached_property
+    def _ends(self) -> frozenset[tuple[int, int]]:
+        return frozenset(path.points[-1] for path in self.layout.paths)
+
+    @cached_property
+    def _crossed(self) -> dict[int, list[NodeKey]]:
+        """By line: the boxes on it, from the left."""
+        found: dict[int, list[NodeKey]] = {}
+        for key, place in sorted(self.places.items(), key=lambda one: one[1].x):
+            for y in range(place.y, place.y + place.height):
+                found.setdefault(y, []).append(key)
+        return found
+
+    def row(self, y: int, chosen: NodeKey | None, focus: bool) -> Line:
+        """One line of the canvas."""
+        pieces: list[tuple[int, Line]] = []
+        for key in self._crossed.get(y, ()):
+            place = self.places[key]
+            pieces.append((place.x, self._box_line(key, y - place.y, chosen, focus)))
+        pieces += [(x, (span,)) for x, span in self._link_spans(y, chosen)]
+        spans: list[Span] = []
+        at = 0
+        for x, text in sorted(pieces, key=lambda one: one[0]):
+            if x > at:
+                spans.append(Span(" " * (x - at)))
+            spans += text
+            at = x + width_of(text)
+        return tuple(spans)
+
+    def _link_spans(self, y: int, chosen: NodeKey | None) -> list[tuple[int, Span]]:
+        """Pieces of links on a line, with their columns; neighbours of one look together."""
+        found: list[tuple[int, Span]] = []
+        last = -2
+        for x, (bits, numbers) in sorted(self._cells.get(y, {}).items()):
+            ends = [self.links[number] for number in numbers]
+            heavy = any((one.source[1], one.target[1]) in self.critical and not one.target[0]
+                        for one in ends)  # fmt: skip
+            touches = any(chosen in (one.source, one.target) for one in ends)
+            glyph = "▸" if (x, y) in self._ends else (_HEAVY if heavy else _LIGHT)[bits]
+            style = "key" if touches else "warning" if heavy else "dim"
+            if found and x == last + 1 and found[-1][1].style == style:
+                start, span = found[-1]
+                found[-1] = (start, Span(span.text + glyph, style))
+            else:
+                found.append((x, Span(glyph, style)))
+            last = x
+        return found
+
+    def _box_line(self, key: NodeKey, at: int, chosen: NodeKey | None, focus: bool) -> Line:
+        node, place = self.nodes[key], self.places[key]
+        here = key == chosen
+        critical = node.critical is not None
+        frame = _FRAMES["chosen" if here else "critical" if critical else ""]
+        style = ("key" if focus else "heading") if here else "warning" if critical else "dim"
+        inner = place.width - 4
+        if at == 0:
+            title = cut(
+                line((title_of(node, critical=critical), "key" if here else "heading")), inner
+            )
+            rest = frame[4] * (place.width - 4 - width_of(title))
+            return (Span(frame[0] + " ", style), *title, Span(f" {rest}{frame[1]}", style))
+        if at == place.height - 1:
+            return (Span(frame[2] + frame[4] * (place.width - 2) + frame[3], style),)
+        made_of = self.nodes.get(("", node.home)) if node.kind == "sink" else None
+        lines = box_lines(node, made_of, inner)
+        lines += [line((mark, "eligible")) for mark in self.marks[key]]
+        text = fit(lines[at - 1] if at <= len(lines) else (), inner)
+        return (Span(frame[5] + " ", style), *text, Span(" " + frame[5], style))
+
+    def neighbour(self, here: NodeKey, way: Direction) -> NodeKey | None:
+        """Along a link where there is one that goes there, else the nearest box."""
+        centres = {
+            key: (place.x + place.width / 2, 2.0 * (place.y + place.height / 2))
+            for key, place in self.places.items()
+        }
+        linked = (
+            {one.target for one in self.links if one.source == here}
+            if way == (1, 0)
+            else (
+                {one.source for one in self.links if one.target == here}
+                if way == (-1, 0)
+                else set()
+            )
+        )
+        if linked:
+            return min(linked, key=lambda key: abs(centres[key][1] - centres[here][1]))
+        return nearest(centres, here, way)  # type: ignore[arg-type, return-value]
+
+
+def graph(view: NetworkView, least: int = LEAST, known: Graph | None = None) -> Graph:
+    """The picture of a network. `known`: one whose layout is taken if it is of the same shape."""
+    links = arrows(view)
+    nodes = {key_of(node): node for node in view.nodes}
+    into: dict[NodeKey, list[Arrow]] = {key: [] for key in nodes}
+    for one in links:
+        into[one.target].append(one)
+    marks = {
+        key: tuple(dict.fromkeys(one.mark for one in found if one.mark))
+        for key, found in into.items()
+    }
+    levels = sorted({node.level for node in view.nodes})
+    width = {
+        level: inner_width(
+            [f"{node.name} ◆" for node in view.nodes if node.level == level],
+            [mark for key, node in nodes.items() if node.level == level for mark in marks[key]],
+            least,
+        )
+        for level in levels
+    }
+    boxes = [
+        Box(key, node.level, width[node.level] + 4, 4 + len(marks[key]))
+        for key, node in nodes.items()
+    ]
+    wires = []
+    for one in links:
+        alone = len(into[one.target]) == 1 or not one.mark
+        wires.append(
+            Link(one.source, one.target, 1 if alone else 3 + marks[one.target].index(one.mark))
+        )
+    if known is not None and known.links == links and known.layout_of == (boxes, wires):
+        layout = known.layout
+    else:
+        layout = lay_out(boxes, wires)
+    return Graph(view, layout, links, marks, (boxes, wires))
+
+
+@dataclass(eq=False)
+class Outline:
+    """One line for each node, those that take from it below and further in."""
+
+    view: NetworkView
+    width: int
+
+    def __post_init__(self) -> None:
+        self.links = arrows(self.view)
+        self.nodes = {key_of(node): node for node in self.view.nodes}
+        self.order = in_order(self.view.nodes, self.links)
+        self._at = {key: y for y, (key, _) in enumerate(self.order)}
+        deepest = max((2 * depth + width_of(line(key[1])) for key, depth in self.order), default=0)
+        self._name = max(8, min(deepest + 2, self.width // 3))
+
+    @property
+    def places(self) -> Mapping[NodeKey, Place]:
+        """The line of each node."""
+        return {key: Place(0, y, self.width, 1) for key, y in self._at.items()}
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """As wide as the screen."""
+        return self.width, len(self.order)
+
+    def row(self, y: int, chosen: NodeKey | None, focus: bool) -> Line:
+        """`› simulate ◆  ████▒░░  45%  ✓11 ▶4 ○9  ⊃ replica`."""
+        key, depth = self.order[y]
+        node = self.nodes[key]
+        here = key == chosen
+        critical = node.critical is not None
+        arrow = "" if node.kind == "source" else "→ " if node.kind == "sink" else ""
+        name = cut(
+            line(
+                "  " * depth,
+                (arrow, "dim"),
+                (
+                    title_of(node, critical=critical),
+                    "key" if here else "warning" if critical else "",
+                ),
+            ),
+            self._name,
+        )
+        shown = self.nodes.get(("", node.home)) if node.kind == "sink" else node
+        marks = "  ".join(
+            dict.fromkeys(one.mark for one in self.links if one.target == key and one.mark)
+        )
+        room = max(0, self.width - 2 - self._name - 1 - _BAR - 2)
+        tail: Line = ()
+        bar: Line = ()
+        if not node.needed:
+            tail = line(("not needed by any sink", "dim"))
+        elif node.kind == "source" or shown is None or not shown.counts:
+            bar = box_lines(node, shown, _BAR)[0]
+            tail = box_lines(node, shown, room)[1]
+        else:
+            bar = progress_bar(shown, _BAR)
+            tail = (
+                box_lines(node, shown, room)[1]
+                if node.kind == "sink"
+                else counts_line(
+                    shown.counts, max(0, room - width_of(line(marks)) - 2), bool(shown.lists)
+                )
+            )
+        if marks:
+            tail = (*tail, *line("  ", (marks, "eligible")))
+        start = Span("› " if here else "  ", "key")
+        return (
+            start,
+            *fit(name, self._name),
+            Span(" "),
+            *fit(bar, _BAR),
+            Span("  "),
+            *cut(tail, room),
+        )
+
+    def neighbour(self, here: NodeKey, way: Direction) -> NodeKey | None:
+        """Up and down the list; to the side: along a link."""
+        if way[1]:
+            at = self._at[here] + way[1]
+            return self.order[at][0] if 0 <= at < len(self.order) else None
+        sides = [
+            (one.source if way[0] < 0 else one.target)
+            for one in self.links
+            if here == (one.target if way[0] < 0 else one.source)
+        ]
+        return sides[0] if sides else None
+
+
+def in_order(nodes: Sequence[NodeView], links: Sequence[Arrow]) -> list[tuple[NodeKey, int]]:
+    """Each node after all that it takes from, as near to one of them as can be; with its depth."""
+    after: dict[NodeKey, list[NodeKey]] = {key_of(node): [] for node in nodes}
+    left = {key_of(node): set[NodeKey]() for node in nodes}
+    for one in links:
+        after[one.source].append(one.target)
+        left[one.target].add(one.source)
+    found: list[tuple[NodeKey, int]] = []
+    todo = [(key_of(node), 0) for node in reversed(nodes) if not left[key_of(node)]]
+    while todo:
+        key, depth = todo.pop()
+        found.append((key, depth))
+        ready = []
+        for other in dict.fromkeys(after[key]):
+            left[other].discard(key)
+            if not left[other]:
+                ready.append((other, depth + 1))
+        todo += reversed(ready)
+    return found

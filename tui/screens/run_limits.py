@@ -1,0 +1,103 @@
+"""The question how far a network may run by itself. The default is no: the very word is a yes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from rowtui.core.engine import Limits
+from rowtui.tui.render.cells import Line, line
+from rowtui.tui.render.run_limits import FIELDS, read_limits
+from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.palette import as_content
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+
+class RunLimitsScreen(ModalScreen[Limits | None]):
+    """Gives the limits that were confirmed, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "no", "no", id="run-limits.no", tooltip="start nothing"),
+        Binding("down", "app.focus_next", "next", show=False, id="run-limits.next"),
+        Binding("up", "app.focus_previous", "previous", show=False, id="run-limits.previous"),
+    ]
+
+    def __init__(
+        self,
+        question: str,
+        lines: Sequence[Line],
+        texts: Mapping[str, str],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__()
+        self._question = question
+        self._lines = lines
+        self._texts = texts
+        self._clock = clock
+
+    def compose(self) -> ComposeResult:
+        """What it is about, a line for each limit, and where to type the yes."""
+        with VerticalScroll(id="dialog", classes="again", can_focus=False) as dialog:
+            set_titles(dialog, self._question)
+            yield Static(as_content([*self._lines, ()]), markup=False)
+            for field in FIELDS:
+                with Horizontal(classes="field"):
+                    yield Static(field.label, markup=False)
+                    yield Input(
+                        self._texts.get(field.name, ""),
+                        id=f"allow-{field.name}",
+                        placeholder=field.example,
+                        compact=True,
+                        select_on_focus=False,
+                    )
+                yield Static(id=f"wrong-{field.name}", markup=False, classes="wrong")
+            yes = line(
+                "Type ", ("yes", "key"), " and press ", ("Enter", "key"), ".  ",
+                ("Esc", "key"), " does nothing.",
+            )  # fmt: skip
+            yield Static(as_content([(), yes]), markup=False)
+            with Horizontal(classes="field"):
+                yield Static("answer", markup=False)
+                yield Input(id="allow-answer", placeholder="no", compact=True)
+
+    def on_mount(self) -> None:
+        """The numbers are proposed already: the answer is what is missing."""
+        self.query_one("#allow-answer", Input).focus()
+
+    @property
+    def _typed(self) -> dict[str, str]:
+        return {one.name: self.query_one(f"#allow-{one.name}", Input).value for one in FIELDS}
+
+    def _check(self) -> dict[str, str]:
+        """Say what is wrong beneath the fields; what is wrong."""
+        wrong = dict(read_limits(self._typed, self._clock()).wrong)
+        for field in FIELDS:
+            told = self.query_one(f"#wrong-{field.name}", Static)
+            text = wrong.get(field.name, "")
+            told.update(as_content([line((text, "warning"))]))
+            told.set_class(bool(text), "-shown")
+        return wrong
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """In a field: on to the next. In the answer: only the very word starts anything."""
+        event.stop()
+        wrong = self._check()
+        if event.input.id != "allow-answer":
+            if (event.input.id or "").removeprefix("allow-") not in wrong:
+                self.focus_next()
+            return
+        if event.value.strip().lower() not in ("yes", "y"):
+            self.dismiss(None)
+        elif wrong:
+            self.query_one(f"#allow-{next(iter(wrong))}", Input).focus()
+        else:
+            self.dismiss(read_limits(self._typed, self._clock()).limits)
+
+    def action_no(self) -> None:
+        """No."""
+        self.dismiss(None)

@@ -1,0 +1,213 @@
+"""The picture of a network, drawn line by line; the cursor is on one of its nodes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rowtui.tui.actions import bindings_for
+from rowtui.tui.render.cells import Line, Span
+from rowtui.tui.render.network_boxes import NodeKey
+from rowtui.tui.render.network_picture import Picture
+from rowtui.tui.widgets.palette import Palette
+from textual import events
+from textual.geometry import Region, Size, Spacing
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+AROUND = Spacing(1, 4, 1, 4)
+"""What is seen around the chosen node, where the picture is larger than the screen."""
+
+
+class NetworkGraph(ScrollView, can_focus=True):
+    """Shows a `Picture`; scrolls both ways. Costs the lines on the screen."""
+
+    ALLOW_SELECT = False
+    BINDINGS = bindings_for("list") + bindings_for("graph")
+    DEFAULT_CSS = """
+    NetworkGraph {
+        overflow: auto auto;
+        scrollbar-size-vertical: 1;
+        scrollbar-size-horizontal: 1;
+        scrollbar-gutter: stable;
+    }
+    """
+
+    class Chosen(Message):
+        """The cursor is on another node."""
+
+        def __init__(self, key: NodeKey) -> None:
+            super().__init__()
+            self.key = key
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the last of a burst matters."""
+            return isinstance(message, NetworkGraph.Chosen)
+
+    class Opened(Message):
+        """The chosen node was clicked again."""
+
+    STEPS: ClassVar[dict[str, tuple[int, int]]] = {
+        "left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1),
+    }  # fmt: skip
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(id=name)
+        self.picture: Picture | None = None
+        self.empty: Line = ()
+        self.chosen: NodeKey | None = None
+        self._palette: Palette | None = None
+        self._drawn: dict[int, Strip] = {}
+        self.painted_lines = 0  # lines drawn anew so far; tests count with it
+
+    def show(self, picture: Picture | None, chosen: NodeKey | None) -> None:
+        """Show this picture; where it looks the same, nothing is painted."""
+        new = picture is not self.picture or chosen != self.chosen
+        first = self.picture is None
+        self.picture, self.chosen = picture, chosen
+        if not new:
+            return
+        size = Size(*picture.size) if picture else Size(0, 0)
+        if size != self.virtual_size:
+            self.virtual_size = size
+        self._repaint()
+        if first:
+            self.call_after_refresh(self._look_at_chosen)
+
+    def _repaint(self) -> None:
+        """Draw anew what looks different; the strips tell."""
+        before, self._drawn = self._drawn, {}
+        height = self.scrollable_content_region.height
+        if any(before.get(y) != self.render_line(y) for y in range(height)):
+            self.refresh()
+
+    def _look_at_chosen(self) -> None:
+        if self.picture is None or self.chosen is None:
+            return
+        if (place := self.picture.places.get(self.chosen)) is not None:
+            region = Region(place.x, place.y, place.width, place.height)
+            self.scroll_to_region(region, spacing=AROUND, animate=False, force=True)
+
+    def _go(self, way: str) -> None:
+        picture = self.picture
+        if picture is None or self.chosen is None:
+            return
+        key = picture.neighbour(self.chosen, self.STEPS[way])
+        if key is not None:
+            self._choose(key)
+
+    def _choose(self, key: NodeKey) -> None:
+        if key != self.chosen:
+            self.chosen = key
+            self._repaint()
+            self._look_at_chosen()
+            self.post_message(self.Chosen(key))
+
+    # Drawing
+
+    def notify_style_update(self) -> None:
+        """Another theme: other colours."""
+        super().notify_style_update()
+        self._palette = None
+        self._drawn.clear()
+
+    def watch_has_focus(self, value: bool) -> None:
+        """The cursor looks different with the focus."""
+        super().watch_has_focus(value)
+        self._drawn.clear()
+        self.refresh()
+
+    def watch_scroll_x(self, old_value: float, new_value: float) -> None:
+        """Other columns are on the screen."""
+        super().watch_scroll_x(old_value, new_value)
+        self._drawn.clear()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other lines are on the screen."""
+        super().watch_scroll_y(old_value, new_value)
+        self._drawn.clear()
+
+    def on_resize(self) -> None:
+        """Another part is on the screen."""
+        self._drawn.clear()
+        self.call_after_refresh(self._look_at_chosen)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        if (kept := self._drawn.get(y)) is not None:
+            return kept
+        if self._palette is None:
+            self._palette = Palette(self.app)
+        left, top = self.scroll_offset
+        width = self.scrollable_content_region.width
+        base = self.rich_style
+        picture, at = self.picture, top + y
+        if picture is None or at >= picture.size[1]:
+            spans = (Span(" "), *self.empty) if picture is None and y == 0 else ()
+        else:
+            spans = picture.row(at, self.chosen, self.has_focus)
+            self.painted_lines += 1
+        strip = self._palette.strip(spans, base).crop_extend(left, left + width, base)
+        self._drawn[y] = strip
+        return strip
+
+    # Moving
+
+    def action_left(self) -> None:
+        """To the node that this one takes from."""
+        self._go("left")
+
+    def action_right(self) -> None:
+        """To the node that takes from this one."""
+        self._go("right")
+
+    def action_line_down(self) -> None:
+        """To the node below."""
+        self._go("down")
+
+    def action_line_up(self) -> None:
+        """To the node above."""
+        self._go("up")
+
+    def action_first(self) -> None:
+        """To the first node."""
+        self._end(first=True)
+
+    def action_last(self) -> None:
+        """To the last node."""
+        self._end(first=False)
+
+    def _end(self, *, first: bool) -> None:
+        places = self.picture.places if self.picture else {}
+        if places:
+            ordered = sorted(places, key=lambda key: (places[key].x, places[key].y))
+            self._choose(ordered[0 if first else -1])
+
+    def action_half_down(self) -> None:
+        """Half a page down."""
+        self.scroll_relative(y=max(1, self.size.height // 2), animate=False)
+
+    def action_half_up(self) -> None:
+        """Half a page up."""
+        self.scroll_relative(y=-max(1, self.size.height // 2), animate=False)
+
+    def action_page_down(self) -> None:
+        """A page down."""
+        self.scroll_relative(y=max(1, self.size.height - 1), animate=False)
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self.scroll_relative(y=-max(1, self.size.height - 1), animate=False)
+
+    async def on_click(self, event: events.Click) -> None:
+        """A click chooses a node; another one opens it."""
+        offset = event.get_content_offset(self)
+        if offset is None or self.picture is None:
+            return
+        x, y = offset.x + self.scroll_offset.x, offset.y + self.scroll_offset.y
+        for key, place in self.picture.places.items():
+            if place.x <= x < place.x + place.width and place.y <= y < place.y + place.height:
+                if key == self.chosen and event.chain == 2:
+                    self.post_message(self.Opened())
+                self._choose(key)
+                return
