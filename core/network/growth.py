@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rowtui.core.network.columns import Columns, Rows, joint_keys, match
-from rowtui.core.network.edges import LinkEdges, awaited, edges
+from rowtui.core.network.edges import awaited, edges
 from rowtui.core.network.flow import Flow, Lists
 from rowtui.core.network.job_graph import JobGraph
 from rowtui.core.network.job_model import Block, Change, JobState, nothing
@@ -35,7 +35,7 @@ class Member(NamedTuple):
 
     `source` and `directory` are whose it is and where; `output` the product that is meant ("": all
     of it). `entry`: the place in its list, None for no list, and `expanded` the dimension that the
-    list became. `job`: who makes it; None: a source.
+    list became. `job`: who makes it; None: a source, whose data may be `absent`.
     """
 
     input: str
@@ -46,14 +46,17 @@ class Member(NamedTuple):
     entry: int | None
     job: int | None
     expanded: str = ""
+    absent: bool = False
 
 
 class _Needs(NamedTuple):
-    """What the new or changed rows of a node need, as a block of the graph wants it."""
+    """What the rows of a node need. `uses` are the numbers of the node's links twice over: 2 n for
+    members that come through link n, 2 n + 1 for jobs whose lists may bring more of them.
+    """
 
     jobs: Rows  # rows of the node
     needs: Rows  # numbers of jobs
-    links: Rows  # numbers of the node's links
+    uses: Rows
 
 
 class Growth:
@@ -122,6 +125,8 @@ class Growth:
             every = self.flow.directories(source)
             made = self._jobs.get(source)
             places = part.places
+            table = self.flow.sources.get(source)
+            missing = frozenset() if table is None else frozenset(table.missing.tolist())
             for at, upstream in enumerate(part.rows.tolist()):
                 found.append(
                     Member(
@@ -133,9 +138,25 @@ class Growth:
                         None if places is None else int(places[at]),
                         None if made is None else int(made[upstream]),
                         part.link.expanded,
+                        upstream in missing,
                     )
                 )
         return found
+
+    def lost_lists(self, job: int) -> list[tuple[str, int]]:
+        """Jobs without whose lists a job goes, which might have brought it more members: with the
+        name of the input that these would have come into.
+        """
+        name = self.where(job).node
+        node = self.flow.network.node(name)
+        assert node is not None
+        inputs = [it.name for group in node.groups for it in group for _ in it.links]
+        tolerant = self._tolerant(name)
+        return [
+            (inputs[tolerant[it.slot // 2][0]], it.job)
+            for it in self.graph.left_out(job)
+            if it.slot % 2
+        ]
 
     # Growing
 
@@ -151,7 +172,7 @@ class Growth:
             self._rows.pop(name, None)
             if had is None or len(new) or had.count != run.columns.count:
                 self._places.pop(name, None)
-            needs = self._needs(name, run)
+            needs = self._needs(run)
             if len(new):
                 block, without_data = self._block(name, run, new, needs)
                 found = self.graph.extend(block)
@@ -180,16 +201,14 @@ class Growth:
         jobs[new] = np.arange(first, first + len(new), dtype=np.int32)
         return jobs, new
 
-    def _needs(self, name: str, run: NodeRun) -> list[tuple[LinkEdges | None, _Needs]]:
+    def _needs(self, run: NodeRun) -> list[_Needs]:
         """Link by link; edges to sources are none, as their samples are there."""
-        found: list[tuple[LinkEdges | None, _Needs]] = []
+        found: list[_Needs] = []
         for part in edges(run):
             jobs = self._jobs.get(self.flow.names[part.owner])
-            if jobs is None:
-                found.append((part, _Needs(part.jobs[:0], part.rows[:0], part.rows[:0])))
-                continue
-            links = np.full(len(part.jobs), part.number, dtype=np.int64)
-            found.append((part, _Needs(part.jobs, jobs[part.rows].astype(np.int64), links)))
+            if jobs is not None:
+                uses = np.full(len(part.jobs), 2 * part.number, dtype=np.int64)
+                found.append(_Needs(part.jobs, jobs[part.rows].astype(np.int64), uses))
         for wait in awaited(run):
             if not len(wait.jobs):
                 continue
@@ -199,51 +218,48 @@ class Growth:
                 jobs = self._jobs.get(self.flow.names[int(owner)])
                 needs[of_owner] = -1 if jobs is None else jobs[wait.rows[of_owner]]
             told = needs >= 0  # a source's list that is not there is told when sources are read
-            links = np.full(int(told.sum()), wait.number, dtype=np.int64)
-            found.append((None, _Needs(wait.jobs[told], needs[told], links)))
+            uses = np.full(int(told.sum()), 2 * wait.number + 1, dtype=np.int64)
+            found.append(_Needs(wait.jobs[told], needs[told], uses))
         return found
 
-    def _block(
-        self,
-        name: str,
-        run: NodeRun,
-        new: Rows,
-        needs: list[tuple[LinkEdges | None, _Needs]],
-    ) -> tuple[Block, Rows]:
+    def _block(self, name: str, run: NodeRun, new: Rows, needs: list[_Needs]) -> tuple[Block, Rows]:
         """The new rows of a node as a block, and those of them whose sources' data is absent."""
         place = np.full(run.columns.count, -1, dtype=np.int64)
         place[new] = np.arange(len(new))
-        jobs = np.concatenate([place[it.jobs] for _, it in needs] or [new[:0]])
-        others = np.concatenate([it.needs for _, it in needs] or [new[:0]])
-        links = np.concatenate([it.links for _, it in needs] or [new[:0]])
+        jobs = np.concatenate([place[it.jobs] for it in needs] or [new[:0]])
+        others = np.concatenate([it.needs for it in needs] or [new[:0]])
+        uses = np.concatenate([it.uses for it in needs] or [new[:0]])
         if len(new) < run.columns.count:
             kept = jobs >= 0
-            jobs, others, links = jobs[kept], others[kept], links[kept]
+            jobs, others, uses = jobs[kept], others[kept], uses[kept]
         if len(needs) > 1 or np.any(jobs[1:] < jobs[:-1]):
             order = np.argsort(jobs, kind="stable")
-            jobs, others, links = jobs[order], others[order], links[order]
+            jobs, others, uses = jobs[order], others[order], uses[order]
         numbers = np.bincount(jobs, minlength=len(new))
         starts = np.concatenate(([0], np.cumsum(numbers)))
-        slots, slot_jobs, slot_least = self._slots(name, jobs, links)
+        slots, slot_jobs, slot_least = self._slots(name, len(new), jobs, uses)
         block = Block(
             self.flow.numbers[name], len(new), starts, others, slots, slot_jobs, slot_least
         )
-        return block, self._without_data(run, new)
+        return block, self._without_data(name, run, new)
 
-    def _slots(self, name: str, jobs: Rows, links: Rows) -> tuple[Rows, Rows, Rows]:
-        """Dependencies that a job may do without: by link, for each job a slot."""
+    def _slots(self, name: str, count: int, jobs: Rows, uses: Rows) -> tuple[Rows, Rows, Rows]:
+        """Dependencies that a job may do without: for each link that allows it two slots of every
+        job, one for the members and one for the lists that may bring more.
+        """
         slots = np.full(len(jobs), -1, dtype=np.int64)
         slot_jobs: list[Rows] = [slots[:0]]
         slot_least: list[Rows] = [slots[:0]]
-        made = 0
-        for number, require in self._tolerant(name):
-            through = np.flatnonzero(links == number)
-            owners, members = np.unique(jobs[through], return_counts=True)
-            slots[through] = made + np.searchsorted(owners, jobs[through])
-            least = [require.least(int(count)) for count in members]
-            slot_jobs.append(owners)
-            slot_least.append(np.array(least, dtype=np.int64))
-            made += len(owners)
+        every = np.arange(count, dtype=np.int64)
+        for at, (number, require) in enumerate(self._tolerant(name)):
+            through, wait = (np.flatnonzero(uses == 2 * number + each) for each in (0, 1))
+            slots[through] = 2 * at * count + jobs[through]
+            slots[wait] = (2 * at + 1) * count + jobs[wait]
+            members = np.bincount(jobs[through], minlength=count).tolist()
+            lists = np.bincount(jobs[wait], minlength=count).tolist()
+            pairs = [_least(require, *each) for each in zip(members, lists, strict=True)]
+            slot_jobs += [every, every]
+            slot_least += [np.array([pair[which] for pair in pairs]) for which in (0, 1)]
         return slots, np.concatenate(slot_jobs), np.concatenate(slot_least)
 
     def _tolerant(self, name: str) -> list[tuple[int, Require]]:
@@ -260,22 +276,26 @@ class Growth:
         assert node is not None
         return [link for group in node.groups for it in group for link in it.links]
 
-    def _without_data(self, run: NodeRun, new: Rows) -> Rows:
-        """Those rows among the new that come from samples of sources whose data is absent."""
+    def _without_data(self, name: str, run: NodeRun, new: Rows) -> Rows:
+        """Those rows among the new that lack samples of sources whose data is absent."""
+        tolerant = dict(self._tolerant(name))
         absent: list[Rows] = [new[:0]]
         for part in edges(run, new):
             source = self.flow.sources.get(self.flow.names[part.owner])
-            if source is not None and len(source.missing):
-                absent.append(part.jobs[np.isin(part.rows, source.missing)])
+            if source is None or not len(source.missing):
+                continue
+            lacks = part.jobs[np.isin(part.rows, source.missing)]
+            require = tolerant.get(part.number)
+            if require is not None:
+                rows, lost = np.unique(lacks, return_counts=True)
+                members = np.bincount(part.jobs, minlength=run.columns.count)[rows]
+                least = np.array([require.least(it) for it in members.tolist()], dtype=np.int64)
+                lacks = rows[members - lost < least]
+            absent.append(lacks)
         return np.unique(np.concatenate(absent))
 
     def _add_to_old(
-        self,
-        name: str,
-        run: NodeRun,
-        needs: list[tuple[LinkEdges | None, _Needs]],
-        new: Rows,
-        change: Change,
+        self, name: str, run: NodeRun, needs: list[_Needs], new: Rows, change: Change
     ) -> None:
         """Jobs that were there, and collect more than was known."""
         if not any(link.collapse for link in self._links(name)):
@@ -284,36 +304,50 @@ class Growth:
         fresh = np.zeros(run.columns.count, dtype=bool)
         fresh[new] = True
         wanted: dict[int, list[tuple[int, int]]] = {}
-        for _, it in needs:
+        for it in needs:
             old = ~fresh[it.jobs]
-            for row, other, link in zip(
-                it.jobs[old].tolist(), it.needs[old].tolist(), it.links[old].tolist(), strict=True
+            for row, other, use in zip(
+                it.jobs[old].tolist(), it.needs[old].tolist(), it.uses[old].tolist(), strict=True
             ):
-                wanted.setdefault(row, []).append((other, link))
-        tolerant = self._tolerant(name)
+                wanted.setdefault(row, []).append((other, use))
+        slot_of: dict[int, int] = {}
+        for at, (number, _) in enumerate(self._tolerant(name)):
+            slot_of |= {2 * number: 2 * at, 2 * number + 1: 2 * at + 1}
         for row, those in wanted.items():
             job = int(mine[row])
-            had = set(self.graph.dependencies(job))
-            more = [(other, link) for other, link in those if other not in had]
+            had = set(self.graph.slotted(job))
+            more = [
+                (other, slot)
+                for other, use in those
+                if (other, slot := slot_of.get(use, -1)) not in had
+            ]
             if not more or self.graph.state(job) not in _MAY_GROW:
                 continue
-            slot_of = {link: slot for slot, (link, _) in enumerate(tolerant)}
-            least = {
-                slot_of[link]: require.least(sum(each == link for _, each in those))
-                for link, require in tolerant
-            }
-            places = [slot_of.get(link, -1) for _, link in more]
-            found = self.graph.add_dependencies(job, [other for other, _ in more], places, least)
+            least: dict[int, int] = {}
+            for at, (number, require) in enumerate(self._tolerant(name)):
+                counts = [sum(use == 2 * number + each for _, use in those) for each in (0, 1)]
+                least |= dict(zip((2 * at, 2 * at + 1), _least(require, *counts), strict=True))
+            found = self.graph.add_dependencies(
+                job, [other for other, _ in more], [slot for _, slot in more], least
+            )
             _add(change, found)
 
     def _row(self, node: str, job: int) -> int:
         jobs = self._jobs[node]
         first = int(jobs[0])
-        if job - first < len(jobs) and jobs[job - first] == job:
+        if 0 <= job - first < len(jobs) and jobs[job - first] == job:
             return job - first
         if node not in self._rows:
             self._rows[node] = {each: row for row, each in enumerate(jobs.tolist())}
         return self._rows[node][job]
+
+
+def _least(require: Require, members: int, lists: int) -> tuple[int, int]:
+    """How many members must be there, and how many of the lists that may bring more.
+
+    As long as there is no member, all lists must come: none of them may have had the one.
+    """
+    return require.least(members), 0 if members else lists
 
 
 _MAY_GROW = (JobState.WAITING, JobState.CANCELLED, JobState.MISSING)

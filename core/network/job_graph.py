@@ -297,6 +297,16 @@ class JobGraph:
             self._check(job)
             return sorted({needed for needed, _ in self._jobs.edges.backward(job)})
 
+    def slotted(self, job: int) -> list[tuple[int, int]]:
+        """What a job needs, each with which of the job's slots it is in, counted from 0, or -1."""
+        with self.lock:
+            self._check(job)
+            place = self._jobs.edges.slots.place
+            return [
+                (needed, slot if slot == NO_SLOT else place[slot])
+                for needed, slot in self._jobs.edges.backward(job)
+            ]
+
     def dependents(self, job: int) -> list[int]:
         """Who needs a job, each once, in order."""
         with self.lock:

@@ -17,6 +17,8 @@ from rowtui.core.runs.model import Entry
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
+_ABSENT = "its data is not there"
+
 TakenLists = Mapping[tuple[str, str, str], Mapping[str, Sequence[Entry]]]
 
 
@@ -33,10 +35,12 @@ def inputs_of(growth: Growth, lists: TakenLists, job: int) -> SampleInputs | Non
     inputs: dict[str, list[InputMember]] = {it.name: [] for it in spec.inputs}
     left: list[LeftOut] = []
     for member in growth.members(job):
-        if member.job is not None and member.job in out:
+        if member.absent or member.job in out:
             left.append(LeftOut(member.directory, member.input, _reason(growth, member.job)))
         else:
             inputs[member.input].append(_member(growth, lists, member))
+    for name, lost in growth.lost_lists(job):
+        left.append(LeftOut(growth.directory(lost), name, _reason(growth, lost)))
     return SampleInputs(
         flow.directories(node)[row],
         node,
@@ -47,15 +51,17 @@ def inputs_of(growth: Growth, lists: TakenLists, job: int) -> SampleInputs | Non
     )
 
 
-def _reason(growth: Growth, job: int) -> str:
+def _reason(growth: Growth, job: int | None) -> str:
     """Why a member is not there."""
+    if job is None:
+        return _ABSENT
     graph = growth.graph
     if reason := graph.reason(job):
         return reason
     for cause in graph.root_causes(job):
         if cause != job and (reason := graph.reason(cause)):
             return f"it needs {growth.directory(cause)}: {reason}"
-    return "its data is not there"
+    return _ABSENT
 
 
 def _member(growth: Growth, lists: TakenLists, member: Member) -> InputMember:
@@ -69,18 +75,22 @@ def _member(growth: Growth, lists: TakenLists, member: Member) -> InputMember:
     return InputMember(member.directory, member.output, sample)
 
 
-def required_of(project: Project, growth: Growth, jobs: Iterable[int]) -> tuple[str, ...]:
+def required_of(
+    project: Project, growth: Growth, jobs: Iterable[int], *, own: bool = False
+) -> tuple[str, ...]:
     """The files of other directories that jobs work on, each once, as paths in the workspace.
 
     Of a sample as a whole: all products of its action, and its value file. Of a source's sample
-    that has a directory: that.
+    that has a directory: that. `own`: also those of their own directories, which are not sure to
+    be there where jobs are queued before what they need.
     """
     found: dict[str, None] = {}
     for job in jobs:
-        own = growth.directory(job)
+        mine = growth.directory(job)
         out = {it.job for it in growth.graph.left_out(job)}
         for member in growth.members(job):
-            if member.directory != own and (member.job is None or member.job not in out):
+            elsewhere = member.directory != mine or (own and member.job is not None)
+            if elsewhere and not member.absent and member.job not in out:
                 found.update(dict.fromkeys(_paths(project, growth, member)))
     return tuple(found)
 

@@ -474,3 +474,16 @@ def test_one_process_alone_drives_a_run(here: Path) -> None:
     with run.hold():
         holder = RunStore(root).load(run.id).holder()
     assert holder is not None
+
+
+def test_what_lists_would_have_brought_is_left_out_where_that_is_allowed(here: Path) -> None:
+    # given two lists, of which one fails, and a report over all that they bring
+    network = LISTED.replace('collapse = ["fold"]', 'collapse = ["t", "fold"]\nrequire = 1')
+    root = make(here / "p", network, SPLIT, TRAIN, REPORT)
+    (root / "folds-1.json").write_text('["a"]')
+    driven = drive(root)
+    assert driven.told[-1].sentence == "nothing is left to do: 1 job failed"
+    said = inputs(root, "report")
+    assert [it["directory"] for it in said["inputs"]["train"]] == ["train,t=1,fold=a"]
+    (left,) = said["left_out"]
+    assert (left["directory"], left["input"]) == ("state,t=2", "train")
