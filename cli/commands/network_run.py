@@ -170,7 +170,7 @@ def _say_what(
     text = (
         f"{plural(work.jobs, 'job')} to send, which may cost up to {out.style(cost, 'cyan bold')}"
     )
-    say(out, f"{text}{more}.")
+    say(out, f"{text}{more}." if work.jobs else f"Nothing is left to send{more}.")
     out.print("Limits, beyond which it stops and asks:")
     for line in limit_lines(limits):
         out.print(f"  {line}")

@@ -161,6 +161,19 @@ def test_the_graph_for_graphviz_takes_any_name(here: OnClusters, small: Path) ->
     assert '"one" -> "sum" [label="one/\\"a\\ncollapse x"];' in done.out
 
 
+def test_names_that_steer_terminals_are_shown_and_not_obeyed(here: OnClusters, small: Path) -> None:
+    (small / "network.toml").write_text(
+        '[[source]]\nname = "s"\nworkspace = true\n[[node]]\nname = "one"\nfrom = "s"\n'
+    )
+    name = "a\x1b[2J'\n\"b"
+    (small / "workspace" / name).mkdir(parents=True)
+    (small / "workspace" / name / "value.json").write_text("{}")
+    # the fixture holds that nothing of it reaches the terminal
+    assert "\\x1b" in here("network", "show", "one").out
+    assert here("network").code == 0
+    assert shown(here, "show", "one")["samples"][0]["directory"] == name
+
+
 # -- make, retire, restore -------------------------------------------------------------------------
 
 
