@@ -350,7 +350,7 @@ def _least(require: Require, members: int, lists: int) -> tuple[int, int]:
     return require.least(members), 0 if members else lists
 
 
-_MAY_GROW = (JobState.WAITING, JobState.CANCELLED, JobState.MISSING)
+_MAY_GROW = (JobState.WAITING, JobState.FAILED, JobState.CANCELLED, JobState.MISSING)
 
 
 def _add(change: Change, more: Change) -> None:

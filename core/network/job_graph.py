@@ -93,14 +93,15 @@ class JobGraph:
 
         `slots`: for each of them -1, or which of the job's slots it is in, counted from 0; `least`
         gives the slots named in it a new least number of members, and makes those that are new.
-        One that was cancelled or is missing only because of what it needs may get more, too: it
-        comes back if that is enough.
-        Raises: JobGraphError (the job is ready, active or over; a circle; no such slot).
+        One that failed or was given up, is cancelled or is missing may get more, too: it needs
+        that when it is tried again, and one that is lost because of what it needs comes back if
+        that is enough.
+        Raises: JobGraphError (the job is ready, active or complete; a circle; no such slot).
         """
         with self.lock:
             self._check([job, *others])
             state = self._jobs.states[job]
-            if state not in (WAITING, CANCELLED, MISSING) or self._jobs.own[job] != WAITING:
+            if state in (READY, ACTIVE, COMPLETE):
                 raise JobGraphError(
                     f"job {job} is {_name(state)}: what it needs cannot change",
                     "add to what a job needs before all that it needs by then is complete",

@@ -111,6 +111,7 @@ class World:
                         where = self.wanted.setdefault(link.source, set())
                         where.add((link.output, link.expand))
         self.growth = Growth(self.flow())
+        self.give_up()
 
     def flow(self) -> Flow:
         return Flow(self.story.network, self.shape, self.story.rows, lists=self.lists)
@@ -127,6 +128,14 @@ class World:
         return random.Random(f"{self.story.fate} {what}")
 
     # What happens
+
+    def is_given_up(self, name: Name) -> bool:
+        return self.chance("wanted", *name).random() < 0.06
+
+    def give_up(self) -> None:
+        """Somebody does not want some of the jobs, as soon as they are known."""
+        graph = self.growth.graph
+        graph.cancel([job for job in range(len(graph)) if self.is_given_up(self.name(job))])
 
     def hand_out(self, number: int) -> None:
         for job in self.growth.graph.activate(self.growth.graph.ready(number)):
@@ -158,6 +167,7 @@ class World:
                 came = True
         if came:
             self.growth.grow({key: dict(known) for key, known in self.lists.items()})
+            self.give_up()
         graph.complete(well)
         graph.fail(badly)
 
@@ -168,6 +178,7 @@ class World:
         graph.activate([self.job(name) for name in self.active])
         graph.complete([self.job(name) for name in self.complete])
         graph.fail([self.job(name) for name in self.failed])
+        self.give_up()
 
     def to_the_end(self, order: int | None) -> None:
         """In this order of events; None: one job after the other."""
@@ -289,7 +300,7 @@ def test_states_follow_from_those_of_the_members(story: Story, order: int) -> No
                 elif not here:
                     kinds |= set(lists)
             state = states[node, directory]
-            if LOST in kinds:
+            if LOST in kinds or world.is_given_up((node, directory)):
                 assert state is JobState.CANCELLED
             elif GONE in kinds:
                 assert state is JobState.MISSING
