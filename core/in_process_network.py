@@ -143,7 +143,7 @@ class NetworkWork:
             raise RowtuiError("the run is driven already", "stop it to go on step by step")
         async with self._turn:
             run = await asyncio.to_thread(self._networks.begin)
-            plan, blocked = await asyncio.to_thread(self._networks.next_plan, run)
+            plan, blocked = await self._networks.next_plan(run)
         self._planned = None if plan is None else (run, plan)
         self._say("network")
         return plan, blocked

@@ -129,13 +129,9 @@ def _check_plug_ins(args: argparse.Namespace, had: Run | None) -> None:
 
         find_plugin(args.priority)
     if args.execution:
-        from rowtui.core.network.load_schedule import EXECUTIONS
+        from rowtui.core.runs.execution_plug_ins import find_execution
 
-        if args.execution not in EXECUTIONS:
-            known = ", ".join(EXECUTIONS)
-            raise RowtuiError(
-                f"there is no execution '{visible(args.execution)}'", f"there are: {known}"
-            )
+        find_execution(args.execution)
 
 
 class _Ahead(NamedTuple):

@@ -185,8 +185,13 @@ class Build:
         `pilot`: what one holds, with the keys of `[schedule.pilot]`. `ahead`: see `Schedule`.
         """
         together = _given({"size": gather, "walltime": gather_walltime}) or None
-        fields = {"priority": priority, "execution": execution, "gather": together}
-        fields |= {"pilot": None if pilot is None else dict(pilot), "ahead": ahead}
+        fields: dict[str, Any] = {
+            "priority": priority,
+            "execution": execution,
+            "gather": together,
+            "pilot": None if pilot is None else dict(pilot),
+            "ahead": ahead,
+        }
         self._schedule.update(_given(fields))
         return self
 

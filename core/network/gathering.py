@@ -28,21 +28,23 @@ def gather(
     limit: Gather,
     kind: Callable[[int], Hashable],
     seconds: Callable[[int], float],
+    size: Callable[[int], int] = lambda _: 1,
 ) -> list[list[int]]:
     """Units of jobs of the same kind, in the order in which they are ready.
 
     `kind`: what jobs of one unit have in common (their action and the class of their destination);
-    `seconds`: how long one runs at most. A job that is longer than the limit is a unit by itself.
+    `seconds`: how long one runs at most; `size`: as how many it counts (chains are several). A job
+    that is longer than the limit is a unit by itself.
     """
     units: list[list[int]] = []
     rooms: dict[Hashable, _Room] = {}
     for job in ready:
         mine = kind(job)
         room = rooms.get(mine)
-        if room is None or not room.has_room(seconds(job), limit):
+        if room is None or not room.has_room(seconds(job), limit, size(job)):
             rooms[mine] = room = _Room([], 0.0)
             units.append(room.jobs)
-        room.take(job, seconds(job))
+        room.take(job, seconds(job), size(job))
     return units
 
 
@@ -90,14 +92,16 @@ class _Room:
     def __init__(self, jobs: list[int], seconds: float) -> None:
         self.jobs = jobs
         self.seconds = seconds
+        self.size = 0
 
-    def has_room(self, seconds: float, limit: Gather) -> bool:
+    def has_room(self, seconds: float, limit: Gather, size: int = 1) -> bool:
         """Whether one more job fits."""
-        if limit.size and len(self.jobs) >= limit.size:
+        if limit.size and self.size + size > limit.size:
             return False
         return not limit.walltime_seconds or self.seconds + seconds <= limit.walltime_seconds
 
-    def take(self, job: int, seconds: float) -> None:
+    def take(self, job: int, seconds: float, size: int = 1) -> None:
         """One more job."""
         self.jobs.append(job)
+        self.size += size
         self.seconds += seconds

@@ -112,7 +112,7 @@ def plan_formed(
                 project.workflow,
                 formed.requests,
                 project.state.directories,
-                _setting(project, packing or _packing(project)),
+                _setting(project, packing or project_packing(project)),
                 failed=None if formed.again else project.state.failed,
                 skipped=[*map(_left_out, left_out), *formed.skipped],
                 places=formed.places,
@@ -148,7 +148,7 @@ def maps(project: Project) -> bool:
     return project.mapping.exists
 
 
-def _packing(project: Project) -> Packing | None:
+def project_packing(project: Project) -> Packing | None:
     """Who packs a plan: what the project was told to do, else what its clusters' files say."""
     wanted = project.packing
     if wanted is False or (wanted is None and not any(map(_packs, project.configured.clusters))):

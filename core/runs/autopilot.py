@@ -11,26 +11,30 @@ import asyncio
 import contextlib
 import enum
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import InvalidFileError, RowtuiError
 from rowtui.core.network.job_model import JobState
 from rowtui.core.project.follow import Changes
-from rowtui.core.runs.limits import Breach, Limits, fits, money_of, units_of
+from rowtui.core.runs.execution import PILOT, ExecutionError, ExecutionPlugin, Round, Work
+from rowtui.core.runs.execution_plug_ins import find_execution
+from rowtui.core.runs.limits import Breach, Limits, Spent, fits, money_of, units_of
 from rowtui.core.runs.model import Finished, NotSent, Paused, PlanSubmitted, RunStatus, Stopped
 from rowtui.core.runs.redo import said, stale_results
 from rowtui.core.runs.resting import Resting
-from rowtui.core.runs.rounds import next_round, part_of
+from rowtui.core.runs.rounds import part_of
 from rowtui.core.submission.model import Step
-from rowtui.core.text import plural
+from rowtui.core.submission.pilot_model import is_pilot
+from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
     from rowtui.core.runs.running import Happened, Running
     from rowtui.core.submission.model import Plan
 
 _IDLE_LOOKS = 2
+_ROUNDS = 100  # one after another without a look at what happened meanwhile
 LOOK_SECONDS = 1.0  # how long nothing is looked at, at most, while nothing is heard
 
 
@@ -85,10 +89,18 @@ class Autopilot:
     ask_queues: Callable[[], Awaitable[None]] | None = None
     resting: Resting = field(default_factory=Resting)
     _blocked: tuple[str, ...] = ()
+    execution: ExecutionPlugin = field(init=False)
     _sent: bool = False
+    _sent_now: bool = False  # in the round that was planned last
+    _again: bool = False  # there is more to plan once that was sent
+    _waits: bool = False  # something will end by itself, says the plug-in
     _idle: int = 0  # looks, one after another, after which there was nothing to do
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        """Find who says how jobs run. Raises: ExecutionError."""
+        self.execution = find_execution(self.running.execution)
 
     async def drive(self) -> AsyncGenerator[Told, None]:
         """Go on until nothing is left, or a person has to decide. Raises: RowtuiError.
@@ -115,6 +127,7 @@ class Autopilot:
                     await self._take_back(happened.stopped)
                 if running.graph.is_over:
                     yield self._over()
+                    await self._give_back()
                     return
                 self._sent = False
                 async for told in self._send():
@@ -150,20 +163,32 @@ class Autopilot:
             return await asyncio.to_thread(self.running.look)
 
     async def _send(self) -> AsyncGenerator[Told, None]:
-        """Plan what is ready, and send what may be sent."""
+        """Plan what is ready, and send what may be sent; and go on while there is more at once."""
+        for _ in range(_ROUNDS):
+            self._sent_now = self._again = False
+            async for told in self._send_round():
+                yield told
+            if not (self._again and self._sent_now) or self._stop.is_set():
+                return
+
+    async def _send_round(self) -> AsyncGenerator[Told, None]:
         running = self.running
-        spent = running.spent()
         limits = running.run.limits
-        if limits.jobs_in_queue is not None and spent.jobs_in_queue >= limits.jobs_in_queue:
-            return
+        spent = await self._spent()
+        full = limits.jobs_in_queue is not None and spent.jobs_in_queue >= limits.jobs_in_queue
         resting = self.resting.at(time.monotonic())
+        work = Work(running, self.turn, resting, full)
         try:
-            async with self.turn:
-                found = await asyncio.to_thread(next_round, running, without=resting)
-            plan, blocked = found.plan, found.blocked
+            found = await self._planned(work)
         except InvalidFileError as error:
-            plan, blocked = None, tuple(str(problem) for problem in error.problems)
-        for told in self._problems(blocked if plan is None else plan.skipped, keep=bool(resting)):
+            found = Round(None, tuple(str(problem) for problem in error.problems))
+        except ExecutionError as error:
+            yield self._paused(str(error))
+            return
+        plan = found.plan
+        self._waits, self._again = found.waits, found.again
+        said = found.blocked if plan is None else (*plan.skipped, *plan.warnings)
+        for told in self._problems(said, keep=bool(resting)):
             yield told
         if plan is None or not plan.jobs:
             return
@@ -175,7 +200,7 @@ class Autopilot:
             if answer.limits is not None:
                 running.run.confirm(answer.limits, time.time())
                 running.failures_in_a_row = 0
-                fit = fits(answer.limits, running.spent(), plan, time.time())
+                fit = fits(answer.limits, await self._spent(), plan, time.time())
             if answer.send:
                 fit = fit._replace(jobs=plan.jobs, breaches=())
             asked = tuple(it for it in fit.breaches if not it.passes)
@@ -187,30 +212,45 @@ class Autopilot:
                 return
         if fit.jobs and not self._stop.is_set():
             part = part_of(plan, frozenset(job.token for job in fit.jobs))
-            async for told in self._carry_out(part):
+            async for told in self._carry_out(work, part):
                 yield told
 
-    async def _carry_out(self, plan: Plan) -> AsyncGenerator[Told, None]:
+    async def _spent(self) -> Spent:
+        async with self.turn:
+            return await asyncio.to_thread(self.running.spent)
+
+    async def _planned(self, work: Work) -> Round:
+        """What the plug-in would send. Raises: RowtuiError, also if another's plug-in fails."""
+        with _told_apart(self.execution, RowtuiError):
+            return await self.execution.plan(work)
+
+    async def _carry_out(self, work: Work, plan: Plan) -> AsyncGenerator[Told, None]:
         running = self.running
         event = submitted_event(plan)
         await asyncio.to_thread(running.run.append, event)
         running.tokens.update(event.jobs)
         errors: list[str] = []
+        failed = ""
         try:
-            async with contextlib.aclosing(running.project.jobs.submit(plan)) as steps:
-                async for step in steps:
-                    if step.error and step.error not in errors:
-                        errors.append(step.error)
-                    if self._stop.is_set():
-                        break
+            with _told_apart(self.execution, RowtuiError):
+                async with contextlib.aclosing(self.execution.carry_out(work, plan)) as steps:
+                    async for step in steps:
+                        if step.error and step.error not in errors:
+                            errors.append(step.error)
+                        if self._stop.is_set():
+                            break
+        except ExecutionError as error:
+            failed = str(error)
         except RowtuiError as error:  # nothing of it was sent, or what was is on record
             errors.append(str(error))
         sent = await asyncio.to_thread(self._settle_plan, plan)
         if sent:
-            self._sent = True
+            self._sent = self._sent_now = True
             yield Told(Kind.SENT, f"sent {plural(sent, 'job')}", plan=plan)
         for told in self._problems((*self._blocked, *errors)):
             yield told
+        if failed:
+            yield self._paused(failed)
 
     def _settle_plan(self, plan: Plan) -> int:
         """See what of a plan was sent: how many jobs. The others rest, and cost nothing."""
@@ -224,7 +264,7 @@ class Autopilot:
         }
         now = time.monotonic()
         for job in plan.jobs:
-            jobs = running.jobs_of(job.action, job.directories)
+            jobs = [PILOT] if is_pilot(job.token) else running.jobs_of(job.action, job.directories)
             if job.token in unsent:
                 self.resting.refused(jobs, now)
             else:
@@ -257,6 +297,13 @@ class Autopilot:
             found = state.submitted.get(node.action, {}).get(position)
             if found is not None and found.token in running.tokens:
                 meant.setdefault(found.token, set()).add((node.action, position))
+        # What waits for others there is cancelled by who keeps the order, and has not failed.
+        if meant:
+            await asyncio.to_thread(running.project.jobs.records)
+            planned = running.project.jobs.planned()
+            waiting = [it for it in meant if it in planned and planned[it].depends_on]
+            for token in waiting:
+                del meant[token]
         for action, submitted in state.submitted.items() if meant else ():
             for position, each in submitted.items():
                 if each.token in meant and (action, position) not in meant[each.token]:
@@ -268,7 +315,7 @@ class Autopilot:
         """Whether nothing will happen by itself any more. Seen twice: others send jobs as well."""
         counts = self.running.graph.counts()
         active = sum(each[JobState.ACTIVE] for each in counts)
-        waits = self._sent or active or happened or self.resting.will_be_tried
+        waits = self._sent or active or happened or self.resting.will_be_tried or self._waits
         self._idle = 0 if waits else self._idle + 1
         return self._idle >= _IDLE_LOOKS
 
@@ -286,12 +333,36 @@ class Autopilot:
         )
         return Told(Kind.OVER, sentence, success=False)
 
+    async def _give_back(self) -> None:
+        """What the plug-in still holds. Whatever comes of it, the run is over."""
+        try:
+            with _told_apart(self.execution, RowtuiError):
+                await self.execution.over(Work(self.running, self.turn))
+        except (RowtuiError, OSError) as error:
+            self.running.project.notice(str(error))
+
     def stop(self, why: str = "") -> None:
         """End `drive` soon, and write down that a person did. Jobs that were sent go on."""
         self._stop.set()
         self._changed.set()
         if self.running.status is RunStatus.RUNNING:
             self.running.run.append(Stopped(time.time(), why))
+
+
+@contextlib.contextmanager
+def _told_apart(execution: ExecutionPlugin, *theirs: type[Exception]) -> Iterator[None]:
+    """What goes wrong in another's plug-in is told as its own. Its own words are not repeated."""
+    try:
+        yield
+    except theirs:
+        raise
+    except Exception as error:
+        if execution.__class__.__module__.startswith("rowtui.core."):
+            raise
+        raise ExecutionError(
+            f"the execution plug-in '{visible(execution.name)}' failed with {type(error).__name__}",
+            "what was sent goes on; mend it, or choose another with --execution",
+        ) from error
 
 
 def submitted_event(plan: Plan) -> PlanSubmitted:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from rowtui.core.runs.moments import parse_until, time_text
 from rowtui.core.submission.model import Destination, Plan, PlannedJob
+from rowtui.core.submission.pilot_model import is_in_pilot
 from rowtui.core.text import count, plural, visible
 
 __all__ = [
@@ -118,12 +119,16 @@ class Fit(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """Jobs that can only be sent together, and what they take: one job, or one bundle."""
+    """Jobs that can only be sent together, and what they take: one job, or one bundle.
+
+    `paid`: they go into a pilot, which was paid for when it was started.
+    """
 
     jobs: tuple[PlannedJob, ...]
     core_hours: float
     gpu_hours: float
     money: Money | None
+    paid: bool = False
 
     @property
     def destination(self) -> Destination:
@@ -170,7 +175,7 @@ def fits(
         found = _of_its_own(limits, unit)
         if found is not None:
             elsewhere.setdefault(found, _Blocked([])).units.append(unit)
-        elif blocked or (over := _over(limits, spent, unit)):
+        elif not unit.paid and (blocked or (over := _over(limits, spent, unit))):
             kinds = tuple(blocked) or over
             for kind in kinds:
                 blocked.setdefault(kind, _Blocked([])).units.append(unit)
@@ -201,6 +206,8 @@ def units_of(plan: Plan, money: Mapping[str, Money]) -> Iterator[Unit]:
         if job.bundle is None:
             hours = job.walltime_seconds / _HOUR
             yield Unit((job,), job.cpus * hours, job.gpus * hours, money.get(job.token))
+        elif is_in_pilot(job.token):
+            yield Unit((job,), 0.0, 0.0, None, paid=True)
         else:
             token = job.bundle.token
             while end < len(jobs) and (other := jobs[end].bundle) and other.token == token:
@@ -288,7 +295,9 @@ def _of_its_own(limits: Limits, unit: Unit) -> tuple[Kind, str] | None:
     where = str(unit.destination)
     if not is_confirmed(unit.destination, limits.destinations):
         return Kind.DESTINATION, where
-    if limits.money is not None and (unit.money is None or unit.money.currency != limits.currency):
+    if unit.paid or limits.money is None:
+        return None
+    if unit.money is None or unit.money.currency != limits.currency:
         return Kind.UNPRICED, where
     return None
 
@@ -310,6 +319,8 @@ def _over(limits: Limits, spent: Spent, unit: Unit) -> tuple[Kind, ...]:
 
 
 def _with(spent: Spent, unit: Unit) -> Spent:
+    if unit.paid:
+        return spent
     money = spent.money
     if unit.money is not None:
         currency = unit.money.currency

@@ -19,11 +19,12 @@ from rowtui.core.network.names import escaped
 from rowtui.core.network.spec import Network, Table
 from rowtui.core.runs.autopilot import Answer, Ask, Autopilot, Told, submitted_event
 from rowtui.core.runs.estimate import Estimator
+from rowtui.core.runs.execution import Work
+from rowtui.core.runs.execution_plug_ins import find_execution
 from rowtui.core.runs.facts import Facts
 from rowtui.core.runs.limits import Breach, Limits
 from rowtui.core.runs.model import Paused
 from rowtui.core.runs.redo import Redone, Stale, redo, stale_results, with_what_follows
-from rowtui.core.runs.rounds import next_round
 from rowtui.core.runs.running import Running
 from rowtui.core.runs.show import network_view, samples_page
 from rowtui.core.runs.store import BadRun, Run, RunStore
@@ -261,15 +262,15 @@ class Networks:
                 self.driving = None
                 self._running = None
 
-    def next_plan(self, run: Run) -> tuple[Plan | None, tuple[str, ...]]:
+    async def next_plan(self, run: Run) -> tuple[Plan | None, tuple[str, ...]]:
         """What a run would submit now, for a person to confirm; and why something cannot be.
 
         Raises: PlanError; RowtuiError; RunHeldError.
         """
         with run.hold():
-            running = Running(self.project, run)
-            running.begin()
-            found = next_round(running)
+            running = await asyncio.to_thread(Running, self.project, run)
+            await asyncio.to_thread(running.begin)
+            found = await find_execution(running.execution).plan(Work(running))
             self._running = None
         return found.plan, found.blocked
 

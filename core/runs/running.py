@@ -41,6 +41,8 @@ from rowtui.core.runs.order import ranks_of
 from rowtui.core.runs.sinks import Publication, publish
 from rowtui.core.runs.store import Run
 from rowtui.core.runs.study import make_study, refuse_collisions, wanted_directories
+from rowtui.core.submission.pilot_model import is_pilot
+from rowtui.core.submission.settled import OPEN
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -92,6 +94,7 @@ class Running:
         self._failed: set[tuple[str, str, str]] = set()  # node, directory, token: written down
         self._returned: Counter[int] = Counter()  # by job: how often it was given back
         self._looked = False
+        self._list_makers = _lists_of(run.network)
         events = run.events()
         self.events = len(events)  # that were there when this was made
         self.is_new = not any(isinstance(it, Started) for it in events)
@@ -209,7 +212,8 @@ class Running:
         )
 
     def _given_back_too_often(self, jobs: Sequence[int]) -> list[int]:
-        self._returned.update(jobs)
+        # What waited for another that did not end well was not given back for its own sake.
+        self._returned.update(job for job in jobs if self.graph.state(job) is JobState.READY)
         return [job for job in jobs if self._returned[job] >= _RETURNS]
 
     def jobs_of(self, action: str, directories: Iterable[str]) -> list[int]:
@@ -243,7 +247,7 @@ class Running:
     def _take_lists(self, jobs: Sequence[int]) -> dict[int, str]:
         """Read the lists that complete jobs promised, and let the graph grow; who broke theirs."""
         flow = self.growth.flow
-        wanted = _lists_of(flow.network)
+        wanted = self._list_makers
         if not wanted:
             return {}
         broken: dict[int, str] = {}
@@ -269,6 +273,15 @@ class Running:
             self._write(*grew)
             self._make(wanted_directories(self.growth.flow, flow))
         return broken
+
+    def makes_unknown_list(self, job: int) -> bool:
+        """Whether a job makes a list that is not known yet: then who collects it is not either."""
+        node, row = self.growth.where(job)
+        wanted = self._list_makers.get(node)
+        if not wanted:
+            return False
+        directory = self.growth.flow.directories(node)[row]
+        return any(directory not in self.lists.get((node, *each), {}) for each in wanted)
 
     def _grow(self, came: Sequence[tuple[int, Grew]], broken: dict[int, str]) -> list[Grew]:
         """Let the graph grow by these lists; those that cannot be are broken, and no others."""
@@ -410,8 +423,17 @@ class Running:
         """What it has spent, by its journal and what is with schedulers now."""
         submitted = self.project.state.submitted.values()
         ours = {it.token for jobs in submitted for it in jobs.values()} & self.tokens
-        queued = len(set(map(token_in_queue, ours)))  # requests of a bundle are one job there
+        # Requests of a bundle are one job there; a pilot is one whether it has any or not.
+        queued = len({*map(token_in_queue, ours), *self._pilots()})
         return spent_of(self.run.events(), queued, self.failures_in_a_row)
+
+    def _pilots(self) -> set[str]:
+        """The pilots that this run started, and of which nobody knows that they have ended."""
+        ours = set(filter(is_pilot, self.tokens))
+        if not ours:
+            return ours
+        records = self.project.jobs.records()
+        return {it.token for it in records if it.token in ours and it.step in OPEN}
 
     def _set_priorities(self) -> None:
         self.graph.set_priorities(ranks_of(self.project, self.growth, self.priority))

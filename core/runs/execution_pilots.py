@@ -1,0 +1,224 @@
+"""Pilots: scheduler jobs that hold an allocation, and get a run's ready jobs while they go on.
+
+What a pilot can take is handed over as long as less than two times of what it holds is with it, so
+that it has work when something ends and others get their share. Where no pilot has room a new one
+is started, up to the number that network.toml allows for each destination. What no pilot could
+ever take goes alone.
+Source: Fastr's design, ExecutionPlugin (pilot jobs).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from rowtui.core.clusters.schedulers.base import token_in_queue
+from rowtui.core.errors import RowtuiError
+from rowtui.core.network.job_model import JobState
+from rowtui.core.network.load_schedule import PILOT_HINT
+from rowtui.core.network.spec import Pilot
+from rowtui.core.project.pilots import PilotView, into_pilot, open_pilots, start_pilot
+from rowtui.core.runs.execution import PILOT, Execution, ExecutionError, Round, Work
+from rowtui.core.runs.rounds import cluster_named
+from rowtui.core.submission.header import options_for
+from rowtui.core.submission.model import Destination, Plan, PlannedJob
+from rowtui.core.submission.pilot import IntoPilot
+from rowtui.core.submission.pilot_model import Allocation, is_in_pilot, is_pilot
+from rowtui.core.submission.plan import PackedJobs
+from rowtui.core.text import plural, visible
+
+AHEAD = 2  # times of what it holds that may be with a pilot
+# Pilots in a row that may end without anything having ended well meanwhile.
+FRUITLESS = 3
+
+
+class _Wish(NamedTuple):
+    """A pilot that is to be started, for a job like this one."""
+
+    job: PlannedJob
+
+
+@dataclass
+class _Load:
+    """What is with a pilot: handed over, and not over."""
+
+    cpus: int = 0
+    gpus: int = 0
+    memory_mb: int = 0
+
+    def has_room(self, job: PlannedJob, pilot: PlannedJob) -> bool:
+        if not self.cpus:
+            return True
+        return (
+            self.cpus + job.cpus <= AHEAD * pilot.cpus
+            and self.gpus + job.gpus <= AHEAD * pilot.gpus
+            and (
+                pilot.memory_mb is None
+                or self.memory_mb + (job.memory_mb or 0) <= AHEAD * pilot.memory_mb
+            )
+        )
+
+    def take(self, job: PlannedJob) -> None:
+        self.cpus += max(1, job.cpus)
+        self.gpus += job.gpus
+        self.memory_mb += job.memory_mb or 0
+
+
+@dataclass
+class _Handing:
+    """What becomes of the jobs of one plan: `Setting.pack`."""
+
+    work: Work
+    pilot: Pilot
+    views: Sequence[PilotView]
+    loads: dict[str, _Load]
+    wishes: dict[Destination, _Wish] = field(default_factory=dict)
+    kept_back: int = 0
+    _fresh: dict[Destination, IntoPilot | str] = field(default_factory=dict)
+
+    def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
+        handed: dict[str, list[PlannedJob]] = {}
+        alone: list[PlannedJob] = []
+        why_alone: Counter[str] = Counter()
+        takers = {it.token: into_pilot(self.work.project, it) for it in self.views}
+        usable: dict[Destination, set[str]] = {}
+        for job in jobs:
+            if why := self._never(job):
+                if not self.work.queue_is_full:
+                    alone.append(job)
+                    why_alone[why] += 1
+                continue
+            fitting = [
+                it
+                for it in self.views
+                if it.job.destination == job.destination and not takers[it.token].refusal(job)
+            ]
+            mine = usable.setdefault(job.destination, set())
+            mine.update(it.token for it in fitting if it.token in self.work.running.tokens)
+            free = [it for it in fitting if self.loads[it.token].has_room(job, it.job)]
+            if free:
+                best = min(free, key=lambda it: self.loads[it.token].cpus / it.job.cpus)
+                self.loads[best.token].take(job)
+                handed.setdefault(best.token, []).append(job)
+            else:
+                self.kept_back += 1
+                if len(mine) < self.pilot.number:
+                    self.wishes.setdefault(job.destination, _Wish(job))
+        made = [job for token, those in handed.items() for job in takers[token](tuple(those)).jobs]
+        warnings = tuple(
+            f"pilot: {plural(count, 'job goes', 'jobs go')} alone: {why}"
+            for why, count in why_alone.items()
+        )
+        return PackedJobs((*made, *alone), warnings=warnings)
+
+    def _never(self, job: PlannedJob) -> str:
+        """Why not even a new pilot could take a job, "" if it could."""
+        there = job.destination
+        if there not in self._fresh:
+            try:
+                plan = new_pilot(self.work, self.pilot, job)
+            except RowtuiError as error:
+                self._fresh[there] = error.message
+            else:
+                self._fresh[there] = IntoPilot(plan.jobs[0], range)
+        fresh = self._fresh[there]
+        return fresh if isinstance(fresh, str) else fresh.refusal(job)
+
+
+def new_pilot(work: Work, pilot: Pilot, job: PlannedJob) -> Plan:
+    """The plan of a pilot that could take a job. Raises: RowtuiError where there are none."""
+    project, there = work.project, job.destination
+    action = next(it for it in project.workflow.actions if it.index == job.action_index)
+    allocation = Allocation(
+        pilot.cpus, pilot.memory_mb, pilot.gpus, pilot.walltime_seconds, pilot.idle_seconds
+    )
+    if cluster_named(project, there.cluster) is None:
+        raise RowtuiError(f"there is no cluster '{visible(there.cluster)}'")
+    return start_pilot(
+        project,
+        allocation,
+        cluster=there.cluster,
+        partition=there.partition,
+        options=options_for(action, there.cluster),
+    )
+
+
+class Pilots(Execution):
+    """See the module."""
+
+    name = "pilot"
+    summary = "pilots hold an allocation, and run what is ready as long as it lasts"
+
+    def __init__(self) -> None:
+        self._done = -1  # jobs that were complete when the last pilot was started
+        self._fruitless = 0
+
+    async def plan(self, work: Work) -> Round:
+        """See `ExecutionPlugin`. Raises: RowtuiError, also where nothing says what one holds."""
+        pilot = work.schedule.pilot
+        if pilot is None:
+            raise ExecutionError("nothing says what a pilot holds", PILOT_HINT)
+        parts = await work.in_turn(work.parts)
+        if not len(parts):
+            return Round(None, parts.blocked)
+        loads = await work.in_turn(partial(_loads, work))
+        views = await open_pilots(work.project)
+        handing = _Handing(
+            work, pilot, views, {it.token: loads.get(it.token, _Load()) for it in views}
+        )
+        # What none of them could have begun when it is handed over need not be looked at.
+        most = AHEAD * pilot.cpus * (pilot.number + len(views)) + 1
+        numbers = range(min(len(parts), most))
+        found = await work.in_turn(lambda: work.plan(parts, numbers, handing))
+        wishes = handing.wishes
+        if found.plan is not None:
+            return found._replace(again=bool(wishes), waits=bool(handing.kept_back))
+        if not wishes:
+            return found._replace(waits=bool(handing.kept_back))
+        return await self._start(work, pilot, next(iter(wishes.values())), found)
+
+    async def _start(self, work: Work, pilot: Pilot, wish: _Wish, found: Round) -> Round:
+        if PILOT in work.resting or work.queue_is_full:
+            return found
+        counts = work.running.graph.counts()
+        done = sum(each[JobState.COMPLETE] for each in counts)
+        self._fruitless = self._fruitless + 1 if done == self._done else 0
+        self._done = done
+        if self._fruitless >= pilot.number + FRUITLESS:
+            why = f"{plural(self._fruitless, 'pilot')} ended, and no job in them ended well"
+            return found._replace(blocked=(*found.blocked, why))
+        plan = await work.in_turn(lambda: new_pilot(work, pilot, wish.job))
+        return Round(plan, found.blocked, again=True)
+
+    async def over(self, work: Work) -> None:
+        """See `ExecutionPlugin`: pilots of this run that have nothing to do are ended."""
+        if not any(map(is_pilot, work.running.tokens)):
+            return
+        loads = await work.in_turn(partial(_loads, work))
+        views = await open_pilots(work.project)
+        idle = [
+            it.token
+            for it in views
+            if it.token in work.running.tokens and not (it.running or it.waiting)
+        ]
+        wanted = [token for token in idle if token not in loads]
+        if wanted:
+            await work.project.jobs.cancel(wanted)
+
+
+def _loads(work: Work) -> dict[str, _Load]:
+    """What is with each pilot now, by the project's records."""
+    project = work.project
+    project.jobs.records()  # so that all plans are known
+    planned = project.jobs.planned()
+    tokens = {
+        it.token for jobs in project.state.submitted.values() for it in jobs.values() if it.token
+    }
+    found: dict[str, _Load] = {}
+    for token in filter(is_in_pilot, tokens):
+        if token in planned:
+            found.setdefault(token_in_queue(token), _Load()).take(planned[token])
+    return found
