@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.job_model import JobState
-from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.limits import Limits, amount
 from rowtui.core.runs.moments import parse_until
 
 if TYPE_CHECKING:
     import argparse
 
+    from rowtui.cli.output import Output
     from rowtui.core.project.project import Project
+    from rowtui.core.runs.networks import Networks
+    from rowtui.core.runs.store import Run
     from rowtui.core.runs.views import NetworkView
     from rowtui.core.workflow.model import Action
 
@@ -95,6 +98,19 @@ def chosen_limits(
     if args.until is not None:
         limits = limits._replace(until=parse_until(args.until, time.time()))
     return limits
+
+
+def raise_budget(networks: Networks, run: Run, out: Output) -> None:
+    """Whoever has jobs run again allows what that costs, where the budget has too little left."""
+    limits = run.limits
+    running = networks.running(run.id)
+    if running is None or limits.core_hours is None:
+        return
+    work = work_left(networks.project, networks.view(run.id))
+    needed = running.spent().core_hours + work.core_hours
+    if needed > limits.core_hours:
+        run.confirm(limits._replace(core_hours=needed), time.time())
+        out.print(f"The budget grows for that to {amount(needed)} core-hours.")
 
 
 def _currency(project: Project) -> str:

@@ -60,6 +60,13 @@ _VERBS = (
         "  rowtui network retry simulate state,temperature=1.0,replica=0",
     ),
     (
+        "redo",
+        "have done jobs run again, with all that was made from their results, after asking",
+        "  rowtui network redo                   what was made from other members than now\n"
+        "  rowtui network redo average\n"
+        "  rowtui network redo average average,temperature=1.0",
+    ),
+    (
         "cancel",
         "give jobs of a run up, with all that needs their results, after asking",
         "  rowtui network cancel simulate state,temperature=1.0,replica=0",
@@ -94,6 +101,7 @@ def add_network(commands: Any, add: Any, text: str, sub_parser: Any) -> None:
         "run": _run_options,
         "runs": json_option,
         "retry": _retry_options,
+        "redo": _redo_options,
         "cancel": _cancel_options,
         "retire": _retire_options,
         "restore": _restore_options,
@@ -101,7 +109,12 @@ def add_network(commands: Any, add: Any, text: str, sub_parser: Any) -> None:
     for name, said, examples in _VERBS:
         # Row's words may stand anywhere, and so may directories and options of these.
         parser = add(
-            what, name, f"network_{name}", said, examples, mixed=name in ("retry", "cancel", "show")
+            what,
+            name,
+            f"network_{name}",
+            said,
+            examples,
+            mixed=name in ("retry", "redo", "cancel", "show"),
         )
         if isinstance(parser, argparse.ArgumentParser):
             options[name](parser)
@@ -215,6 +228,20 @@ def _retry_options(parser: Any) -> None:
         "directories", nargs="*", default=[], metavar="DIRECTORY", help="only in these directories"
     )
     parser.add_argument("--all", action="store_true", help="all failed jobs of the run")
+    _run_option(parser)
+
+
+def _redo_options(parser: Any) -> None:
+    parser.add_argument(
+        "node",
+        nargs="?",
+        metavar="NODE",
+        help="done jobs of this node [default: results made from other members than now]",
+    )
+    parser.add_argument(
+        "directories", nargs="*", default=[], metavar="DIRECTORY", help="only in these directories"
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask")
     _run_option(parser)
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.cli.pack_text import bar, cut, terminal_width
+from rowtui.cli.pack_text import cut, draws, terminal_width
 from rowtui.cli.table import Cell, Column, display_width, table_lines
 from rowtui.core.network.job_model import JobState
 from rowtui.core.runs.limits import amount, describe
@@ -169,8 +169,15 @@ def _line(node: NodeView, out: Output) -> str:
         return out.style("not run: no sink needs it", "dim")
     if not node.counts or not sum(node.counts):
         return "no jobs yet" if node.lists else "no jobs"
-    done = bar(node.counts[JobState.COMPLETE] / sum(node.counts), BAR_CELLS)
-    return f"{done.text}  {states_text(node.counts, out)}"
+    done = _progress(node.counts[JobState.COMPLETE], sum(node.counts))
+    return f"{done}  {states_text(node.counts, out)}"
+
+
+def _progress(done: int, total: int) -> str:
+    """A bar and a number that are full only when all is done."""
+    full, empty = ("█", "░") if draws() else ("#", ".")
+    cells = done * BAR_CELLS // total
+    return f"{full * cells}{empty * (BAR_CELLS - cells)} {done * 100 // total:3d}%"
 
 
 def states_text(counts: Sequence[int], out: Output) -> str:

@@ -184,13 +184,14 @@ def bar(share: float | None, cells: int = BARS[0]) -> Cell:
     """A share as a bar and a number; "-" where there is none of that."""
     if share is None:
         return Cell("-", "dim")
-    full, empty = ("█", "░") if _draws() else ("#", ".")
+    full, empty = ("█", "░") if draws() else ("#", ".")
     filled = min(cells, round(share * cells))
     drawn = f"{full * filled}{empty * (cells - filled)} " if cells else ""
     return Cell(f"{drawn}{round(100 * share):3d}%")
 
 
-def _draws() -> bool:
+def draws() -> bool:
+    """Whether what is printed may have characters that draw."""
     return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
 
 
@@ -215,7 +216,7 @@ def _bundles(
         (Column("First job"), lambda it: visible(jobs[it.lanes[0].jobs[0]].name), True),
     ]
     shown = [(column, value) for column, value, wanted in values if wanted]
-    times = "×" if _draws() else "x"
+    times = "×" if draws() else "x"
     rows: list[Cells] = [
         [f"{times}{count(len(group))}", *(value(group[0]) for _, value in shown)]
         for group in groups[:SHOWN_BUNDLES]
@@ -247,7 +248,7 @@ def cut(text: str, width: int) -> str:
     """The text, or its beginning and `…` where it is wider."""
     if display_width(text) <= width:
         return text
-    end = "…" if _draws() else "."
+    end = "…" if draws() else "."
     while text and display_width(text) >= width:
         text = text[:-1]
     return text + end

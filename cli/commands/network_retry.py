@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from rowtui.cli.network_project import open_network
@@ -14,9 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
-    from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.running import Running
-    from rowtui.core.runs.store import Run
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -28,6 +25,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         )
     networks = open_network(args, out)
     from rowtui.cli.network_jobs import jobs_in, jobs_named, run_of
+    from rowtui.cli.network_limits import raise_budget
     from rowtui.core.network.job_model import JobState
 
     running = run_of(networks, args.run)
@@ -40,29 +38,13 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.print("No job failed.")
         return 0
     change = networks.retry(jobs, args.run)
-    _raise_budget(networks, running.run, out)
+    raise_budget(networks, running.run, out)
     networks.project.close()
     back = len(set(change.back) - set(jobs))
     more = f", and {plural(back, 'job')} that wait for them" if back else ""
     out.print(f"{plural(len(jobs), 'job')} will be tried again{more}.")
     out.note("'rowtui network run' goes on with the run.")
     return 0
-
-
-def _raise_budget(networks: Networks, run: Run, out: Output) -> None:
-    """Whoever has jobs tried again allows what that costs, where the budget has too little left."""
-    from rowtui.cli.network_limits import work_left
-    from rowtui.core.runs.limits import amount
-
-    limits = run.limits
-    running = networks.running(run.id)
-    if running is None or limits.core_hours is None:
-        return
-    work = work_left(networks.project, networks.view(run.id))
-    needed = running.spent().core_hours + work.core_hours
-    if needed > limits.core_hours:
-        run.confirm(limits._replace(core_hours=needed), time.time())
-        out.print(f"The budget grows for that to {amount(needed)} core-hours.")
 
 
 def _refuse_what_did_not_fail(running: Running, jobs: Sequence[int]) -> None:

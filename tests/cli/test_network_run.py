@@ -99,6 +99,27 @@ def test_a_failed_job_is_told_with_its_log_and_tried_again_once_mended(
     assert ran(small) == {"s,x=1": 1, "s,x=2": 2, "s,x=3": 1}
 
 
+def test_results_made_from_fewer_samples_than_now_are_made_again(
+    here: OnClusters, small: Path
+) -> None:
+    assert here("network", "run", "--yes").code == 0
+    assert "Every result was made from what there is now." in here("network", "redo").out
+    network = small / "network.toml"
+    network.write_text(network.read_text().replace("[1, 2, 3]", "[1, 2, 3, 4]"))
+    assert here("network", "run", "--yes").code == 0
+    done = here("network", "redo")
+    assert done.code == 1
+    assert "1 job would run again: sum 1." in done.out
+    assert "--yes" in done.err
+    done = here("network", "redo", "--yes")
+    assert done.code == 0, done.err
+    assert here("network", "run", "--yes").code == 0
+    members = json.loads((small / "workspace" / "sum" / "sum").read_text())["inputs"]["one"]
+    assert [it["sample"]["x"] for it in members] == [1, 2, 3, 4]
+    assert set(ran(small).values()) == {1}
+    assert "5 jobs would run again: one 4, sum 1." in here("network", "redo", "one").out
+
+
 def test_a_job_that_is_given_up_takes_with_it_what_needs_it(here: OnClusters, small: Path) -> None:
     assert here("network", "run", "--yes", "--max-core-hours", "0").code == 1
     done = here("network", "cancel", "one", "s,x=2")

@@ -1,0 +1,61 @@
+"""`rowtui network redo`: have done jobs run again, with all that was made from their results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rowtui.cli.network_project import open_network
+from rowtui.cli.project import ask, is_interactive, say_notices
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Say what would run again, ask, and put its products away; `run` makes them anew."""
+    networks = open_network(args, out)
+    from rowtui.cli.network_jobs import jobs_in, jobs_named, run_of
+    from rowtui.cli.network_limits import raise_budget
+    from rowtui.core.network.job_model import JobState
+    from rowtui.core.runs.redo import with_what_follows
+
+    running = run_of(networks, args.run)
+    if args.directories:
+        jobs = jobs_named(running, args.node, args.directories)
+    elif args.node is not None:
+        jobs = jobs_in(running, (JobState.COMPLETE,), args.node)
+    else:
+        jobs = [it.job for it in networks.stale(args.run)]
+    if not jobs:
+        out.print(
+            "Every result was made from what there is now."
+            if args.node is None
+            else f"Nothing of node {visible(args.node)} is done."
+        )
+        return 0
+    every = with_what_follows(running, jobs)
+    nodes = Counter(running.growth.where(job).node for job in every)
+    names = ", ".join(f"{visible(name)} {many:,}" for name, many in nodes.items())
+    out.print(f"{plural(len(every), 'job')} would run again: {names}.")
+    out.print("What they made goes to the trash.")
+    if not args.yes:
+        if not is_interactive():
+            raise RowtuiError("nobody can be asked whether they are to run again", "add --yes")
+        if not ask("Proceed?", out):
+            out.warn("Nothing was put away.")
+            return 1
+    done = networks.redo(jobs, args.run)
+    raise_budget(networks, running.run, out)
+    say_notices(networks.project, out)
+    networks.project.close()
+    for refused in done.refused:
+        out.error(f"{visible(refused.name)} stays: {refused.why}")
+    if done.trash:
+        out.note(f"'rowtui network restore {done.trash}' brings back what they had made.")
+    out.note("'rowtui network run' goes on with the run.")
+    return 1 if done.refused else 0
