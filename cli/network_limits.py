@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FAILURES_IN_A_ROW = 3  # as many as show that something is wrong with all of them
 _HOUR = 3600
 _TO_DO = (JobState.WAITING, JobState.READY)
+_LOST = (JobState.FAILED, JobState.CANCELLED)
 
 
 class Work(NamedTuple):
@@ -37,11 +38,15 @@ class Work(NamedTuple):
     grows: bool
 
 
-def work_left(project: Project, view: NetworkView) -> Work:
-    """The jobs that nobody sent yet, as actions ask for them, in whatever groups they go."""
+def work_left(project: Project, view: NetworkView, *, anew: bool = False) -> Work:
+    """The jobs that nobody sent yet, as actions ask for them, in whatever groups they go.
+
+    `anew`: for a new run, which tries again what failed before.
+    """
+    to_do = (*_TO_DO, *_LOST) if anew else _TO_DO
     jobs, core_hours, gpu_hours = 0, 0.0, 0.0
     for node in view.nodes:
-        left = sum(node.counts[state] for state in _TO_DO) if node.counts else 0
+        left = sum(node.counts[state] for state in to_do) if node.counts else 0
         actions = project.workflow.named(node.action) if left else ()
         if not actions:
             continue

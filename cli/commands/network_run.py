@@ -42,7 +42,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from rowtui.cli.network_limits import chosen_limits, work_left
 
     view = networks.view(None if had is None else had.id, frozen=had is not None)
-    work = work_left(networks.project, view)
+    work = work_left(networks.project, view, anew=had is None)
     before = had.limits if had is not None and had.about.limits_at is not None else None
     limits = chosen_limits(args, networks.project, before, work)
     for problem in (*view.problems, *view.notices):

@@ -99,6 +99,16 @@ def test_a_failed_job_is_told_with_its_log_and_tried_again_once_mended(
     assert ran(small) == {"s,x=1": 1, "s,x=2": 2, "s,x=3": 1}
 
 
+def test_a_new_run_tries_again_what_failed_in_another(here: OnClusters, small: Path) -> None:
+    (small / "broken").touch()
+    assert here("network", "run", "--yes").code == 1
+    (small / "broken").unlink()
+    done = here("network", "run", "--yes")
+    assert done.code == 0, done.err
+    assert "2 jobs to send" in done.out
+    assert ran(small) == {"s,x=1": 1, "s,x=2": 2, "s,x=3": 1}
+
+
 def test_results_made_from_fewer_samples_than_now_are_made_again(
     here: OnClusters, small: Path
 ) -> None:
