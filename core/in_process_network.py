@@ -44,6 +44,7 @@ class NetworkWork:
         self._say = say
         self._driver: asyncio.Task[None] | None = None
         self._starting = False
+        self._ending = False  # the driver has said its last word
         self._planned: tuple[Run, Plan] | None = None
 
     @property
@@ -60,6 +61,8 @@ class NetworkWork:
 
     def _view(self, frozen: bool) -> NetworkView:
         view = self._networks.view(frozen=frozen)
+        if view.run is not None and view.run.here and self._ending:
+            view = view._replace(run=view.run._replace(here=False, holder=""))
         return view._replace(left=left_cost(view.nodes, self._project.workflow))
 
     async def samples(
@@ -92,6 +95,8 @@ class NetworkWork:
 
     async def start(self, limits: Limits, *, anew: bool) -> None:
         """See `Engine.network_start`."""
+        if self._ending and self._driver is not None:
+            await asyncio.wait({self._driver}, timeout=STOP_SECONDS)
         if self._driven:
             raise RowtuiError("the run is driven already", "stop it first")
         self._starting = True
@@ -99,6 +104,7 @@ class NetworkWork:
             async with self._turn:
                 run = await asyncio.to_thread(self._begin, limits, anew)
             self._planned = None
+            self._ending = False
             self._driver = asyncio.create_task(self._drive(run))
         finally:
             self._starting = False
@@ -117,6 +123,7 @@ class NetworkWork:
                 async for told in telling:
                     if told.kind is Kind.PROBLEM or not told.success:
                         self._project.notice(f"network: {told.sentence}")
+                    self._ending = told.kind in (Kind.PAUSED, Kind.OVER)
                     self._say("network")
         except Exception as error:  # told, whatever it is: nobody awaits this task
             self._project.notice(f"the run {run.id} stopped: {error or type(error).__name__}")

@@ -242,13 +242,6 @@ async def test_marks_and_cursor_stay_on_their_groups_when_others_go() -> None:
         await hand.sees("Script · equilibrate-T1.1-rho0.5-s5")
 
 
-async def test_views_to_come_say_what_they_come_with() -> None:
-    async with opened() as hand:
-        await hand.press("8")
-        await hand.sees("comes with the network")
-        assert hand.app.view_name == "status"
-
-
 async def test_pause_stops_following_until_it_is_taken_back() -> None:
     async with opened() as hand:
         await hand.sees("150")

@@ -1,0 +1,356 @@
+"""The Network view with the keys people press: looking, choosing, every verb and its question."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from rowtui.core.engine import JobState
+from rowtui.core.errors import RowtuiError
+from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.model import RunStatus
+from rowtui.tui.screens.network import NetworkScreen
+from rowtui.tui.widgets.network_graph import NetworkGraph
+
+from tests.tui.hand import Hand, opened
+from tests.tui.sample import SampleEngine
+from tests.tui.sample_network import SampleNetwork, big, with_network
+
+RUNNING = {"status": RunStatus.RUNNING, "here": True, "holder": "pid 1 on here"}
+
+
+def network_of(hand: Hand[SampleEngine]) -> SampleNetwork:
+    assert hand.engine.graph is not None
+    return hand.engine.graph
+
+
+async def at_network(hand: Hand[SampleEngine]) -> None:
+    await hand.sees("75 eligible")
+    await hand.press("8")
+    await hand.sees("Network study", "60 samples")
+    await hand.rests()
+
+
+async def test_the_view_shows_run_failures_graph_samples_and_node() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        await hand.sees(
+            "▲ paused  run 2026-11-21T0412", "s allows more", "done about 05:17  in 27:15",
+            "core-hours ████████░░ 96.40 of 120", "Failed: 2 jobs, for which 5 jobs cannot run",
+            "exit code 137", "7 nodes · 102 jobs", "simulate · all", "60 samples",
+            "✗ 1 failed  ✓", "← model",
+        )  # fmt: skip
+
+
+async def test_arrows_move_along_links_and_the_panes_follow() -> None:
+    async with opened(with_network(), size=(200, 50)) as hand:
+        await at_network(hand)
+        await hand.press("l")
+        await hand.sees("average · all", "12 samples", "← simulate: energy.json  ⊃ replica ≥ 4")
+        await hand.press("right")
+        await hand.sees("fit · all")
+        await hand.press("h", "h")
+        await hand.sees("simulate · all")
+        await hand.press("left")
+        await hand.sees("state · all", "temperature (6) × pressure (2) × replica (5)")
+        await hand.press("G")
+        await hand.sees("plot (sink)", "plot · all")
+
+
+async def test_failures_come_first_and_the_samples_can_be_filtered() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        await hand.press("enter")
+        await hand.sees("Sample", "exit code 137: out of memory")
+        await hand.press("f")
+        await hand.sees("simulate · failed", "1 sample")
+        await hand.press("f")
+        await hand.sees("simulate · active", "8 samples")
+        await hand.press("f", "f")
+        await hand.sees("simulate · complete", "31 samples")
+        await hand.press("f")
+        await hand.sees("simulate · all")
+        await hand.press("escape")
+        await hand.sees("Enter samples")
+
+
+async def test_enter_on_a_sample_opens_the_log_of_its_job() -> None:
+    engine = with_network()
+    async with opened(engine) as hand:
+        await at_network(hand)
+        job = next(one for one in engine.jobs_by_token.values() if one.record.action == "sample")
+        graph = network_of(hand)
+        sample = graph.samples("simulate", (JobState.FAILED,), 0, 1)
+        there = sample.samples[0]._replace(directory=job.record.directories[0])
+        graph.samples = lambda *_: sample._replace(samples=(there,), total=1)  # type: ignore[method-assign]
+        await hand.press("f", "enter")
+        await hand.sees("1 sample")
+        await hand.press("enter")
+        await hand.sees("[7 Log]", str(job.record.job_id))
+
+
+async def test_a_sample_that_nothing_ran_in_says_so_and_a_source_too() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        await hand.press("enter", "enter")
+        await hand.sees("No job has run sample in state,temperature=1.0")
+        await hand.press("escape", "h", "enter", "enter")
+        await hand.sees("A source runs no job.")
+
+
+async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed() -> None:
+    async with opened(with_network(status=None, failures=())) as hand:
+        await at_network(hand)
+        await hand.press("s")
+        await hand.sees("Start a new run?", "36 CPU-hours", "35.6", "Type yes", "no other cluster")
+        await hand.press("n", "o", "enter")
+        await hand.sees("Nothing was started.")
+        assert not network_of(hand).calls
+        await hand.press("s")
+        await hand.sees("Type yes")
+        await hand.press("up", "up", "5", "enter", "enter", *"yes", "enter")
+        await hand.sees("▶ running", "driven by the autopilot here", "let the network run")
+        assert network_of(hand).limits.failures_in_a_row in (3, 35)
+        assert network_of(hand).limits.destinations == ("local",)
+
+
+async def test_what_cannot_be_read_is_said_and_nothing_starts() -> None:
+    async with opened(with_network(status=None)) as hand:
+        await at_network(hand)
+        await hand.press("s")
+        await hand.sees("Type yes")
+        await hand.press("tab", "x", "enter")
+        await hand.sees("is not an amount such as 12 or 0.5")
+        await hand.press("up", *"yes", "enter")
+        await hand.rests()
+        assert not network_of(hand).calls
+        await hand.press("escape")
+        await hand.sees("Nothing was started.")
+
+
+async def test_a_paused_run_goes_on_with_more_by_one_key() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        await hand.press("s")
+        await hand.sees("Go on with run 2026-11-21T0412?", "of 120 confirmed", "132")
+        await hand.press(*"yes", "enter")
+        await hand.sees("▶ running")
+        assert network_of(hand).limits == Limits(
+            core_hours=132.0, jobs_in_queue=10, destinations=("local",), failures_in_a_row=3
+        )
+        assert network_of(hand).calls == ["start"]
+
+
+async def test_the_autopilot_is_stopped_by_a_key() -> None:
+    async with opened(with_network(**RUNNING)) as hand:
+        await at_network(hand)
+        await hand.press("s")
+        await hand.sees("the autopilot drives it already: x stops it")
+        await hand.press("x")
+        await hand.sees("○ stopped", "jobs that were sent go on")
+        await hand.press("x")
+        await hand.sees("stop: the autopilot is not on")
+
+
+async def test_leaving_while_the_autopilot_drives_asks() -> None:
+    async with opened(with_network(**RUNNING)) as hand:
+        await at_network(hand)
+        await hand.press("q")
+        await hand.sees("Leave, and stop the autopilot?")
+        await hand.press("escape")
+        await hand.sees("[8 Network]")
+        await hand.press("q", *"yes", "enter")
+        await hand.until(lambda: not hand.app.is_running, "it has ended")
+
+
+async def test_all_that_failed_is_retried_after_the_number_is_typed() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        await hand.press("R")
+        await hand.sees("Try 2 failed jobs again?", "all jobs that failed")
+        await hand.press("2", "enter")
+        await hand.sees_no("Failed: 2 jobs")
+        assert network_of(hand).calls == ["retry [17, 101]"]
+        await hand.press("R")
+        await hand.sees("retry: no job failed")
+
+
+async def test_only_the_marked_samples_are_retried_and_the_marks_go() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        await hand.press("enter", "space", "space")
+        await hand.sees("2 of 60 samples marked")
+        await hand.press("R")
+        await hand.sees("Try 1 failed job again?", "marked jobs")
+        await hand.press(*"yes", "enter")
+        await hand.sees("1 job will be tried again.")
+        await hand.sees_no("marked")
+        assert network_of(hand).calls == ["retry [17]"]
+
+
+async def test_a_failure_under_the_cursor_is_retried_alone() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        await hand.press("tab", "tab", "tab")
+        await hand.press("j", "R")
+        await hand.sees("Try 1 failed job again?")
+        await hand.press("escape")
+        await hand.sees("Nothing was retried.")
+
+
+async def test_giving_up_says_how_many_jobs_depend_on_it() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        await hand.press("c")
+        await hand.sees("the cursor is not on a job")
+        await hand.press("enter", "j", "c")
+        await hand.sees("Give up 1 job?", "1 job (1 active)", "5 further jobs depend on it")
+        await hand.press("enter")
+        await hand.sees("Nothing was given up.")
+        await hand.press("c", *"yes", "enter")
+        await hand.sees("1 job given up.")
+        assert network_of(hand).calls == ["give up [1001]"]
+
+
+async def test_a_step_goes_to_the_submission_or_says_why_there_is_none() -> None:
+    engine = with_network(blocked=("state,t=1: workflow.toml does not let it run there",))
+    async with opened(engine) as hand:
+        await at_network(hand)
+        await hand.press("e")
+        await hand.sees("workflow.toml does not let it run there")
+        network_of(hand).plan = await engine.plan(1, [0], None)
+        await hand.press("e")
+        await hand.sees("[5 Submit]", "Nothing is sent yet")
+        await hand.press("escape")
+        await hand.sees("[8 Network]")
+
+
+async def test_what_network_toml_says_now_is_a_key_away() -> None:
+    async with opened(with_network(changed=True)) as hand:
+        await at_network(hand)
+        await hand.sees("has changed since")
+        await hand.press("v")
+        await hand.sees("network.toml as it is now")
+        await hand.press("s")
+        await hand.sees("v shows the run, n starts a new one")
+        await hand.press("v")
+        await hand.sees("▲ paused")
+        await hand.press("n")
+        await hand.sees("Start a new run?")
+        await hand.press(*"yes", "enter")
+        await hand.sees("▶ running")
+        assert network_of(hand).calls == ["start anew"]
+
+
+async def test_a_refused_verb_is_told_and_can_be_tried_again() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        network_of(hand).refuses = "run 1 is driven by pid 9 on login2"
+        await hand.press("s", *"yes", "enter")
+        await hand.sees("driven by pid 9", "try again later", "▲ paused")
+        network_of(hand).refuses = ""
+        await hand.press("s", *"yes", "enter")
+        await hand.sees("▶ running")
+
+
+async def test_while_the_engine_works_no_second_verb_is_taken() -> None:
+    gate = asyncio.Event()
+    engine = with_network()
+    async with opened(engine) as hand:
+        await at_network(hand)
+
+        async def wait() -> None:
+            await gate.wait()
+
+        network_of(hand).gate = wait
+        await hand.press("s", *"yes", "enter")
+        await hand.sees("◐ starting the run…")
+        await hand.press("s")
+        await hand.sees("starting the run is under way")
+        gate.set()
+        await hand.sees("▶ running")
+
+
+async def test_read_only_looks_but_does_nothing() -> None:
+    async with opened(with_network(), read_only=True) as hand:
+        await at_network(hand)
+        for key in ("s", "n", "R", "e"):
+            await hand.press(key)
+            await hand.sees("the project was opened read-only")
+            hand.app.clear_notifications()
+        assert not network_of(hand).calls
+
+
+async def test_no_network_says_what_one_is_and_an_error_says_what_is_wrong() -> None:
+    async with opened() as hand:
+        await hand.sees("75 eligible")
+        await hand.press("8")
+        await hand.sees("This project has no network.", "rowtui network init")
+    engine = with_network()
+    async with opened(engine) as hand:
+        network_of(hand).error = RowtuiError("network.toml:3:1: no such node", "look again")
+        await hand.sees("75 eligible")
+        await hand.press("8")
+        await hand.sees("network.toml:3:1: no such node", "look again")
+        network_of(hand).error = None
+        await hand.press("r")
+        await hand.sees("60 samples")
+
+
+async def test_a_paused_run_is_among_what_needs_a_person() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        await hand.press("1")
+        await hand.sees("network study: 12 more jobs")
+
+
+async def test_the_list_is_shown_where_it_is_narrow_and_on_demand() -> None:
+    async with opened(with_network(), size=(80, 24)) as hand:
+        await at_network(hand)
+        await hand.sees("›   simulate ◆", "⊃ replica ≥ 4", "o graph")
+        await hand.press("o")
+        await hand.sees("┏ simulate ◆")
+        await hand.press("o", "j", "enter")
+        await hand.sees("average · all", "12 samples")
+        await hand.press("escape")
+        await hand.sees("›     average ◆")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 50), (40, 12), (100, 14)])
+async def test_every_size_is_drawn_and_every_pane_is_reached(size: tuple[int, int]) -> None:
+    async with opened(with_network(), size=size) as hand:
+        await hand.sees("rowtui")
+        await hand.press("8")
+        await hand.until(lambda: hand.app.session.network.view, "the network")
+        for _ in range(6):
+            await hand.press("tab", "j", "k")
+            lines = hand.text().splitlines()
+            assert len(lines) <= size[1]
+            assert isinstance(hand.app.view, NetworkScreen)
+            assert hand.app.view.focused is not None
+
+
+async def test_a_network_of_a_million_samples_costs_no_more_than_its_nodes() -> None:
+    engine = with_network(nodes=big())
+    async with opened(engine) as hand:
+        await at_network(hand)
+        await hand.sees("1,000,")
+        picture = hand.app.screen.query_one(NetworkGraph)
+        before = picture.painted_lines
+        engine.tell("network")
+        await hand.rests()
+        assert picture.painted_lines - before <= 2 * picture.size.height
+        await hand.press("enter", "G")
+        await hand.sees("1,000,000 samples", "✓ complete")
+
+
+async def test_what_did_not_change_is_not_painted_again() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        picture = hand.app.screen.query_one(NetworkGraph)
+        asked = []
+        refresh = picture.refresh
+        picture.refresh = lambda *a, **k: (asked.append(1), refresh(*a, **k))[1]  # type: ignore[method-assign]
+        hand.engine.tell("network")
+        await hand.rests()
+        assert not asked
