@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 import pytest
 from rowtui.core.project.project import Project
-from rowtui.core.runs.autopilot import Kind
+from rowtui.core.runs.autopilot import Kind, Told
 from rowtui.core.runs.limits import Limits
 from rowtui.core.runs.model import JobFailed
 from rowtui.core.runs.running import Running
+from rowtui.core.submission.carry_out import Progress
+from rowtui.core.submission.model import Plan
 
 from tests.core.runs.driving import Drive, action, drive, example, make, ran
 from tests.core.runs.killed import Moment, was_killed
@@ -201,3 +204,54 @@ def test_what_is_never_fetched_serves_where_it_was_made(
     assert driven.told[-1].sentence == "nothing is left to do: 1 job failed", driven.problems()
     assert not list(root.glob("workspace/*/energy"))
     assert (root / "results/report").read_text().split() == ["ClusterName=alpha"] * 5
+
+
+def test_what_a_scheduler_refuses_holds_up_nothing_else_and_costs_nothing(
+    two_of: Callable[..., Path],
+) -> None:
+    # given averages that alpha does not take, and simulations that it does
+    refused = '[action.submit_options.alpha]\ncustom = ["--constraint=nothing"]\n'
+    simulate, average, report = ACTIONS
+    average = average._replace(text=average.text + refused)
+    root = make(two_of(SEES_ALL), TWO_STEPS, simulate, average, report)
+    driven = drive(root, cluster="alpha", limits=Limits(core_hours=1.2))
+    # then the simulations ran, and a person is told what Slurm said of the averages
+    assert driven.told[-1].kind is Kind.PAUSED
+    assert "feature" in driven.told[-1].sentence.lower()
+    assert {name.partition(": ")[2] for name in ran(root)} == {"simulate"}
+    assert driven.running.spent().core_hours == pytest.approx(4 / 6)
+    # and when that is mended, the rest follows
+    path = root / "workflow.toml"
+    path.write_text(path.read_text().replace(refused, ""))
+    again = drive(root, cluster="alpha")
+    assert again.told[-1].sentence == "nothing is left to do: 1 job failed", again.problems()
+    assert set(ran(root).values()) == {1}
+
+
+def test_a_cluster_that_cannot_be_reached_for_a_while_gets_its_jobs_later(
+    two_of: Callable[..., Path], two_logins: tuple[LoginNode, LoginNode]
+) -> None:
+    root = make(two_of(SEES_ALL, "average"), TWO_STEPS, *ACTIONS)
+    _, beta = two_logins
+    beta.kill()
+    driven = Drive(Project.open(root, cluster="alpha"))
+    tried = asyncio.Event()
+    submit = driven.project.jobs.submit
+
+    async def submit_and_tell(plan: Plan) -> AsyncGenerator[Progress, None]:
+        async for step in submit(plan):
+            if any(job.destination.cluster == "beta" for job in plan.jobs):
+                tried.set()
+            yield step
+
+    driven.project.jobs.submit = submit_and_tell  # type: ignore[method-assign]
+
+    async def drive_and_restart() -> Told:
+        driving = asyncio.create_task(driven.to_the_end())
+        await tried.wait()
+        await asyncio.to_thread(beta.restart)
+        return await driving
+
+    last = asyncio.run(drive_and_restart())
+    assert last.sentence == "nothing is left to do: 1 job failed", driven.problems()
+    assert set(ran(root).values()) == {1}
