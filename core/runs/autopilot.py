@@ -187,7 +187,7 @@ class Autopilot:
             return
         plan = found.plan
         self._waits, self._again = found.waits, found.again
-        said = found.blocked if plan is None else (*plan.skipped, *plan.warnings)
+        said = found.blocked if plan is None else (*plan.skipped, *found.blocked)
         for told in self._problems(said, keep=bool(resting)):
             yield told
         if plan is None or not plan.jobs:

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from rowtui.core.network.gathering import gather, gather_chains
 from rowtui.core.network.spec import Gather
 from rowtui.core.runs.execution import Execution, Round, Work
-from rowtui.core.runs.parts import MOST, Chain, Parts
+from rowtui.core.runs.parts import MOST, Parts
 from rowtui.core.runs.rounds import as_the_project_packs, keeps_order, tied
 from rowtui.core.submission.model import PlannedJob
 from rowtui.core.submission.plan import PackedJobs
@@ -60,17 +60,21 @@ class Sequential(Execution):
         if work.queue_is_full:
             return Round(None)
         parts, schedule = work.parts(), work.schedule
+        ready = range(len(parts))
         units = lists(parts, schedule.gather)
         if schedule.ahead:
-            for wave in waves(parts):
-                units += _together([[it] for it in wave], parts, schedule.gather)
+            waves(parts)
+            listed = {it for unit in units for it in unit}
+            rest = [[it] for it in range(len(parts)) if it not in listed]
+            units += _together(rest, parts, schedule.gather)
+        numbers = sorted({*ready, *(it for unit in units for it in unit)})
         order = keeps_order(work.project)
 
         def pack(jobs: tuple[PlannedJob, ...]) -> PackedJobs:
             found = tied(parts, jobs, units, lambda job: schedule.ahead and order(job))
             return one_after_another(found.jobs, found.lanes)
 
-        return work.plan(parts, pack=pack)
+        return work.plan(parts, numbers, pack)
 
 
 def waves(parts: Parts) -> list[Unit]:
@@ -132,6 +136,3 @@ def _together(units: Sequence[Unit], parts: Parts, limit: Gather) -> list[Unit]:
 
 def _seconds(numbers: Sequence[int], parts: Parts) -> int:
     return sum(parts.all[number].request.walltime_seconds for number in numbers)
-
-
-__all__ = ["Chain", "Jobs", "Sequential", "lists", "waves"]

@@ -77,6 +77,7 @@ class _Handing:
     loads: dict[str, _Load]
     wishes: dict[Destination, _Wish] = field(default_factory=dict)
     kept_back: int = 0
+    alone: tuple[str, ...] = ()  # why jobs go alone
     _fresh: dict[Destination, IntoPilot | str] = field(default_factory=dict)
 
     def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
@@ -108,11 +109,11 @@ class _Handing:
                 if len(mine) < self.pilot.number:
                     self.wishes.setdefault(job.destination, _Wish(job))
         made = [job for token, those in handed.items() for job in takers[token](tuple(those)).jobs]
-        warnings = tuple(
+        self.alone = tuple(
             f"pilot: {plural(count, 'job goes', 'jobs go')} alone: {why}"
             for why, count in why_alone.items()
         )
-        return PackedJobs((*made, *alone), warnings=warnings)
+        return PackedJobs((*made, *alone), warnings=self.alone)
 
     def _never(self, job: PlannedJob) -> str:
         """Why not even a new pilot could take a job, "" if it could."""
@@ -174,6 +175,7 @@ class Pilots(Execution):
         numbers = range(min(len(parts), most))
         found = await work.in_turn(lambda: work.plan(parts, numbers, handing))
         wishes = handing.wishes
+        found = found._replace(blocked=(*found.blocked, *handing.alone))
         if found.plan is not None:
             return found._replace(again=bool(wishes), waits=bool(handing.kept_back))
         if not wishes:

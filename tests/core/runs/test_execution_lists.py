@@ -1,0 +1,193 @@
+"""Lists of jobs that run one after another, and chains that are queued at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rowtui.core.network.spec import Gather
+from rowtui.core.project.project import Project
+from rowtui.core.runs.execution import Work
+from rowtui.core.runs.execution_lists import lists, waves
+from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.running import Running
+
+from tests.core.runs.chained import (
+    JOBS,
+    SLURM,
+    chained,
+    fails_and_is_mended,
+    in_queue,
+    is_done_once,
+    sends,
+)
+from tests.core.runs.driving import action, begin, drive, inputs, make, ran
+from tests.rig.slurm import SlurmCluster
+
+LISTS = 'execution = "sequential"\ngather = { size = 50 }\n'
+
+
+@pytest.fixture
+def alpha(here: Path, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for projects whose jobs go to a real Slurm."""
+    monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
+    folder = here / "home/.config/rowtui"
+    folder.mkdir(parents=True)
+    (folder / "clusters.toml").write_text(SLURM)
+    return here
+
+
+def prepared(root: Path) -> Running:
+    """A run that has begun, of which nothing was sent."""
+    project = Project.open(root, cluster="local")
+    running = Running(project, begin(project))
+    running.begin()
+    return running
+
+
+# Lists
+
+
+def test_a_whole_network_is_one_scheduler_job_where_there_is_room(here: Path) -> None:
+    root = chained(here / "p", LISTS)
+    driven = drive(root)
+    assert driven.told[-1].success, driven.problems()
+    is_done_once(root)
+    assert len(in_queue(root)) == 1
+    (bundle,) = {job.bundle for job in driven.sent() if job.bundle and job.bundle.lane == 0}
+    assert bundle.cpus == 1
+    assert bundle.seconds >= JOBS * 600
+    assert sends(driven.run)[0].core_hours == pytest.approx(bundle.seconds / 3600)
+
+
+def test_a_list_has_no_more_jobs_than_was_asked_for(here: Path) -> None:
+    root = chained(here / "p", 'execution = "sequential"\ngather = { size = 4 }\n')
+    parts = Work(prepared(root)).parts()
+    found = lists(parts, Gather(4))
+    actions = [[parts.all[it].group.action.name for it in unit] for unit in found]
+    # a sample goes through both nodes, and the average of two samples has to wait
+    assert actions == [["simulate", "polish"] * 2] * 2
+    assert lists(Work(prepared(root)).parts(), Gather(1)) == [[0], [1], [2], [3]]
+    driven = drive(root)
+    assert driven.told[-1].success, driven.problems()
+    is_done_once(root)
+    assert len(in_queue(root)) <= 2 + 3  # averages are ready together, or not
+
+
+def test_a_list_takes_no_longer_than_was_asked_for(here: Path) -> None:
+    parts = Work(prepared(chained(here / "p", ""))).parts()
+    found = lists(parts, Gather(0, 3 * 600))
+    assert [len(unit) for unit in found] == [2, 2, 2, 2]
+    parts = Work(prepared(here / "p")).parts()
+    assert [len(unit) for unit in lists(parts, Gather(0, 5 * 600))] == [5, 5]
+
+
+def test_in_a_list_only_what_needs_a_failed_job_is_not_reached(here: Path) -> None:
+    root = chained(here / "p", LISTS, unlucky=True)
+    fails_and_is_mended(root, "local")
+    assert len(in_queue(root)) == 2
+
+
+def test_who_collects_a_list_waits_until_it_is_known(here: Path) -> None:
+    network = """\
+[[source]]
+name = "state"
+values = { t = [1, 2] }
+
+[[node]]
+name = "split"
+from = "state"
+
+[[node]]
+name = "train"
+from = "split"
+output = "folds.json"
+expand = "fold"
+
+[[node]]
+name = "score"
+from = "train"
+output = "model"
+collapse = ["fold"]
+
+[schedule]
+ahead = true
+"""
+    root = make(
+        here / "p",
+        network + LISTS,
+        action("split", "echo '[1, 2, 3]' > folds.json", ["folds.json"], node="state"),
+        action("train", "touch model", ["model"]),
+        action("score", "touch score", ["score"]),
+    )
+    driven = drive(root)
+    assert driven.told[-1].success, driven.problems()
+    assert len(ran(root)) == 2 + 6 + 2
+    assert set(ran(root).values()) == {1}
+    assert len(inputs(root, "score,t=1")["inputs"]["train"]) == 3
+
+
+def test_lists_run_one_after_another_on_a_real_slurm(alpha: Path) -> None:
+    root = chained(alpha / "p", LISTS, unlucky=True)
+    fails_and_is_mended(root, "alpha")
+    assert len(in_queue(root)) == 2
+
+
+# Ahead
+
+
+def test_a_whole_chain_is_queued_at_once_on_a_real_slurm(alpha: Path) -> None:
+    config = alpha / "home/.config/rowtui/clusters.toml"
+    config.write_text(SLURM + "arrays = true\n")
+    root = chained(alpha / "p", "ahead = true\n", unlucky=True)
+    driven = fails_and_is_mended(root, "alpha")
+    # then all was sent at once, and again what was cancelled for the failure
+    assert [len(it.jobs) for it in sends(driven.run)] == [JOBS, 4]
+    # tasks that wait for tasks, and jobs that wait for several of them
+    assert {job.action for job in driven.sent() if job.array} == {"simulate", "polish"}
+
+
+def test_a_whole_chain_is_queued_at_once_on_this_machine(here: Path) -> None:
+    root = chained(here / "p", "ahead = true\n", unlucky=True)
+    driven = fails_and_is_mended(root, "local", Limits(core_hours=(JOBS + 4) / 6))
+    assert [len(it.jobs) for it in sends(driven.run)] == [JOBS, 4]
+
+
+def test_lists_wait_for_lists_where_chains_are_queued_at_once(here: Path) -> None:
+    root = chained(here / "p", 'ahead = true\nexecution = "sequential"\ngather = { size = 4 }\n')
+    driven = drive(root)
+    assert driven.told[-1].success, driven.problems()
+    is_done_once(root)
+    (sent,) = sends(driven.run)
+    assert len(sent.jobs) == JOBS
+    assert len(in_queue(root)) == 2 + 1 + 1
+
+
+def test_nothing_is_queued_ahead_where_the_order_would_not_be_kept(here: Path) -> None:
+    root = chained(here / "p", "ahead = true\n")
+    driven = drive(root, cluster="none")
+    assert driven.told[-1].success, driven.problems()
+    is_done_once(root)
+    assert len(sends(driven.run)) > 1
+
+
+def test_what_waits_for_a_budget_holds_back_what_needs_it(here: Path) -> None:
+    root = chained(here / "p", "ahead = true\n")
+    driven = drive(root, limits=Limits(core_hours=3.5 / 6))
+    (sent,) = sends(driven.run)
+    assert len(sent.jobs) == 3
+    assert driven.told[-1].kind.value == "paused"
+
+
+def test_what_is_queued_ahead_asks_for_all_that_it_needs(here: Path) -> None:
+    parts = Work(prepared(chained(here / "p", "ahead = true\n"))).parts()
+    assert [len(wave) for wave in waves(parts)] == [4, 2, 1]
+    polish, average = parts.all[4].request, parts.all[8].request
+    assert polish.requires == ("state,t=1,r=0/energy",)
+    assert average.requires == ("state,t=1,r=0/polished", "state,t=1,r=1/polished")
+    said = json.loads((here / "p/workspace/average,t=1/inputs.json").read_text())
+    assert [it["directory"] for it in said["inputs"]["polish"]] == [
+        "state,t=1,r=0",
+        "state,t=1,r=1",
+    ]

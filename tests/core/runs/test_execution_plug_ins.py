@@ -1,0 +1,143 @@
+"""Execution plug-ins of installed packages, and what becomes of a run when one fails."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from rowtui.core.project.project import Project
+from rowtui.core.runs.autopilot import Kind
+from rowtui.core.runs.execution import ExecutionError
+from rowtui.core.runs.execution_plug_ins import OURS, find_execution, installed_executions
+from rowtui.core.runs.store import Run, RunStore
+from rowtui.core.runs.study import read_study
+
+from tests.core.runs.chained import JOBS, chained, is_done_once, sends
+from tests.core.runs.driving import drive
+
+THEIRS = """\
+from rowtui.core.runs.execution import Execution, Round
+
+
+class One(Execution):
+    name = "one"
+    summary = "one job after the other"
+
+    async def plan(self, work):
+        if work.running.spent().jobs_in_queue:
+            return Round(None, waits=True)
+        parts = await work.in_turn(work.parts)
+        return await work.in_turn(lambda: work.plan(parts, range(min(1, len(parts)))))
+
+
+class Breaks(One):
+    name = "breaks"
+    plans = 0
+
+    async def plan(self, work):
+        self.plans += 1
+        if self.plans > 1:
+            raise ValueError("password=1234")
+        return await super().plan(work)
+
+
+class Drops(One):
+    name = "drops"
+
+    async def carry_out(self, work, plan):
+        async for step in super().carry_out(work, plan):
+            yield step
+        raise KeyError("x")
+
+
+class Nothing:
+    name = "nothing"
+"""
+POINTS = """\
+[rowtui.execution_plugins]
+one = their_execution:One
+breaks = their_execution:Breaks
+drops = their_execution:Drops
+nothing = their_execution:Nothing
+gone = their_execution:Gone
+jobs = their_execution:One
+"""
+
+
+@pytest.fixture
+def theirs(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for projects, where somebody's package is installed."""
+    info = here / "site/their_execution-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Name: their-execution\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(POINTS)
+    (here / "site/their_execution.py").write_text(THEIRS)
+    monkeypatch.syspath_prepend(here / "site")
+    monkeypatch.delitem(sys.modules, "their_execution", raising=False)
+    return here
+
+
+def chosen(root: Path, execution: str) -> Run:
+    """A run that is to be carried out like this."""
+    study = read_study(Project.open(root, cluster="local"))
+    return RunStore(root).create(
+        study.network, study.rows.values(), plug_ins={"execution": execution}
+    )
+
+
+def test_ours_are_there_and_say_what_they_do() -> None:
+    for name in OURS:
+        made = find_execution(name)
+        assert made.name == name
+        assert made.summary
+    with pytest.raises(ExecutionError, match="there is no execution 'sequentail'") as caught:
+        find_execution("sequentail")
+    assert "did you mean 'sequential'?" in caught.value.hint
+
+
+@pytest.mark.usefixtures("theirs")
+def test_bad_plug_ins_are_left_out_with_the_reason() -> None:
+    found = installed_executions()
+    assert set(found.plugins) == {"one", "breaks", "drops"}
+    assert {it.name: it.why for it in found.left_out} == {
+        "gone": "the execution plug-in 'gone' failed with AttributeError",
+        "jobs": "a plug-in calls itself 'jobs', which is ours",
+        "nothing": "'nothing' makes no execution plug-in",
+    }
+    assert "their_execution:Gone" in next(it.hint for it in found.left_out if it.name == "gone")
+    with pytest.raises(ExecutionError, match="'nothing' makes no execution plug-in"):
+        find_execution("nothing")
+    assert type(find_execution("jobs")).__module__.startswith("rowtui.")
+
+
+def test_a_plug_in_decides_what_goes_together(theirs: Path) -> None:
+    root = chained(theirs / "p", 'execution = "one"\n')
+    driven = drive(root)
+    assert driven.told[-1].success, driven.problems()
+    is_done_once(root)
+    assert [len(it.jobs) for it in sends(driven.run)] == [1] * JOBS
+
+
+@pytest.mark.parametrize(("name", "error"), [("breaks", "ValueError"), ("drops", "KeyError")])
+def test_a_plug_in_that_fails_pauses_the_run_and_loses_nothing(
+    theirs: Path, name: str, error: str
+) -> None:
+    root = chained(theirs / "p", "")
+    driven = drive(root, run=chosen(root, name))
+    last = driven.told[-1]
+    assert last.kind is Kind.PAUSED
+    assert f"the execution plug-in '{name}' failed with {error}" in last.sentence
+    assert "1234" not in last.sentence
+    assert [len(it.jobs) for it in sends(driven.run)] == [1]
+
+    # what it sent counts for whoever goes on
+    assert drive(root, run=chosen(root, "jobs")).told[-1].success
+    is_done_once(root)
+
+
+def test_a_plug_in_that_is_not_installed_is_an_error_before_anything_runs(here: Path) -> None:
+    root = chained(here / "p", "")
+    with pytest.raises(ExecutionError, match="there is no execution 'theirs'"):
+        drive(root, run=chosen(root, "theirs"))
+    assert not (root / "workspace").exists()
