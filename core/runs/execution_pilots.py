@@ -9,11 +9,13 @@ Source: Fastr's design, ExecutionPlugin (pilot jobs).
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.errors import RowtuiError
@@ -24,15 +26,27 @@ from rowtui.core.project.pilots import PilotView, into_pilot, open_pilots, start
 from rowtui.core.runs.execution import PILOT, Execution, ExecutionError, Round, Work
 from rowtui.core.runs.rounds import cluster_named
 from rowtui.core.submission.header import options_for
-from rowtui.core.submission.model import Destination, Plan, PlannedJob
+from rowtui.core.submission.model import Destination, Plan, PlannedJob, Step
 from rowtui.core.submission.pilot import IntoPilot
 from rowtui.core.submission.pilot_model import Allocation, is_in_pilot, is_pilot
 from rowtui.core.submission.plan import PackedJobs
 from rowtui.core.text import plural, visible
 
+if TYPE_CHECKING:
+    from rowtui.core.submission.carry_out import Progress
+
 AHEAD = 2  # times of what it holds that may be with a pilot
 # Pilots in a row that may end without anything having ended well meanwhile.
 FRUITLESS = 3
+ASK_SECONDS = 15.0  # between two looks at how pilots are
+
+
+class _Seen(NamedTuple):
+    """The open pilots when their schedulers were asked. `pilots`: what the records had then."""
+
+    at: float
+    pilots: frozenset[str]
+    views: tuple[PilotView, ...]
 
 
 class _Wish(NamedTuple):
@@ -45,11 +59,17 @@ class _Wish(NamedTuple):
 class _Load:
     """What is with a pilot: handed over, and not over."""
 
+    pilot: PlannedJob
     cpus: int = 0
     gpus: int = 0
     memory_mb: int = 0
 
-    def has_room(self, job: PlannedJob, pilot: PlannedJob) -> bool:
+    @property
+    def is_full(self) -> bool:
+        return self.cpus >= AHEAD * self.pilot.cpus
+
+    def has_room(self, job: PlannedJob) -> bool:
+        pilot = self.pilot
         if not self.cpus:
             return True
         return (
@@ -74,7 +94,7 @@ class _Handing:
     work: Work
     pilot: Pilot
     views: Sequence[PilotView]
-    loads: dict[str, _Load]
+    loads: Mapping[str, _Load]
     wishes: dict[Destination, _Wish] = field(default_factory=dict)
     kept_back: int = 0
     alone: tuple[str, ...] = ()  # why jobs go alone
@@ -95,11 +115,13 @@ class _Handing:
             fitting = [
                 it
                 for it in self.views
-                if it.job.destination == job.destination and not takers[it.token].refusal(job)
+                if it.token in self.loads
+                and it.job.destination == job.destination
+                and not takers[it.token].refusal(job)
             ]
             mine = usable.setdefault(job.destination, set())
             mine.update(it.token for it in fitting if it.token in self.work.running.tokens)
-            free = [it for it in fitting if self.loads[it.token].has_room(job, it.job)]
+            free = [it for it in fitting if self.loads[it.token].has_room(job)]
             if free:
                 best = min(free, key=lambda it: self.loads[it.token].cpus / it.job.cpus)
                 self.loads[best.token].take(job)
@@ -156,20 +178,36 @@ class Pilots(Execution):
     def __init__(self) -> None:
         self._done = -1  # jobs that were complete when the last pilot was started
         self._fruitless = 0
+        self._blocked: tuple[str, ...] = ()
+        self._seen: _Seen | None = None
 
     async def plan(self, work: Work) -> Round:
         """See `ExecutionPlugin`. Raises: RowtuiError, also where nothing says what one holds."""
         pilot = work.schedule.pilot
         if pilot is None:
             raise ExecutionError("nothing says what a pilot holds", PILOT_HINT)
+        loads = await work.in_turn(partial(_loads, work))
+        ours = work.running.tokens & loads.keys()
+        if len(ours) >= pilot.number and all(it.is_full for it in loads.values()):
+            return Round(None, self._blocked, waits=True)
+        found = await self._planned(work, pilot, loads)
+        self._blocked = found.blocked
+        return found
+
+    async def carry_out(self, work: Work, plan: Plan) -> AsyncGenerator[Progress, None]:
+        """See `ExecutionPlugin`. After a refusal the pilots are looked at anew."""
+        async with aclosing(super().carry_out(work, plan)) as steps:
+            async for step in steps:
+                if step.error:
+                    self._seen = None
+                yield step
+
+    async def _planned(self, work: Work, pilot: Pilot, loads: Mapping[str, _Load]) -> Round:
         parts = await work.in_turn(work.parts)
         if not len(parts):
             return Round(None, parts.blocked)
-        loads = await work.in_turn(partial(_loads, work))
-        views = await open_pilots(work.project)
-        handing = _Handing(
-            work, pilot, views, {it.token: loads.get(it.token, _Load()) for it in views}
-        )
+        views = await self._views(work, loads)
+        handing = _Handing(work, pilot, views, loads)
         # What none of them could have begun when it is handed over need not be looked at.
         most = AHEAD * pilot.cpus * (pilot.number + len(views)) + 1
         numbers = range(min(len(parts), most))
@@ -181,6 +219,15 @@ class Pilots(Execution):
         if not wishes:
             return found._replace(waits=bool(handing.kept_back))
         return await self._start(work, pilot, next(iter(wishes.values())), found)
+
+    async def _views(self, work: Work, loads: Mapping[str, _Load]) -> tuple[PilotView, ...]:
+        """The open pilots. Their schedulers are asked again after a while, or for new ones."""
+        now, seen = time.monotonic(), self._seen
+        if seen is None or seen.pilots != loads.keys() or now - seen.at > ASK_SECONDS:
+            views = await open_pilots(work.project)
+            self._seen = seen = _Seen(now, frozenset(loads), views)
+        since = int(now - seen.at)
+        return tuple(it._replace(seconds_left=it.seconds_left - since) for it in seen.views)
 
     async def _start(self, work: Work, pilot: Pilot, wish: _Wish, found: Round) -> Round:
         if PILOT in work.resting or work.queue_is_full:
@@ -206,21 +253,25 @@ class Pilots(Execution):
             for it in views
             if it.token in work.running.tokens and not (it.running or it.waiting)
         ]
-        wanted = [token for token in idle if token not in loads]
+        wanted = [token for token in idle if token in loads and not loads[token].cpus]
         if wanted:
             await work.project.jobs.cancel(wanted)
 
 
 def _loads(work: Work) -> dict[str, _Load]:
-    """What is with each pilot now, by the project's records."""
+    """What is with each open pilot now, by the project's records."""
     project = work.project
-    project.jobs.records()  # so that all plans are known
+    records = project.jobs.records()
     planned = project.jobs.planned()
+    found = {
+        it.token: _Load(planned[it.token])
+        for it in records
+        if is_pilot(it.token) and it.step is Step.ACCEPTED and it.token in planned
+    }
     tokens = {
         it.token for jobs in project.state.submitted.values() for it in jobs.values() if it.token
     }
-    found: dict[str, _Load] = {}
-    for token in filter(is_in_pilot, tokens):
-        if token in planned:
-            found.setdefault(token_in_queue(token), _Load()).take(planned[token])
+    for token in filter(is_in_pilot, tokens & planned.keys()):
+        if token_in_queue(token) in found:
+            found[token_in_queue(token)].take(planned[token])
     return found

@@ -59,9 +59,9 @@ class Parts:
         self._part_of: dict[int, int] = {}  # by job of the graph
         self._number: dict[tuple[int, tuple[str, ...]], int] = {}
         self.all: list[Part] = []
-        left_out = frozenset(without)
-        ready = running.graph.ready(most + len(left_out))
-        self.blocked = self._add([job for job in ready if job not in left_out])
+        self._left_out = frozenset(without)
+        ready = running.graph.ready(most + len(self._left_out))
+        self.blocked = self._add([job for job in ready if job not in self._left_out])
 
     def __len__(self) -> int:
         """How many there are."""
@@ -83,7 +83,7 @@ class Parts:
     def follow(self, jobs: Sequence[int]) -> list[int]:
         """Make parts of jobs that wait for nothing but parts; the numbers of the new ones."""
         before = len(self.all)
-        self._add([job for job in jobs if job not in self._part_of])
+        self._add([it for it in jobs if it not in self._part_of and it not in self._left_out])
         return list(range(before, len(self.all)))
 
     def _add(self, jobs: Sequence[int]) -> tuple[str, ...]:

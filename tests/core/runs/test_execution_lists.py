@@ -23,6 +23,8 @@ from tests.core.runs.chained import (
     sends,
 )
 from tests.core.runs.driving import action, begin, drive, inputs, make, ran
+from tests.core.runs.killed import Moment, was_killed
+from tests.core.runs.killed import begin as begin_killed
 from tests.rig.slurm import SlurmCluster
 
 LISTS = 'execution = "sequential"\ngather = { size = 50 }\n'
@@ -152,6 +154,20 @@ def test_a_whole_chain_is_queued_at_once_on_this_machine(here: Path) -> None:
     root = chained(here / "p", "ahead = true\n", unlucky=True)
     driven = fails_and_is_mended(root, "local", Limits(core_hours=(JOBS + 4) / 6))
     assert [len(it.jobs) for it in sends(driven.run)] == [JOBS, 4]
+
+
+@pytest.mark.parametrize("schedule", ["ahead = true\n", LISTS + "ahead = true\n"])
+def test_chains_run_once_though_who_queues_them_is_killed(here: Path, schedule: str) -> None:
+    root = chained(here / "p", schedule)
+    local = "rowtui.core.clusters.schedulers.local:LocalScheduler.submit"
+    number = 1 if "gather" in schedule else 6
+    assert was_killed(begin_killed(lambda: _drive(root), Moment(local, number, after=True)))
+    assert drive(root).told[-1].success
+    is_done_once(root)
+
+
+def _drive(root: Path) -> None:
+    drive(root)
 
 
 def test_lists_wait_for_lists_where_chains_are_queued_at_once(here: Path) -> None:
