@@ -16,12 +16,12 @@ from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import Change, JobState
-from rowtui.core.network.spec import JSON, Network, Sink
+from rowtui.core.network.spec import JSON, Sink
 from rowtui.core.runs.directories import Made, make_directories
 from rowtui.core.runs.facts import Facts
 from rowtui.core.runs.inputs import write_inputs
 from rowtui.core.runs.limits import Spent
-from rowtui.core.runs.lists import ListError, read_list
+from rowtui.core.runs.lost_products import look_for_lost
 from rowtui.core.runs.model import (
     Cancelled,
     Entry,
@@ -40,7 +40,8 @@ from rowtui.core.runs.needs import inputs_of
 from rowtui.core.runs.order import ranks_of
 from rowtui.core.runs.sinks import Publication, publish
 from rowtui.core.runs.store import Run
-from rowtui.core.runs.study import make_study, refuse_collisions, wanted_directories
+from rowtui.core.runs.study import make_study, wanted_directories
+from rowtui.core.runs.taken_lists import ListKey, TakenLists
 from rowtui.core.submission.pilot_model import is_pilot
 from rowtui.core.submission.settled import OPEN
 from rowtui.core.text import visible
@@ -85,7 +86,7 @@ class Running:
         self.drives = drives
         self.priority = run.about.plug_ins.get("priority", run.network.schedule.priority)
         self.execution = run.about.plug_ins.get("execution", run.network.schedule.execution)
-        self.lists: dict[tuple[str, str, str], dict[str, Sequence[Entry]]] = {}
+        self._taken = TakenLists(run.network)
         self.tokens: set[str] = set()  # of jobs that this run sent: their failures count
         # Node, directory, token: of failures that are to be tried again, so they count no more.
         self._again: set[tuple[str, str, str]] = set()
@@ -94,7 +95,6 @@ class Running:
         self._failed: set[tuple[str, str, str]] = set()  # node, directory, token: written down
         self._returned: Counter[int] = Counter()  # by job: how often it was given back
         self._looked = False
-        self._list_makers = _lists_of(run.network)
         events = run.events()
         self.events = len(events)  # that were there when this was made
         self.is_new = not any(isinstance(it, Started) for it in events)
@@ -119,8 +119,7 @@ class Running:
 
     def _remember(self, event: Event) -> None:
         if isinstance(event, Grew):
-            key = (event.node, event.output, event.dimension)
-            self.lists.setdefault(key, {})[event.sample] = event.entries
+            self._taken.remember(event)
         elif isinstance(event, PlanSubmitted):
             self.tokens.update(event.jobs)
         elif isinstance(event, JobFailed):
@@ -187,6 +186,8 @@ class Running:
         before = len(graph)
         broken = self._take_lists(news.complete) if news.complete else {}
         new = len(graph) - before
+        if news.unsaid and self.drives:
+            look_for_lost(self.project, self.growth, news.unsaid)  # the next look tells
         failed = [(it.job, it.failure.reason, it.failure.token) for it in news.failed]
         failed += [(job, why, "") for job, why in broken.items()]
         failed += [(job, _GIVEN_BACK, "") for job in self._given_back_too_often(news.unsaid)]
@@ -244,62 +245,23 @@ class Running:
 
     # Lists
 
-    def _take_lists(self, jobs: Sequence[int]) -> dict[int, str]:
-        """Read the lists that complete jobs promised, and let the graph grow; who broke theirs."""
-        flow = self.growth.flow
-        wanted = self._list_makers
-        if not wanted:
-            return {}
-        broken: dict[int, str] = {}
-        came: list[tuple[int, Grew]] = []
-        for job in jobs:
-            node, row = self.growth.where(job)
-            for output, dimension in wanted.get(node, ()):
-                directory = flow.directories(node)[row]
-                if directory in self.lists.get((node, output, dimension), {}):
-                    continue
-                taken = flow.columns(node).names
-                workspace = self.project.workflow.workspace
-                try:
-                    found = read_list(workspace, directory, output, dimension, taken)
-                except ListError as error:
-                    broken[job] = error.message
-                    continue
-                now = time.time()
-                event = Grew(now, node, directory, output, dimension, found.digest, found.entries)
-                came.append((job, event))
-        grew = self._grow(came, broken)
-        if grew:
-            self._write(*grew)
-            self._make(wanted_directories(self.growth.flow, flow))
-        return broken
+    @property
+    def lists(self) -> Mapping[ListKey, Mapping[str, Sequence[Entry]]]:
+        """The lists that came, by who made them."""
+        return self._taken.known
 
     def makes_unknown_list(self, job: int) -> bool:
         """Whether a job makes a list that is not known yet: then who collects it is not either."""
-        node, row = self.growth.where(job)
-        wanted = self._list_makers.get(node)
-        if not wanted:
-            return False
-        directory = self.growth.flow.directories(node)[row]
-        return any(directory not in self.lists.get((node, *each), {}) for each in wanted)
+        return self._taken.lacks(self.growth, job)
 
-    def _grow(self, came: Sequence[tuple[int, Grew]], broken: dict[int, str]) -> list[Grew]:
-        """Let the graph grow by these lists; those that cannot be are broken, and no others."""
-        if not came:
-            return []
-        lists = {key: dict(known) for key, known in self.lists.items()}
-        for _, event in came:
-            key = (event.node, event.output, event.dimension)
-            lists.setdefault(key, {})[event.sample] = event.entries
-        try:
-            self.growth.grow(lists, refuse_collisions)
-        except RowtuiError as error:
-            if len(came) == 1:
-                broken[came[0][0]] = error.message
-                return []
-            return [event for each in came for event in self._grow([each], broken)]
-        self.lists = lists
-        return [event for _, event in came]
+    def _take_lists(self, jobs: Sequence[int]) -> dict[int, str]:
+        """Read the lists that complete jobs promised, and let the graph grow; who broke theirs."""
+        flow = self.growth.flow
+        came = self._taken.take(self.growth, self.project.workflow.workspace, jobs)
+        if came.grew:
+            self._write(*came.grew)
+            self._make(wanted_directories(self.growth.flow, flow))
+        return came.broken
 
     # What a job gets
 
@@ -442,14 +404,3 @@ class Running:
     def status(self) -> RunStatus:
         """Where the run stands, by its journal."""
         return self.run.status
-
-
-def _lists_of(network: Network) -> dict[str, list[tuple[str, str]]]:
-    """The lists that each node's jobs make: output and dimension, as links expand them."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for node in network.nodes:
-        for it in node.inputs:
-            for link in it.links:
-                if link.expand and (link.output, link.expand) not in found.get(link.source, ()):
-                    found.setdefault(link.source, []).append((link.output, link.expand))
-    return found

@@ -371,6 +371,34 @@ def test_a_deleted_product_that_was_looked_for_is_made_again_with_what_waits_for
     assert (root / "workspace/state,t=2,r=0/energy").exists()
 
 
+def test_a_deleted_product_that_nobody_looked_for_is_made_again_when_it_is_needed(
+    here: Path,
+) -> None:
+    # given a simulation that is complete by the records, and whose product somebody deletes
+    network = TWO_STEPS.replace("t = [1, 2, 3]", "t = [2]")
+    root = make(here / "p", network, SIMULATE, AVERAGE)
+    path = root / "workspace/state,t=2,r=0/energy"
+    driven = Drive(Project.open(root, cluster="local"))
+    deleted = 0
+
+    async def delete(told: Told) -> None:
+        nonlocal deleted
+        done = driven.project.state.completed.get("simulate", 0).bit_count()
+        if told.kind is Kind.HAPPENED and not deleted and done == 2:
+            deleted += 1
+            path.unlink()
+
+    last = asyncio.run(driven.to_the_end(delete))
+    # then the job that needs it does nothing, and it is made again
+    assert deleted
+    assert last.success
+    assert ran(root) == {
+        "state,t=2,r=0: simulate": 2,
+        "state,t=2,r=1: simulate": 1,
+        "average,t=2: average": 1,
+    }
+
+
 def test_a_directory_that_cannot_be_used_fails_alone_until_it_can(here: Path) -> None:
     root = make(here / "p", TWO_STEPS, SIMULATE, AVERAGE)
     taken = root / "workspace/state,t=2,r=0"

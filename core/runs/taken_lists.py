@@ -1,0 +1,103 @@
+"""The lists that the jobs of a run made: which are known, and what those that come now add.
+
+Takes the jobs that ended well, reads the lists that they promised and lets the graph grow by them.
+A list that cannot be used concerns its own sample alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.network.growth import Growth
+from rowtui.core.network.spec import Network
+from rowtui.core.runs.lists import ListError, read_list
+from rowtui.core.runs.model import Entry, Grew
+from rowtui.core.runs.study import refuse_collisions
+
+ListKey = tuple[str, str, str]  # a node, its output, the dimension that the list becomes
+
+
+class Came(NamedTuple):
+    """What came of some jobs: lists, to be written down, and why those of others are broken."""
+
+    grew: list[Grew]
+    broken: dict[int, str]
+
+
+class TakenLists:
+    """The lists of one run. `known`: by the directory that has them."""
+
+    def __init__(self, network: Network) -> None:
+        self.known: dict[ListKey, dict[str, Sequence[Entry]]] = {}
+        self._makers = _lists_of(network)
+
+    def remember(self, event: Grew) -> None:
+        """A list that was written down before."""
+        key = (event.node, event.output, event.dimension)
+        self.known.setdefault(key, {})[event.sample] = event.entries
+
+    def lacks(self, growth: Growth, job: int) -> bool:
+        """Whether a job makes a list that is not known yet: then who collects it is not either."""
+        node = growth.where(job).node
+        directory = growth.directory(job) if node in self._makers else ""
+        return any(
+            directory not in self.known.get((node, *each), {})
+            for each in self._makers.get(node, ())
+        )
+
+    def take(self, growth: Growth, workspace: Path, jobs: Iterable[int]) -> Came:
+        """Read the lists that complete jobs promised, and let the graph grow."""
+        came = Came([], {})
+        read: list[tuple[int, Grew]] = []
+        for job in jobs if self._makers else ():
+            node = growth.where(job).node
+            for output, dimension in self._makers.get(node, ()):
+                directory = growth.directory(job)
+                if directory in self.known.get((node, output, dimension), {}):
+                    continue
+                taken = growth.flow.columns(node).names
+                try:
+                    found = read_list(workspace, directory, output, dimension, taken)
+                except ListError as error:
+                    came.broken[job] = error.message
+                    continue
+                now = time.time()
+                event = Grew(now, node, directory, output, dimension, found.digest, found.entries)
+                read.append((job, event))
+        self._grow(growth, read, came)
+        return came
+
+    def _grow(self, growth: Growth, read: Sequence[tuple[int, Grew]], came: Came) -> None:
+        """Let the graph grow by these; those that it cannot grow by are broken, and no others."""
+        if not read:
+            return
+        known = {key: dict(each) for key, each in self.known.items()}
+        for _, event in read:
+            key = (event.node, event.output, event.dimension)
+            known.setdefault(key, {})[event.sample] = event.entries
+        try:
+            growth.grow(known, refuse_collisions)
+        except RowtuiError as error:
+            if len(read) == 1:
+                came.broken[read[0][0]] = error.message
+            else:
+                for each in read:
+                    self._grow(growth, [each], came)
+            return
+        self.known = known
+        came.grew.extend(event for _, event in read)
+
+
+def _lists_of(network: Network) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """The lists that each node's jobs make: output and dimension, as links expand them."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for node in network.nodes:
+        for it in node.inputs:
+            for link in it.links:
+                if link.expand and (link.output, link.expand) not in found.get(link.source, ()):
+                    found.setdefault(link.source, []).append((link.output, link.expand))
+    return found
