@@ -26,11 +26,13 @@ os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC", COLORTERM="truecolor")
 os.environ.pop("NO_COLOR", None)
 
 from rowtui.core.engine import PackChoice, TransferView  # noqa: E402
+from rowtui.core.runs.model import RunStatus  # noqa: E402
 from rowtui.tui.widgets.virtual_table import VirtualTable  # noqa: E402
 from tests.tui.hand import Hand, opened, screen_colours  # noqa: E402
 from tests.tui.sample import SampleEngine  # noqa: E402
 from tests.tui.sample_again import with_failures  # noqa: E402
 from tests.tui.sample_clusters import with_clusters  # noqa: E402
+from tests.tui.sample_network import CHAIN, with_network  # noqa: E402
 from tests.tui.sample_packing import SpreadEngine, with_awkward_jobs, with_many  # noqa: E402
 
 HERE = Path(__file__).parent
@@ -182,6 +184,14 @@ async def packing(hand: Hand[SampleEngine]) -> None:
     await keys("4", "a", "c", "c")(hand)
 
 
+def network_running() -> SampleEngine:
+    """A simple one, on its way."""
+    return with_network(
+        status=RunStatus.RUNNING, here=True, holder="here", failures=(), links=CHAIN[1],
+        nodes=CHAIN[0],
+    )  # fmt: skip
+
+
 BOTH = (Shot(MIDDLE), Shot(LOW))
 SCENES: dict[str, Scene] = {
     "status": Scene(
@@ -245,6 +255,20 @@ SCENES: dict[str, Scene] = {
     ),
     "login-failed": Scene(failed_login, "No connection to delta", BOTH, engine=with_clusters),
     "log": Scene(keys("6", "enter"), "FOLLOW", BOTH),
+    "network": Scene(
+        keys("8"),
+        "60 samples",
+        (Shot(MIDDLE, colours=True), Shot(BIG), Shot(MIDDLE, "rowtui-light", "light")),
+        engine=with_network,
+    ),
+    "network-running": Scene(keys("8"), "driven by the autopilot", BOTH, engine=network_running),
+    "network-list": Scene(keys("8"), "o graph", (Shot(LOW),), engine=with_network),
+    "network-samples": Scene(
+        keys("8", "enter", "space", "space"), "2 of 60", BOTH, engine=with_network
+    ),
+    "network-start": Scene(keys("8", "s"), "Type yes", BOTH, engine=with_network),
+    "network-give-up": Scene(keys("8", "enter", "j", "c"), "Give up 1 job?", engine=with_network),
+    "network-none": Scene(keys("8"), "rowtui network init", (Shot(LOW),)),
     "activity": Scene(keys("2", "s", "escape", "at"), "left the plan"),
     "help": Scene(keys("2", "question_mark"), "Here: Groups"),
     "palette": Scene(keys("2", "ctrl+p"), "Search for commands"),

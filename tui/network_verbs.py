@@ -83,14 +83,7 @@ class NetworkVerbs:
         if snapshot is not None:
             where = f"{snapshot.cluster}: {snapshot.cluster_because}" if snapshot.cluster else ""
             lines.append(line(("this is ", "dim"), where or "no cluster that is known now"))
-        lines.append(
-            line(
-                (
-                    "Within these limits it sends jobs without asking, as long as rowtui is open.",
-                    "dim",
-                )
-            )
-        )
+        lines.append(line(("Within these limits it sends jobs without asking.", "dim")))
         return lines
 
     def stop(self) -> None:

@@ -88,6 +88,19 @@ FAILURES = (
                 "exit code 137: out of memory", 4, 17),
     FailureView("train", "train,temperature=1.0,pressure=1.0,fold=2", "exit code 1", 1, 101),
 )  # fmt: skip
+CHAIN = (
+    (
+        NODES[0],
+        NODES[2]._replace(counts=counts(complete=38, active=10, ready=12)),
+        NODES[3]._replace(counts=counts(complete=6, active=1, waiting=5)),
+        NODES[6]._replace(counts=counts(waiting=2)),
+        NODES[8]._replace(counts=counts(waiting=1), level=4),
+        NODES[9]._replace(level=5),
+    ),
+    (LINKS[0], LINKS[2]._replace(require=""), LINKS[6], LINKS[8]),
+)
+"""Nodes and links of a study without branches, on its way."""
+
 LIMITS = Limits(core_hours=120.0, jobs_in_queue=10, destinations=("local",), failures_in_a_row=3)
 
 

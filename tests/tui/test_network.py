@@ -38,7 +38,7 @@ async def test_the_view_shows_run_failures_graph_samples_and_node() -> None:
             "▲ paused  run 2026-11-21T0412", "s allows more", "done about 05:17  in 27:15",
             "core-hours ████████░░ 96.40 of 120", "Failed: 2 jobs, for which 5 jobs cannot run",
             "exit code 137", "7 nodes · 102 jobs", "simulate · all", "60 samples",
-            "✗ 1 failed  ✓", "← model",
+            "✗ 1 failed  ▶ 8 active",
         )  # fmt: skip
 
 
@@ -48,7 +48,7 @@ async def test_arrows_move_along_links_and_the_panes_follow() -> None:
         await hand.press("l")
         await hand.sees("average · all", "12 samples", "← simulate: energy.json  ⊃ replica ≥ 4")
         await hand.press("right")
-        await hand.sees("fit · all")
+        await hand.sees("folds · all")
         await hand.press("h", "h")
         await hand.sees("simulate · all")
         await hand.press("left")
@@ -93,7 +93,7 @@ async def test_a_sample_that_nothing_ran_in_says_so_and_a_source_too() -> None:
     async with opened(with_network()) as hand:
         await at_network(hand)
         await hand.press("enter", "enter")
-        await hand.sees("No job has run sample in state,temperature=1.0")
+        await hand.sees("No job has run sample in")
         await hand.press("escape", "h", "enter", "enter")
         await hand.sees("A source runs no job.")
 
@@ -109,7 +109,8 @@ async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed() ->
         await hand.press("s")
         await hand.sees("Type yes")
         await hand.press("up", "up", "5", "enter", "enter", *"yes", "enter")
-        await hand.sees("▶ running", "driven by the autopilot here", "let the network run")
+        await hand.sees("▶ running", "driven by the autopilot here")
+        assert any("let the network run" in one.text for one in hand.app.session.activity)
         assert network_of(hand).limits.failures_in_a_row in (3, 35)
         assert network_of(hand).limits.destinations == ("local",)
 
@@ -232,7 +233,7 @@ async def test_what_network_toml_says_now_is_a_key_away() -> None:
         await hand.press("v")
         await hand.sees("network.toml as it is now")
         await hand.press("s")
-        await hand.sees("v shows the run, n starts a new one")
+        await hand.sees("this is network.toml as it is now")
         await hand.press("v")
         await hand.sees("▲ paused")
         await hand.press("n")

@@ -11,10 +11,10 @@ from rowtui.core.runs.moments import time_text
 from rowtui.core.runs.views import FailureView, NodeView, RunView, SampleView
 from rowtui.core.text import plural
 from rowtui.core.values import compact
-from rowtui.tui.render.cells import Cell, Line, Span, line, portion, wrapped
+from rowtui.tui.render.cells import Cell, Line, Span, line, portion, width_of, wrapped
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.marks import GRAPH_MARKS, RUN_MARKS
-from rowtui.tui.render.network_boxes import link_mark
+from rowtui.tui.render.network_boxes import IN_ORDER, link_mark
 from rowtui.tui.render.numbers import duration
 
 _STATE_MARKS = {state.name.lower(): GRAPH_MARKS[state] for state in JobState}
@@ -59,8 +59,7 @@ def run_lines(
         ]
     else:
         lines += _standing(view.run, width, brief=brief)
-        if left := _until_done(view, brief=brief):
-            lines += wrapped(left, width, 2)
+        lines += _until_done(view, width, brief=brief)
         lines += _limits(view.run, width, 5 if brief else _LIMIT_BAR)
     if view.changed:
         lines += wrapped(
@@ -104,28 +103,28 @@ def _left(view: NetworkView) -> list[Line]:
     return [line(plural(view.jobs, "job"), ("  that ask for at most ", "dim"), str(view.left))]
 
 
-def _until_done(view: NetworkView, *, brief: bool) -> Line:
+def _until_done(view: NetworkView, width: int, *, brief: bool) -> list[Line]:
     """When it will be done, and which way is the longest."""
     guess = view.estimate
     if guess is None or not guess.jobs:
-        return ()
+        return []
     about = "at the latest " if guess.basis == "walltime limits" else "about "
-    parts: list[tuple[str, str]] = [
+    done: list[tuple[str, str]] = [
         ("done ", "dim"), (f"{about}{moment(guess.done_at, view.at)}", ""),
         (f"  in {duration(round(guess.seconds_left))}", ""),
         (f"  {plural(guess.jobs, 'job')} left", "dim"),
     ]  # fmt: skip
     if guess.growing:
-        parts.append((" and more to come", "dim"))
-    parts.append(
-        (f"  by {guess.basis}" + ("" if guess.basis == "walltime limits" else " times"), "dim")
-    )
-    if guess.critical_path and not brief:
-        steps = " → ".join(
-            f"{step.node} {duration(round(step.seconds))}" for step in guess.critical_path
-        )
-        parts += [("  ◆ ", "warning"), (steps, "dim")]
-    return line(*parts)
+        done.append((" and more to come", "dim"))
+    times = "" if guess.basis == "walltime limits" else " times"
+    done.append((f"  by {guess.basis}{times}", "dim"))
+    if brief or not guess.critical_path:
+        return wrapped(line(*done), width, 2)
+    steps = " → ".join(f"{one.node} {duration(round(one.seconds))}" for one in guess.critical_path)
+    path: list[tuple[str, str]] = [("◆ ", "warning"), (steps, "dim")]
+    if width_of(whole := line(*done, ("   ", ""), *path)) <= width:
+        return [whole]
+    return [*wrapped(line(*done), width, 2), line(*path)]
 
 
 def moment(at: float, now: float) -> str:
@@ -298,7 +297,8 @@ def node_lines(view: NetworkView, node: NodeView, width: int) -> list[Line]:
 
 def _states(node: NodeView) -> Line:
     parts: list[tuple[str, str]] = []
-    for state, mark in GRAPH_MARKS.items():
+    for state in IN_ORDER:
+        mark = GRAPH_MARKS[state]
         if number := node.counts[state]:
             parts.append((f"{mark.glyph} {number:,} {mark.word}  ", mark.style))
     return line(*(parts or [("no jobs yet", "dim")]))

@@ -20,8 +20,7 @@ NodeKey = tuple[str, str]
 LEAST, MOST = 12, 24
 """Columns inside a box; a longer name is cut."""
 
-# What stands first where there is no room for all.
-_ORDER = (
+IN_ORDER = (
     JobState.FAILED,
     JobState.ACTIVE,
     JobState.READY,
@@ -30,6 +29,7 @@ _ORDER = (
     JobState.CANCELLED,
     JobState.MISSING,
 )
+"""What stands first where there is no room for all."""
 
 
 class Arrow(NamedTuple):
@@ -97,7 +97,7 @@ def progress_bar(node: NodeView, width: int) -> Line:
 
 def counts_line(counts: Sequence[int], width: int, more: bool = False) -> Line:
     """How many jobs are in which state, in words where there is room. `more`: lists will come."""
-    there = [state for state in _ORDER if counts and counts[state]]
+    there = [state for state in IN_ORDER if counts and counts[state]]
     tail = [("+?", "waiting")] if more else []
     forms: list[list[tuple[str, str]]] = []
     for number, words, gap in ((str_of, True, "  "), (str_of, False, " "), (si, False, " ")):
@@ -162,20 +162,6 @@ def title_of(node: NodeView, *, critical: bool) -> str:
     """The name in the frame; the critical path has a diamond."""
     return f"{node.name} ◆" if critical else node.name
 
-
-LEGEND = line(
-    *(
-        part
-        for state in (
-            JobState.COMPLETE, JobState.ACTIVE, JobState.READY, JobState.WAITING, JobState.FAILED,
-            JobState.CANCELLED,
-        )
-        for part in ((GRAPH_MARKS[state].glyph, GRAPH_MARKS[state].style),
-                     (f" {GRAPH_MARKS[state].word}  ", "dim"))
-    ),
-    ("⊃ collapse  ⊂ expand  ◆ critical path", "dim"),
-)  # fmt: skip
-"""What the marks mean."""
 
 Direction = tuple[int, int]
 

@@ -203,7 +203,13 @@ class Graph:
             )
         )
         if linked:
-            return min(linked, key=lambda key: abs(centres[key][1] - centres[here][1]))
+            return min(
+                linked,
+                key=lambda key: (
+                    not self.nodes[key].needed,
+                    abs(centres[key][1] - centres[here][1]),
+                ),
+            )
         return nearest(centres, here, way)  # type: ignore[arg-type, return-value]
 
 

@@ -30,7 +30,7 @@ FIELDS = (
     LimitField("core_hours", "core-hours", "no limit"),
     LimitField("gpu_hours", "GPU-hours", "no limit"),
     LimitField("money", "money", "like 50 EUR; empty: no limit"),
-    LimitField("jobs_in_queue", "jobs at once", "in the queue; empty: no limit"),
+    LimitField("jobs_in_queue", "in queue", "jobs at once; empty: no limit"),
     LimitField("destinations", "may go to", "like anvil or anvil/shared, delta; empty: anywhere"),
     LimitField("until", "until", "like 18:00, +8h or 2026-11-30; empty: no end"),
     LimitField("failures_in_a_row", "stop after", "failures in a row; empty: never"),

@@ -167,7 +167,7 @@ class NetworkScreen(View):
         if view is None:
             widget.show(None, None)
             return
-        width = max(1, widget.scrollable_content_region.width or self.size.width - 2)
+        width = max(1, self.size.width - 3)  # without its frame and the scroll bar
         if self._of is None or self._of[0] is not view or self._of[1] != width:
             self._of = (view, width)
             self._graph = self._outline = None

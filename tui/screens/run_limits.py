@@ -67,7 +67,9 @@ class RunLimitsScreen(ModalScreen[Limits | None]):
 
     def on_mount(self) -> None:
         """The numbers are proposed already: the answer is what is missing."""
-        self.query_one("#allow-answer", Input).focus()
+        answer = self.query_one("#allow-answer", Input)
+        answer.focus()
+        self.call_after_refresh(answer.scroll_visible, animate=False)
 
     @property
     def _typed(self) -> dict[str, str]:

@@ -7,10 +7,11 @@ from typing import ClassVar
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.cells import Line, Span
 from rowtui.tui.render.network_boxes import NodeKey
+from rowtui.tui.render.network_layout import Place
 from rowtui.tui.render.network_picture import Picture
 from rowtui.tui.widgets.palette import Palette
 from textual import events
-from textual.geometry import Region, Size, Spacing
+from textual.geometry import Size, Spacing
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -63,16 +64,23 @@ class NetworkGraph(ScrollView, can_focus=True):
     def show(self, picture: Picture | None, chosen: NodeKey | None) -> None:
         """Show this picture; where it looks the same, nothing is painted."""
         new = picture is not self.picture or chosen != self.chosen
-        first = self.picture is None
-        self.picture, self.chosen = picture, chosen
         if not new:
             return
+        was = self._place
+        self.picture, self.chosen = picture, chosen
         size = Size(*picture.size) if picture else Size(0, 0)
         if size != self.virtual_size:
             self.virtual_size = size
         self._repaint()
-        if first:
-            self.call_after_refresh(self._look_at_chosen)
+        if self._place != was:
+            self.call_after_refresh(self._start_over)
+
+    @property
+    def _place(self) -> Place | None:
+        """Where the chosen node is."""
+        if self.picture is None or self.chosen is None:
+            return None
+        return self.picture.places.get(self.chosen)
 
     def _repaint(self) -> None:
         """Draw anew what looks different; the strips tell."""
@@ -81,12 +89,18 @@ class NetworkGraph(ScrollView, can_focus=True):
         if any(before.get(y) != self.render_line(y) for y in range(height)):
             self.refresh()
 
-    def _look_at_chosen(self) -> None:
-        if self.picture is None or self.chosen is None:
+    def _look_at_chosen(self, *, anew: bool = False) -> None:
+        """Scroll as little as it takes to see the chosen node. `anew`: from the upper left on."""
+        if (place := self._place) is None:
             return
-        if (place := self.picture.places.get(self.chosen)) is not None:
-            region = Region(place.x, place.y, place.width, place.height)
-            self.scroll_to_region(region, spacing=AROUND, animate=False, force=True)
+        window = self.scrollable_content_region.size
+        left, top = (0, 0) if anew else self.scroll_offset
+        x = _seen(place.x - AROUND.left, place.x + place.width + AROUND.right, left, window.width)
+        y = _seen(place.y - AROUND.top, place.y + place.height + AROUND.bottom, top, window.height)
+        self.scroll_to(x, y, animate=False, force=True, immediate=True)
+
+    def _start_over(self) -> None:
+        self._look_at_chosen(anew=True)
 
     def _go(self, way: str) -> None:
         picture = self.picture
@@ -130,7 +144,7 @@ class NetworkGraph(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         """Another part is on the screen."""
         self._drawn.clear()
-        self.call_after_refresh(self._look_at_chosen)
+        self.call_after_refresh(self._start_over)
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
@@ -211,3 +225,10 @@ class NetworkGraph(ScrollView, can_focus=True):
                     self.post_message(self.Opened())
                 self._choose(key)
                 return
+
+
+def _seen(start: int, end: int, offset: int, size: int) -> int:
+    """The offset at which all of this is seen, its start at least, with the least movement."""
+    if start < offset or end - start > size:
+        return max(0, start)
+    return max(offset, end - size)
