@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # A failure only after the job was with a scheduler for nothing: it may be sent again as it is.
 _NOT_TRIED = (NOT_REACHED, NOT_BEGUN)
+_MAY_BEGIN = (JobState.READY, JobState.WAITING, JobState.COMPLETE)  # the last if it is gone
 _GIVEN_UP = (JobState.CANCELLED, JobState.MISSING)
 
 
@@ -104,7 +105,7 @@ class Facts:
                 job = self._growth.job(node, self._rows[node][position])
                 active.add(job)
                 now = graph.state(job)
-                if now in (JobState.READY, JobState.WAITING):
+                if now in _MAY_BEGIN:
                     news.active.append(job)
                 elif now in _GIVEN_UP and self._strays.get(job) != jobs[position].token:
                     self._strays[job] = jobs[position].token
