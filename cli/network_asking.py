@@ -94,7 +94,12 @@ class Person:
         for breach in breaches:
             limits = _widened(limits, breach.kind, plan)
         units = list(units_of(plan, money_of(plan)))
-        work = work_left(running.project, self.networks.view())
+        work = work_left(
+            running.project,
+            self.networks.view(),
+            running.execution,
+            running.run.network.schedule,
+        )
         if limits.core_hours is not None:
             asked = max(work.core_hours, sum(unit.core_hours for unit in units))
             limits = limits._replace(core_hours=max(limits.core_hours, spent.core_hours + asked))

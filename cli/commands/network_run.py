@@ -42,7 +42,14 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from rowtui.cli.network_limits import chosen_limits, work_left
 
     view = networks.view(None if had is None else had.id, frozen=had is not None)
-    work = work_left(networks.project, view, anew=had is None)
+    network = networks.study().network if had is None else had.network
+    chosen = args.execution if had is None else had.about.plug_ins.get("execution")
+    execution = chosen or network.schedule.execution
+    if execution == "pilot" and network.schedule.pilot is None:
+        from rowtui.core.network.load_schedule import PILOT_HINT
+
+        raise RowtuiError("nothing says what a pilot holds", PILOT_HINT)
+    work = work_left(networks.project, view, execution, network.schedule, anew=had is None)
     before = had.limits if had is not None and had.about.limits_at is not None else None
     limits = chosen_limits(args, networks.project, before, work)
     for problem in (*view.problems, *view.notices):
