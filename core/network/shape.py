@@ -191,7 +191,7 @@ class _Inference:
         if not self.distinct(node.place, what, dimensions):
             return
         self.constants(node, dimensions)
-        home = self.home(node, dimensions)
+        home = self.home(node, known, dimensions)
         self.known[node.name] = dimensions
         self.homes[node.name] = home
         self.nodes[node.name] = NodeShape(node.name, dimensions, known, home)
@@ -203,11 +203,15 @@ class _Inference:
                 shown = visible(listed(dimensions))
                 self.wrong(node.place, f"{message} also a dimension of its samples ({shown})")
 
-    def home(self, node: Node, dimensions: Dimensions) -> str:
+    def home(self, node: Node, inputs: Mapping[str, Dimensions], dimensions: Dimensions) -> str:
         """The first upstream, in the order of the inputs, whose directories can be shared."""
         if node.directories == "own" or node.constants or node.combine not in COMBINATIONS:
             return node.name
-        for it in node.inputs:
+        naming: Iterable[Input] = node.inputs
+        if node.combine == "zip":  # only the group that names the samples is sure to have them all
+            named = (those for those in node.groups if _joined(inputs[it.name] for it in those))
+            naming = next(named, node.inputs)
+        for it in naming:
             for link in it.links:
                 if link.is_plain and self.known.get(link.source) == dimensions:
                     return self.homes[link.source]

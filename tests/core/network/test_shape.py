@@ -187,6 +187,18 @@ def test_a_node_shares_directories_of_the_same_dimensions_through_a_plain_link(
     assert found.nodes["n"].is_shared == (home != "n")
 
 
+def test_a_zip_shares_the_directories_of_what_names_its_samples_and_of_nobody_else() -> None:
+    split = one("c", name="listed", output="o", expand="T")
+    found = shaped(
+        SWEEP,
+        node("n", split, one("t"), combine="zip"),
+        node("k", one("t"), split, combine="zip"),
+    )
+    assert found.dimensions("n") == found.dimensions("k") == ("T",)
+    assert found.home("n") == "n"  # `t` may not have the values that the list brings
+    assert found.home("k") == "t"
+
+
 def test_dimensions_in_another_order_are_not_shared() -> None:
     found = shaped({"s": ("T", "r"), "r": ("r",)}, node("n", *plain("r", "s")))
     assert (found.dimensions("n"), found.home("n")) == (("r", "T"), "n")
