@@ -46,6 +46,7 @@ from rowtui.core.runs.model import (
     Grew,
     JobFailed,
     LimitsConfirmed,
+    NotSent,
     Paused,
     PlanSubmitted,
     Published,
@@ -116,6 +117,7 @@ EVENTS: list[Event] = [
     Started(1.5),
     LimitsConfirmed(2.0, Limits(10.0, destinations=("a/*",), until=3.0, failures=2), "me"),
     PlanSubmitted(3.0, "p" * 64, ("t-0", "b~1"), 4.0, 0.5, 2.0, "EUR"),
+    NotSent(3.5, "p" * 64, ("b~1",), 1.0, 0.25, 1.0, "EUR"),
     JobFailed(4.0, "simulate", "state,x=\udcff\n", "exit code 2", "t-0"),
     Retried(5.0, "simulate", ("a", "b")),
     Cancelled(6.0, "fit", ("c",), "its input failed"),
@@ -296,13 +298,14 @@ def test_what_was_confirmed_last_holds(store: RunStore) -> None:
 def test_spending_is_summed_and_failures_are_counted_since_the_last_word() -> None:
     events: list[Event] = [
         PlanSubmitted(1.0, "p", ("t",), 2.0, 1.0, 3.0, "EUR"),
+        NotSent(1.5, "p", ("t",), 0.5, 0.25, 1.0, "EUR"),
         JobFailed(2.0, "n", "s"),
         LimitsConfirmed(3.0, Limits()),
         PlanSubmitted(4.0, "p", ("t",), 0.5, 0.0, 1.0, "EUR"),
         JobFailed(5.0, "n", "s"),
     ]
 
-    assert spent_of(events, 4, 1) == Spent(2.5, 1.0, {"EUR": 4.0}, 4, 1, 1)
+    assert spent_of(events, 4, 1) == Spent(2.0, 0.75, {"EUR": 3.0}, 4, 1, 1)
 
 
 def test_a_bad_run_does_not_hide_the_others(store: RunStore) -> None:
