@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -16,22 +17,12 @@ from rowtui.core.runs.study import read_study
 from tests.core.runs.chained import JOBS, chained, is_done_once, sends
 from tests.core.runs.driving import drive
 
+PAGE = (Path(__file__).parents[3] / "docs/network.md").read_text()
+(EXAMPLE,) = re.findall(r"```python\n(from rowtui.core.runs.execution .*?)```", PAGE, re.DOTALL)
 THEIRS = """\
-from rowtui.core.runs.execution import Execution, Round
 
 
-class One(Execution):
-    name = "one"
-    summary = "one job after the other"
-
-    async def plan(self, work):
-        if work.running.spent().jobs_in_queue:
-            return Round(None, waits=True)
-        parts = await work.in_turn(work.parts)
-        return await work.in_turn(lambda: work.plan(parts, range(min(1, len(parts)))))
-
-
-class Breaks(One):
+class Breaks(OneByOne):
     name = "breaks"
     plans = 0
 
@@ -42,7 +33,7 @@ class Breaks(One):
         return await super().plan(work)
 
 
-class Drops(One):
+class Drops(OneByOne):
     name = "drops"
 
     async def carry_out(self, work, plan):
@@ -56,12 +47,12 @@ class Nothing:
 """
 POINTS = """\
 [rowtui.execution_plugins]
-one = their_execution:One
+one-by-one = their_execution:OneByOne
 breaks = their_execution:Breaks
 drops = their_execution:Drops
 nothing = their_execution:Nothing
 gone = their_execution:Gone
-jobs = their_execution:One
+jobs = their_execution:OneByOne
 """
 
 
@@ -72,7 +63,7 @@ def theirs(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Name: their-execution\nVersion: 1\n")
     (info / "entry_points.txt").write_text(POINTS)
-    (here / "site/their_execution.py").write_text(THEIRS)
+    (here / "site/their_execution.py").write_text(EXAMPLE + THEIRS)
     monkeypatch.syspath_prepend(here / "site")
     monkeypatch.delitem(sys.modules, "their_execution", raising=False)
     return here
@@ -99,7 +90,7 @@ def test_ours_are_there_and_say_what_they_do() -> None:
 @pytest.mark.usefixtures("theirs")
 def test_bad_plug_ins_are_left_out_with_the_reason() -> None:
     found = installed_executions()
-    assert set(found.plugins) == {"one", "breaks", "drops"}
+    assert set(found.plugins) == {"one-by-one", "breaks", "drops"}
     assert {it.name: it.why for it in found.left_out} == {
         "gone": "the execution plug-in 'gone' failed with AttributeError",
         "jobs": "a plug-in calls itself 'jobs', which is ours",
@@ -112,7 +103,7 @@ def test_bad_plug_ins_are_left_out_with_the_reason() -> None:
 
 
 def test_a_plug_in_decides_what_goes_together(theirs: Path) -> None:
-    root = chained(theirs / "p", 'execution = "one"\n')
+    root = chained(theirs / "p", 'execution = "one-by-one"\n')
     driven = drive(root)
     assert driven.told[-1].success, driven.problems()
     is_done_once(root)
