@@ -13,7 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from rowtui.core.network.domain import Domain
-from rowtui.core.network.model import Dimension, SampleId, SampleIndex
+from rowtui.core.network.model import (
+    MOST_SAMPLES,
+    Dimension,
+    DimensionError,
+    SampleId,
+    SampleIndex,
+)
 
 Codes = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.int64]
@@ -168,7 +174,10 @@ def group(table: Columns, axes: Sequence[int]) -> Grouped:
 
 
 def match(left: Rows, right: Rows) -> tuple[Rows, Rows]:
-    """All pairs of equal keys: their places on the left, ascending, and on the right."""
+    """All pairs of equal keys: their places on the left, ascending, and on the right.
+
+    Raises: DimensionError if they are too many.
+    """
     order: Rows | None = None if _ascending(right) else np.argsort(right, kind="stable")
     ordered = right if order is None else right[order]
     most = int(max(left.max(initial=0), right.max(initial=0)))
@@ -179,9 +188,18 @@ def match(left: Rows, right: Rows) -> tuple[Rows, Rows]:
     else:
         begin = np.searchsorted(ordered, left, side="left")
         numbers = np.searchsorted(ordered, left, side="right") - begin
+    refuse_too_many(int(numbers.sum()))
     lefts = np.repeat(np.arange(len(left), dtype=np.int64), numbers)
     rights = ranges(begin, numbers)
     return lefts, rights if order is None else order[rights]
+
+
+def refuse_too_many(samples: int) -> None:
+    """Raise DimensionError before what has no room in memory is made."""
+    if samples > MOST_SAMPLES:
+        raise DimensionError(
+            f"there would be {samples:,} samples, more than the {MOST_SAMPLES:,} that are allowed"
+        )
 
 
 def ranges(begin: Rows, numbers: Rows) -> Rows:

@@ -21,6 +21,7 @@ from rowtui.core.network.columns import (
     columns,
     joint_keys,
     match,
+    refuse_too_many,
 )
 from rowtui.core.network.model import DimensionError, dimensions_text
 
@@ -228,6 +229,7 @@ def _joined(tables: Sequence[Columns], *, at_end: bool, only: Sequence[str] | No
 
 def _pairs(left: Columns, right: Columns, shared: Sequence[str]) -> tuple[Rows, Rows]:
     if not shared:
+        refuse_too_many(left.count * right.count)
         lefts = np.repeat(np.arange(left.count, dtype=np.int64), right.count)
         return lefts, np.tile(np.arange(right.count, dtype=np.int64), left.count)
     for names in (left.names, right.names):

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from rowtui.core.network.columns import Codes, Columns, Rows, columns, group, ranges
+from rowtui.core.network.columns import (
+    Codes,
+    Columns,
+    Rows,
+    columns,
+    group,
+    ranges,
+    refuse_too_many,
+)
 from rowtui.core.network.domain import Domain
 from rowtui.core.network.mixins import Key
 from rowtui.core.network.model import (
@@ -177,6 +185,7 @@ def _expanded(source: Output | SubOutput, name: str) -> _Made:
     cards = counted(source.cards, table.count)
     entries = source.entries(name)
     known = np.where(cards == UNKNOWN, 0, np.diff(entries.starts))
+    refuse_too_many(int(known.sum()))
     rows: Rows = np.repeat(np.arange(table.count, dtype=np.int64), known)
     places = ranges(np.zeros(table.count, dtype=np.int64), known)
     codes = [column[rows] for column in table.codes]

@@ -7,11 +7,13 @@ values and samples there are is worked out without making them.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any, Final
 
 from rowtui.core.network.allowed import NAME_HINT, dimension_fault, kind_said, name_fault
 from rowtui.core.network.load_tables import scalar_fault
-from rowtui.core.network.sources import MOST_SAMPLES, MOST_VALUES
+from rowtui.core.network.model import MOST_SAMPLES
+from rowtui.core.network.sources import MOST_VALUES, value_key
 from rowtui.core.network.spaced import NotSpacedError, range_length
 from rowtui.core.network.spec import Values
 from rowtui.core.text import visible
@@ -78,13 +80,13 @@ def _size(values: TomlTable, dimension: str, *, alone: bool) -> int | None:
 
 
 def _check_list(values: TomlTable, dimension: str, written: list[Any], *, alone: bool) -> None:
-    seen: dict[tuple[str, Any], int] = {}
+    seen: dict[Hashable, int] = {}
     told = 0
     for index, value in enumerate(written):
         message = scalar_fault(value)
         hint = ""
         if not message:
-            first = seen.setdefault((_class_of(value), value), index) if alone else index
+            first = seen.setdefault(value_key(value), index) if alone else index
             if first == index:
                 continue
             message = f"is there already, as number {first + 1}"
@@ -95,13 +97,6 @@ def _check_list(values: TomlTable, dimension: str, written: list[Any], *, alone:
         if told == _MOST_TOLD:
             values.problem((dimension, index), "the rest of the list was not looked at")
             return
-
-
-def _class_of(value: Any) -> str:
-    """Numbers are the same if they are equal; a boolean is no number."""
-    if isinstance(value, bool):
-        return "boolean"
-    return "string" if isinstance(value, str) else "number"
 
 
 def _spaced(table: TomlTable) -> int | None:
@@ -128,7 +123,7 @@ def _spaced(table: TomlTable) -> int | None:
     whole = True
     for index, bound in enumerate(bounds):
         fault = scalar_fault(bound)
-        if not fault and _class_of(bound) != "number":
+        if not fault and isinstance(bound, str | bool):
             fault = f"must be a number, not {kind_said(bound)}"
         if fault:
             whole = False
@@ -226,11 +221,11 @@ def _check_rows(table: TomlTable, where: KeyPath, columns: list[Any]) -> None:
     """Values of zipped dimensions may be there several times, but not the same ones together."""
     if not all(isinstance(column, list) for column in columns):
         return  # numbers at equal steps are never the same
-    seen: dict[Any, int] = {}
+    seen: dict[Hashable, int] = {}
     for index, row in enumerate(zip(*columns, strict=True)):
         if any(scalar_fault(value) for value in row):
             return
-        first = seen.setdefault(tuple((_class_of(value), value) for value in row), index)
+        first = seen.setdefault(tuple(map(value_key, row)), index)
         if first != index:
             shown = f"values {first + 1} and {index + 1}"
             message = f"zipped dimensions have the same values twice ({shown})"

@@ -14,6 +14,7 @@ from rowtui.core.errors import RowtuiError
 
 SampleIndex = tuple[int, ...]  # a position for each dimension
 SampleId = tuple[str, ...]  # a label for each dimension
+MOST_SAMPLES = 1 << 27  # of a source or a node: each has a code, 4 bytes, for every dimension
 COLLAPSED = "all"  # the label of a sample in which everything was collapsed
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import Any, Final, cast
 
 from rowtui.core.errors import RowtuiError
+from rowtui.core.network.model import MOST_SAMPLES
 from rowtui.core.network.names import GREATEST_INTEGER, LEAST_INTEGER
 from rowtui.core.network.spaced import (
     NotSpacedError,
@@ -26,8 +27,6 @@ from rowtui.core.text import count, plural, visible
 from rowtui.core.values import compact
 from rowtui.core.workflow.toml_file import did_you_mean
 
-MOST_SAMPLES: Final = 2**31  # their positions still fit 32 bits, and nobody waits for more jobs
-MOST_ROWS: Final = 2**27  # where each sample has codes of its own: half a gigabyte a dimension
 MOST_VALUES: Final = 10_000_000  # of one dimension: each is an object
 
 
@@ -65,14 +64,6 @@ def value_key(value: JSON) -> Hashable:
     )
 
 
-def same_value(one: JSON, other: JSON) -> bool:
-    """Whether samples with these values belong together.
-
-    Raises: RowtuiError for what cannot be a dimension's value.
-    """
-    return value_key(one) == value_key(other)
-
-
 # Values
 
 
@@ -85,13 +76,12 @@ def expand_values(values: Values, source: str) -> SourceRows:
     sizes = [_group_size(values, group, source) for group in groups]
     total = math.prod(sizes)
     is_zipped = any(len(group) > 1 for group in groups)
-    most = MOST_ROWS if is_zipped else MOST_SAMPLES
-    if total > most:
+    if total > MOST_SAMPLES:
         terms = (f"{' and '.join(g)} {count(n)}" for g, n in zip(groups, sizes, strict=True))
         raise SourceError(
             source,
             f"it has {count(total)} samples ({visible(' x '.join(terms))}),"
-            f" more than the {count(most)} that are allowed",
+            f" more than the {count(MOST_SAMPLES)} that are allowed",
         )
     columns = {name: _expanded(spec, name, source) for name, spec in values.dimensions.items()}
     distinct = {}

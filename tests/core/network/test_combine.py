@@ -61,6 +61,22 @@ def made_of(combined: Combined) -> list[tuple[int, ...]]:
 # join
 
 
+@pytest.mark.parametrize("how", [join, cross, disjoint_cross])
+def test_more_samples_than_there_is_room_for_are_refused_before_they_are_made(
+    how: Combination,
+) -> None:
+    left, right = (product([Domain(name, range(1 << 14))]) for name in "AB")
+    with pytest.raises(DimensionError, match="there would be 268,435,456 samples"):
+        how([left, right])
+
+
+def test_a_join_by_a_value_that_all_have_is_refused_as_well() -> None:
+    one = Domain("A", [0])
+    tables = [product([one, Domain(name, range(1 << 14))]) for name in "BC"]
+    with pytest.raises(DimensionError, match="there would be 268,435,456 samples"):
+        join(tables)
+
+
 def test_a_join_takes_those_with_the_same_value_and_crosses_the_rest() -> None:
     found = join([product([A, B]), product([B, C])])
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.errors import RowtuiError
-from rowtui.core.network.sources import SourceError, expand_values, same_value, value_key
+from rowtui.core.network.sources import SourceError, expand_values, value_key
 from rowtui.core.network.spaced import NotSpacedError, in_range, linspace, logspace
 from rowtui.core.network.spec import SourceRows, Values
 
@@ -128,10 +128,10 @@ def test_different_kinds_of_values_stand_side_by_side() -> None:
 
 
 def test_a_product_is_told_without_making_it() -> None:
-    rows = expand_values(Values({"a": {"range": 40_000}, "b": {"range": 50_000}}), "s")
+    rows = expand_values(Values({"a": {"range": 10_000}, "b": {"range": 13_000}}), "s")
 
     assert rows.codes is None
-    assert rows.count == 2_000_000_000
+    assert rows.count == 130_000_000
 
 
 def test_too_many_samples_are_refused_before_they_are_made() -> None:
@@ -141,7 +141,7 @@ def test_too_many_samples_are_refused_before_they_are_made() -> None:
         expand_values(values, "s")
 
     assert "a 1,000,000 x b 10,000" in error.value.message
-    assert "2,147,483,648" in error.value.message
+    assert "134,217,728" in error.value.message
 
 
 def test_too_many_values_of_one_dimension_are_refused_before_they_are_made() -> None:
@@ -232,7 +232,7 @@ def test_two_values_are_the_same_if_they_are_equal_numbers_or_the_same_otherwise
 
     same = kind(one) == kind(other) and one == other
 
-    assert same_value(one, other) == same
+    assert (value_key(one) == value_key(other)) == same
     assert not same or hash(value_key(one)) == hash(value_key(other))
 
 
