@@ -19,7 +19,7 @@ from rowtui.core.network.domain import Domain
 from rowtui.core.network.link import Link as LinkStage
 from rowtui.core.network.link import SubInput, SubOutput
 from rowtui.core.network.model import DimensionError
-from rowtui.core.network.names import names_of, text_of
+from rowtui.core.network.names import GREATEST_INTEGER, LEAST_INTEGER, names_of, text_of
 from rowtui.core.network.node_run import Input as InputStage
 from rowtui.core.network.node_run import InputGroup, NodeRun
 from rowtui.core.network.output import UNKNOWN, Entries, Output
@@ -163,7 +163,7 @@ class Flow:
     def _learn(self) -> None:
         """Every value that lists bring, first of all: a dimension is one domain for everybody."""
         for (_, _, name), known in sorted(self.lists.items()):
-            values = (it.value for directory in sorted(known) for it in known[directory])
+            values = (_plain(it.value) for directory in sorted(known) for it in known[directory])
             domain = self.domains.get(name, Domain(name, ()))
             self.domains[name] = domain.extended(values, text_of)
 
@@ -317,6 +317,13 @@ def _domains(network: Network, rows: Mapping[str, SourceRows]) -> dict[str, Doma
         for name, values in zip(its.dimensions, its.values, strict=True):
             found[name] = found.get(name, Domain(name, ())).extended(values, text_of)
     return found
+
+
+def _plain(value: JSON) -> JSON:
+    """A whole number without a point: else whose list comes first would say how it is written."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value) if LEAST_INTEGER <= value <= GREATEST_INTEGER else value
+    return value
 
 
 def _names(home: str, table: Columns) -> list[str]:

@@ -7,9 +7,11 @@ is with a scheduler, and the lists that came. A crash is a `Growth` made again f
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from rowtui.core.network.allowed import NetworkError
@@ -306,3 +308,28 @@ def test_states_follow_from_those_of_the_members(story: Story, order: int) -> No
                 assert state is JobState.MISSING
             else:
                 assert state in (JobState.COMPLETE, JobState.FAILED)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_directories_are_called_the_same_whichever_list_comes_first(order: Sequence[int]) -> None:
+    network = Network(
+        "lists",
+        (Source("s", Values({})),),
+        (
+            Node("split", "split", (Input("s", (Link("s"),)),)),
+            Node("train", "train", (Input("fold", (Link("split", "l.json", expand="fold"),)),)),
+        ),
+    )
+    rows = {"s": SourceRows("s", ("a",), (("x", "y"),))}
+    growth = Growth(Flow(network, shape(network, {"s": ("a",)}), rows))
+    had = growth.flow.directories("split")
+    came = {had[0]: [Entry(1, {}, 0)], had[1]: [Entry(1.0, {}, 0), Entry(0.5, {}, 1)]}
+    lists: dict[str, list[Entry]] = {}
+    for each in order:
+        lists[had[each]] = came[had[each]]
+        growth.grow({("split", "l.json", "fold"): dict(lists)})
+    assert sorted(growth.flow.directories("train")) == [
+        "train,a=x,fold=1",
+        "train,a=y,fold=0.5",
+        "train,a=y,fold=1",
+    ]
