@@ -6,7 +6,7 @@ the order is kept for it: by the scheduler, or by the lane that both are in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,18 +75,25 @@ def tied(
             if number in planned and not cannot_share(planned[number], waits=True):
                 lane_of[number] = (at, _place(planned[number]))
     kept: dict[int, PlannedJob] = {}
+    waits: dict[object, set[object]] = {}  # what a lane (or a job alone) waits for
     for number in sorted(planned):  # what a part needs has a lower number
         job, needs = planned[number], parts.all[number].needs
-        if all(
-            it in kept
-            and (
-                (it in lane_of and lane_of[it] == lane_of.get(number))
-                or (kept[it].destination.cluster == job.destination.cluster and may_wait(job))
-            )
-            for it in needs
+        if any(it not in kept for it in needs):
+            continue
+        mine = lane_of.get(number, number)
+        others = {lane_of.get(it, it) for it in needs} - {mine}
+        if mine != number and _reaches(waits, others, mine):
+            del lane_of[number]  # its lane would wait for itself
+            mine, others = number, {lane_of.get(it, it) for it in needs}
+        here = job.destination.cluster
+        if others and not (
+            may_wait(job) and all(kept[it].destination.cluster == here for it in needs)
         ):
-            tokens = tuple(kept[it].token for it in needs)
-            kept[number] = replace(job, depends_on=tokens) if tokens else job
+            lane_of.pop(number, None)
+            continue
+        waits.setdefault(mine, set()).update(others)
+        tokens = tuple(kept[it].token for it in needs)
+        kept[number] = replace(job, depends_on=tokens) if tokens else job
     lanes: dict[object, list[PlannedJob]] = {}
     for unit in units:
         for number in unit:
@@ -94,6 +101,19 @@ def tied(
                 lanes.setdefault(lane_of[number], []).append(kept[number])
     every = tuple(kept[at] for job in jobs if (at := parts.number(job)) in kept)
     return Tied(every, [those for those in lanes.values() if len(those) > 1])
+
+
+def _reaches(waits: Mapping[object, set[object]], begin: Collection[object], end: object) -> bool:
+    """Whether one of these waits for another, or for what that one waits for, and so on."""
+    todo, seen = list(begin), set(begin)
+    while todo:
+        one = todo.pop()
+        if one == end:
+            return True
+        more = waits.get(one, set()) - seen
+        seen |= more
+        todo += more
+    return False
 
 
 def _place(job: PlannedJob) -> object:

@@ -36,6 +36,14 @@ def test_a_unit_stays_within_the_walltime() -> None:
     assert units == [[0, 1], [2, 3], [4]]
 
 
+def test_what_counts_as_several_takes_the_room_of_several() -> None:
+    sizes = {0: 2, 1: 1, 2: 3, 3: 9, 4: 1}
+
+    units = gather(range(5), Gather(size=4), the_same, a_minute, lambda job: sizes[job])
+
+    assert units == [[0, 1], [2], [3], [4]]
+
+
 def test_a_job_that_is_longer_than_the_limit_is_a_unit_by_itself() -> None:
     long = {1: 9999.0}
 

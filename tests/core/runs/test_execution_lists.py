@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
+from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.spec import Gather
 from rowtui.core.project.project import Project
 from rowtui.core.runs.execution import Work
-from rowtui.core.runs.execution_lists import lists, waves
+from rowtui.core.runs.execution_lists import Sequential, lists, waves
 from rowtui.core.runs.limits import Limits
 from rowtui.core.runs.running import Running
 
@@ -89,6 +91,52 @@ def test_in_a_list_only_what_needs_a_failed_job_is_not_reached(here: Path) -> No
     root = chained(here / "p", LISTS, unlucky=True)
     fails_and_is_mended(root, "local")
     assert len(in_queue(root)) == 2
+
+
+def test_actions_that_name_the_one_before_are_chained_as_well(here: Path) -> None:
+    root = chained(here / "p", LISTS)
+    path = root / "workflow.toml"
+    command = 'command = "sh steps/polish.sh {directory}"\n'
+    text = path.read_text()
+    assert command in text
+    path.write_text(text.replace(command, command + 'previous_actions = ["simulate"]\n'))
+    driven = drive(root)
+    assert driven.told[-1].success, driven.problems()
+    is_done_once(root)
+    assert len(in_queue(root)) == 1
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_chain_that_goes_to_two_places_is_taken_apart(here: Path, ahead: bool) -> None:
+    # given averages that go to another partition
+    folder = here / "home/.config/rowtui"
+    folder.mkdir(parents=True)
+    cpu = '{ name = "cpu", memory_per_cpu = "10M" }'
+    (folder / "clusters.toml").write_text(SLURM.replace(cpu, f'{cpu}, {{ name = "batch" }}'))
+    root = chained(here / "p", LISTS + f"ahead = {str(ahead).lower()}\n")
+    path = root / "workflow.toml"
+    text = path.read_text()
+    at = text.index('name = "average"')
+    options = '[action.submit_options.alpha]\npartition = "batch"\n'
+    end = text.index("[[action]]", at)
+    path.write_text(text[:end] + options + text[end:])
+    project = Project.open(root, cluster="alpha")
+    running = Running(project, begin(project))
+    running.begin()
+    # when all is planned
+    found = asyncio.run(Sequential().plan(Work(running)))
+    assert found.plan is not None
+    jobs = found.plan.jobs
+    # then they are in no list with the others, and go at once only if the scheduler orders them
+    places = {job.action: str(job.destination) for job in jobs}
+    expected = {"simulate": "alpha/cpu", "polish": "alpha/cpu"}
+    if ahead:
+        expected |= {"average": "alpha/batch", "report": "alpha/cpu"}
+    assert places == expected
+    tokens = {token_in_queue(job.token): job.action for job in jobs}
+    assert len(tokens) == (3 if ahead else 1)
+    order = [job.token for job in jobs]
+    assert all(order.index(it) < order.index(job.token) for job in jobs for it in job.depends_on)
 
 
 def test_who_collects_a_list_waits_until_it_is_known(here: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -58,6 +59,29 @@ def test_without_limits_everything_may_go() -> None:
 
     assert (found.jobs, found.left_out, found.breaches) == (whole.jobs, (), ())
     assert found.spent.core_hours == 2.0
+
+
+def test_what_goes_into_a_pilot_was_paid_for_with_it() -> None:
+    place = InBundle("x-pilot", "", 8, None, 0, 3600, False, 0, 600)
+    requests = [replace(job(n, bundle=place), token=f"x-pilot~{n}") for n in range(3)]
+    limits = Limits(core_hours=1.0, jobs_in_queue=1, money=1.0, currency="EUR")
+    spent = Spent(core_hours=1.0, jobs_in_queue=1)
+
+    found = fits(limits, spent, plan(*requests), 0.0)
+
+    assert (found.jobs, found.breaches, found.spent) == (tuple(requests), (), spent)
+    # but not on a destination that nobody confirmed, nor after too many failures
+    for other in (Limits(destinations=("beta",)), Limits(failures=0), Limits(until=-1.0)):
+        assert fits(other, spent, plan(*requests), 0.0).jobs == ()
+
+
+def test_a_job_behind_those_that_a_budget_holds_back_still_goes_into_its_pilot() -> None:
+    place = InBundle("x-pilot", "", 8, None, 0, 3600, False, 0, 600)
+    request = replace(job(1, bundle=place), token="x-pilot~1")
+
+    found = fits(Limits(core_hours=0.5), Spent(), plan(job(0), request), 0.0)
+
+    assert found.jobs == (request,)
 
 
 def test_a_destination_that_was_not_confirmed_is_named() -> None:
