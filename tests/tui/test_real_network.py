@@ -25,7 +25,7 @@ value_file = "v.json"
 
 [[action]]
 name = "make"
-command = "test ! -e bad-{directory} || { echo no forces; exit 3; }; touch workspace/{directory}/x"
+command = "sh make.sh {directory}"
 products = ["x"]
 [action.resources]
 walltime.per_directory = "00:01:00"
@@ -42,6 +42,10 @@ products = ["sum"]
 walltime.per_directory = "00:01:00"
 [[action.group.include]]
 condition = ["/node", "==", "sum"]
+"""
+SCRIPT = """\
+test -e "bad-$1" && echo "no forces" && exit 3
+touch "workspace/$1/x"
 """
 NETWORK = """\
 name = "small"
@@ -74,6 +78,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "workspace").mkdir(parents=True)
     (root / "workflow.toml").write_text(WORKFLOW)
     (root / "network.toml").write_text(NETWORK)
+    (root / "make.sh").write_text(SCRIPT)
     monkeypatch.setenv("ROWTUI_LOCAL_DIR", str(tmp_path / "queue"))
     monkeypatch.setenv("ROWTUI_LOCAL_CORES", "4")
     return root

@@ -98,6 +98,11 @@ class NetworkScreen(View):
         """What failed."""
         return self.query_one("#failures", VirtualTable)
 
+    @property
+    def _below(self) -> tuple[Widget, ...]:
+        """The panes that come in the place of the graph where there are few lines."""
+        return self.samples, self.query_one("#node")
+
     # Showing
 
     def on_screen_resume(self) -> None:
@@ -149,7 +154,6 @@ class NetworkScreen(View):
     def _show_failures(self, view: NetworkView | None) -> None:
         failures = view.failures if view else ()
         table = self.failures
-        table.display = bool(failures)
         if not failures and table.has_focus:
             self.picture.focus()
         table.show(
@@ -171,10 +175,13 @@ class NetworkScreen(View):
         if self._of is None or self._of[0] is not view or self._of[1] != width:
             self._of = (view, width)
             self._graph = self._outline = None
-        widget.show(self._picture(view, width), self.look.chosen)
+        picture = self._picture(view, width)
+        widget.show(picture, self.look.chosen)
         arranged = "o graph" if self._is_listed(view) else "o list"
         nodes = sum(1 for one in view.nodes if one.kind == "node")
         title = f"{plural(nodes, 'node')} · {plural(view.jobs, 'job')}"
+        if picture.size[0] > width:
+            title += " · goes on to the side"
         set_titles(
             widget,
             title,
@@ -304,7 +311,7 @@ class NetworkScreen(View):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Commands are about what is under the cursor with the focus."""
-        self.set_class(event.widget is self.samples, "-samples")
+        self.set_class(event.widget in self._below, "-samples")
         self._point()
         self._show_node(self.look.view)
         self.show_bottom()
@@ -391,17 +398,16 @@ class NetworkScreen(View):
     def command_pane(self) -> None:
         """The next pane."""
         panes: list[Widget] = [self.picture, self.samples]
-        if self.failures.display and self.failures.size.height:
+        if self.failures.display:
             panes.insert(0, self.failures)
-        node = self.query_one("#node")
-        if node.size.height:
+        if (node := self.query_one("#node")).display:
             panes.append(node)
         at = next((n for n, one in enumerate(panes) if one.has_focus), -1)
         self._enter(panes[(at + 1) % len(panes)])
 
     def _enter(self, pane: Widget) -> None:
         """Go to a pane; where there is room for only one of them, it comes in the other's place."""
-        self.set_class(pane is self.samples, "-samples")
+        self.set_class(pane in self._below, "-samples")
         self.call_after_refresh(pane.focus)
 
     def command_filter(self) -> None:

@@ -29,7 +29,7 @@ class NetworkGraph(ScrollView, can_focus=True):
     NetworkGraph {
         overflow: auto auto;
         scrollbar-size-vertical: 1;
-        scrollbar-size-horizontal: 1;
+        scrollbar-size-horizontal: 0;
         scrollbar-gutter: stable;
     }
     """
