@@ -137,6 +137,12 @@ def _outputs_of_sources(network: Network, file: str) -> Iterable[Problem]:
             message = f"node '{visible(node.name)}': {message} their values"
             hint = f"take `output` from the node that makes '{visible(link.output)}'"
             yield problem_at(file, link.place, message, hint)
+        elif link.expand and network.source(link.source) is not None:
+            message = f"'{visible(link.source)}' is a source, whose lists nobody reads"
+            message = f"node '{visible(node.name)}': {message}"
+            yield problem_at(
+                file, link.place, message, "let a node write the list, and expand that"
+            )
 
 
 def _links(network: Network) -> Iterable[tuple[Node, Link]]:

@@ -203,6 +203,9 @@ def _link(table: TomlTable, source: str) -> Link:
         if key in table and "output" not in table:
             hint = 'write output = "...", a JSON file that holds a list'
             table.problem(key, f"`{key}` needs an `output` that is a list", hint)
+        elif key == "select" and key in table and "expand" not in table:
+            hint = 'add expand = "..." and, to have the values in one sample, collapse the same'
+            table.problem(key, "`select` is of the entries that `expand` makes samples of", hint)
     require = _require(table)
     if "require" in table and not collapse:
         message = "`require` is about samples that are collapsed, and nothing is"

@@ -291,8 +291,9 @@ def links(draw: st.DrawFn, known: Mapping[str, tuple[str, ...]], nodes: list[str
     after = [name for name in known[source] if name not in collapse]
     select, expand = None, ""
     if output:
-        select = draw(st.none() | st.sampled_from(SELECTIONS))
         expand = draw(st.just("") | dimension_names(dict.fromkeys(after)))
+    if expand:
+        select = draw(st.none() | st.sampled_from(SELECTIONS))
     numbers = st.integers(1, 9).map(lambda number: Require(number, None))
     requires = numbers | st.floats(0.01, 1.0).map(lambda share: Require(None, share))
     require = draw(st.just(Require()) | requires) if collapse else Require()

@@ -221,7 +221,7 @@ def test_each_kind_of_source_is_read(written: str, data: Values) -> None:
     ],
 )
 def test_each_form_of_select_is_read(written: str, select: Selection) -> None:
-    network = parsed(MORE + f'output="o"\nselect={written}\n')
+    network = parsed(MORE + f'output="o"\nexpand="f"\nselect={written}\n')
     assert network.nodes[1].inputs[0].links[0].select == select
 
 
@@ -229,8 +229,8 @@ def test_each_form_of_select_is_read(written: str, select: Selection) -> None:
     "written", ['"a"', '""', "1.5", '"1:2:3"', '"2:1"', '"-1:-2"', '":0"', "true"]
 )
 def test_another_select_is_refused(written: str) -> None:
-    problem = only(MORE + f'output="o"\nselect={written}\n')
-    assert (problem.line, problem.column) == (11, 1)
+    problem = only(MORE + f'output="o"\nexpand="f"\nselect={written}\n')
+    assert (problem.line, problem.column) == (12, 1)
     assert "`select`" in problem.message
     assert "for the last" in problem.hint
 
@@ -358,6 +358,7 @@ WRONG = [
     ),
     (MORE + 'expand="f"\n', 10, 1, "`expand` needs an `output`", ""),
     (MORE + "select=0\n", 10, 1, "`select` needs an `output`", ""),
+    (MORE + 'output="o"\nselect=0\n', 11, 1, "`select` is of the entries", "add expand"),
     (
         MORE + 'output="o"\nexpand="node"\n',
         11,
@@ -380,6 +381,13 @@ WRONG = [
         "",
     ),
     (NODE + 'output="o"\n', 6, 1, "'s' is a source, whose directories", ""),
+    (
+        '[[source]]\nname="s"\nworkspace=true\n' + NODE[len(HEAD) :] + 'output="o"\nexpand="f"\n',
+        6,
+        1,
+        "'s' is a source, whose lists nobody reads",
+        "let a node write",
+    ),
     (MORE + 'output="../o"\n', 10, 1, "leads out of", "product"),
     (MORE + 'output="/o"\n', 10, 1, "is an absolute path", ""),
     (SINK, 7, 1, "sink 'k' has no `publish`", ""),
