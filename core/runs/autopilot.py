@@ -289,6 +289,7 @@ class Autopilot:
         running = self.running
         state = running.project.state
         meant: dict[str, set[tuple[str, int]]] = {}
+        given_up: set[str] = set()  # for their own sake, not for what they need
         for job in jobs:
             node = running.growth.flow.network.node(running.growth.where(job).node)
             position = state.directories.position(running.growth.directory(job))
@@ -297,13 +298,15 @@ class Autopilot:
             found = state.submitted.get(node.action, {}).get(position)
             if found is not None and found.token in running.tokens:
                 meant.setdefault(found.token, set()).add((node.action, position))
+                if job in running.graph.root_causes(job):
+                    given_up.add(found.token)
         # What waits for others there is cancelled by who keeps the order, and has not failed.
         if meant:
             await asyncio.to_thread(running.project.jobs.records)
             planned = running.project.jobs.planned()
-            waiting = [it for it in meant if it in planned and planned[it].depends_on]
-            for token in waiting:
-                del meant[token]
+            for token in meant.keys() - given_up:
+                if token in planned and planned[token].depends_on:
+                    del meant[token]
         for action, submitted in state.submitted.items() if meant else ():
             for position, each in submitted.items():
                 if each.token in meant and (action, position) not in meant[each.token]:

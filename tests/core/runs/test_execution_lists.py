@@ -10,9 +10,11 @@ import pytest
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.network.spec import Gather
 from rowtui.core.project.project import Project
+from rowtui.core.runs.autopilot import Kind, Told
 from rowtui.core.runs.execution import Work
 from rowtui.core.runs.execution_lists import Sequential, lists, waves
 from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.model import JobFailed
 from rowtui.core.runs.running import Running
 
 from tests.core.runs.chained import (
@@ -24,7 +26,7 @@ from tests.core.runs.chained import (
     is_done_once,
     sends,
 )
-from tests.core.runs.driving import action, begin, drive, inputs, make, ran
+from tests.core.runs.driving import Drive, action, begin, drive, inputs, make, ran
 from tests.core.runs.killed import Moment, was_killed
 from tests.core.runs.killed import begin as begin_killed
 from tests.rig.slurm import SlurmCluster
@@ -202,6 +204,40 @@ def test_a_whole_chain_is_queued_at_once_on_this_machine(here: Path) -> None:
     root = chained(here / "p", "ahead = true\n", unlucky=True)
     driven = fails_and_is_mended(root, "local", Limits(core_hours=(JOBS + 4) / 6))
     assert [len(it.jobs) for it in sends(driven.run)] == [JOBS, 4]
+
+
+def test_a_person_may_give_up_what_is_queued_ahead(here: Path) -> None:
+    # given a chain in the queue, the first jobs of which wait for a word
+    root = chained(here / "p", "ahead = true\n")
+    script = root / "steps/simulate.sh"
+    wait = "until [ -e ../../go ]; do sleep 0.05; done\n"
+    script.write_text(script.read_text().replace("\n", f"\n{wait}", 1))
+    driven = Drive(Project.open(root, cluster="local"))
+
+    async def give_up(told: Told) -> None:
+        running = driven.running
+        if told.kind is Kind.SENT:
+            job = running.growth.job_in("average", "average,t=2")
+            assert job is not None
+            running.cancel([job], "no longer wanted")
+
+    # when one in the middle is given up
+    async def to_the_end() -> Told:
+        going = asyncio.create_task(driven.to_the_end(give_up))
+        async with asyncio.timeout(40):
+            left: set[int] = set()
+            while left != {0}:
+                await asyncio.sleep(0.05)
+                left = {*driven.project.state.submitted.get("average", {})}
+        (root / "go").touch()
+        return await going
+
+    last = asyncio.run(to_the_end())
+    # then it, and what needs it, never run, and nothing has failed
+    assert last.sentence.startswith("nothing is left to do: 0 jobs failed, and 2 ")
+    assert not [it for it in driven.run.events() if isinstance(it, JobFailed)]
+    assert set(ran(root).values()) == {1}
+    assert len(ran(root)) == JOBS - 2
 
 
 @pytest.mark.parametrize("schedule", ["ahead = true\n", LISTS + "ahead = true\n"])

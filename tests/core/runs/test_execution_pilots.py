@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
+from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.project.project import Project
 from rowtui.core.runs.autopilot import Kind
 from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.store import RunStore
 from rowtui.core.runs.study import read_study
 from rowtui.core.submission.model import Step
@@ -134,6 +137,29 @@ def test_pilots_that_cost_more_than_was_confirmed_are_asked_for(here: Path) -> N
     ((plan, _),) = driven.person.asked
     assert [is_pilot(job.token) for job in plan.jobs] == [True]
     assert in_queue(root) == set()
+
+
+async def test_step_by_step_a_pilot_is_the_first_plan_and_its_work_the_next(here: Path) -> None:
+    root = chained(here / "p", PILOT)
+    project = Project.open(root, cluster="local")
+    networks = Networks(project)
+    run = networks.begin()
+    plans = []
+    for _ in range(2):
+        plan, blocked = await networks.next_plan(run)
+        assert plan is not None
+        assert blocked == ()
+        networks.note_submitted(run, plan)
+        assert not [step.error async for step in project.jobs.submit(plan) if step.error]
+        plans.append(plan)
+    (pilot,) = plans[0].jobs
+    assert is_pilot(pilot.token)
+    assert {token_in_queue(job.token) for job in plans[1].jobs} == {pilot.token}
+    await project.let_go()
+
+    # and who drives goes on with it
+    driven = await asyncio.to_thread(drive, root, limits=ONE)
+    ran_in_one_pilot(root, driven)
 
 
 def test_without_a_word_of_what_a_pilot_holds_the_run_pauses_and_says_so(here: Path) -> None:
