@@ -14,7 +14,7 @@ from rowtui.core.runs.limits import describe as describe_limits
 from rowtui.core.text import plural
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.network import jobs_with_states
-from rowtui.tui.render.run_limits import limit_texts, proposed
+from rowtui.tui.render.run_limits import asked_text, limit_texts, proposed
 from rowtui.tui.session import Session
 from rowtui.tui.work import start
 
@@ -71,11 +71,13 @@ class NetworkVerbs:
         if view is not None and going_on:
             jobs = plural(network.left, "job")
             lines.append(
-                line(f"{jobs} left to send, which ask for at most ", (str(view.left), "title"))
+                line(
+                    f"{jobs} left to send, which ask for at most ", (asked_text(view.left), "title")
+                )
             )
         elif view is not None and view.run is None:
             jobs = plural(network.left, "job")
-            lines.append(line(f"{jobs}, which ask for at most ", (str(view.left), "title")))
+            lines.append(line(f"{jobs}, which ask for at most ", (asked_text(view.left), "title")))
         else:
             lines.append(line("What is complete already does not run again."))
         if view is not None and any(node.lists for node in view.nodes):

@@ -102,7 +102,9 @@ async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed() ->
     async with opened(with_network(status=None, failures=())) as hand:
         await at_network(hand)
         await hand.press("s")
-        await hand.sees("Start a new run?", "36 CPU-hours", "35.6", "Type yes", "no other cluster")
+        await hand.sees(
+            "Start a new run?", "at most 35.6 core-hours", "Type yes", "no other cluster"
+        )
         await hand.press("n", "o", "enter")
         await hand.sees("Nothing was started.")
         assert not network_of(hand).calls

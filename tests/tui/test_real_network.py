@@ -175,6 +175,22 @@ async def test_a_run_that_reaches_its_limits_asks_and_goes_on_with_more(root: Pa
         await hand.sees("✓ finished")
 
 
+async def test_a_run_that_was_stopped_goes_on_and_its_jobs_meanwhile(root: Path) -> None:
+    (root / "make.sh").write_text("while test ! -e go; do sleep 0.05; done\n" + SCRIPT)
+    async with opened(root) as hand:
+        await on_the_network(hand)
+        await start(hand)
+        await hand.sees("▶ 3 active")
+        await hand.press("enter", "c")
+        await hand.sees("Give up 1 job?", "1 further job depends on it")
+        await hand.press("escape", "x")
+        await hand.sees("○ stopped")
+        (root / "go").touch()
+        await hand.sees("✓ 3 complete", "○ 1 ready")
+        await start(hand)
+        await hand.sees("✓ finished")
+
+
 async def test_one_step_is_a_plan_that_is_confirmed(root: Path) -> None:
     async with opened(root) as hand:
         await on_the_network(hand)

@@ -16,6 +16,7 @@ from rowtui.tui.render.columns import Column
 from rowtui.tui.render.marks import GRAPH_MARKS, RUN_MARKS
 from rowtui.tui.render.network_boxes import IN_ORDER, link_mark
 from rowtui.tui.render.numbers import duration
+from rowtui.tui.render.run_limits import asked_text
 
 _STATE_MARKS = {state.name.lower(): GRAPH_MARKS[state] for state in JobState}
 _LIMIT_BAR = 10  # columns
@@ -100,7 +101,9 @@ def _standing(run: RunView, width: int, *, brief: bool) -> list[Line]:
 def _left(view: NetworkView) -> list[Line]:
     if not view.jobs:
         return [line(("no jobs are known yet", "dim"))]
-    return [line(plural(view.jobs, "job"), ("  that ask for at most ", "dim"), str(view.left))]
+    return [
+        line(plural(view.jobs, "job"), ("  that ask for at most ", "dim"), asked_text(view.left))
+    ]
 
 
 def _until_done(view: NetworkView, width: int, *, brief: bool) -> list[Line]:

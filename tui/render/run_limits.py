@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rowtui.core.errors import RowtuiError
 from rowtui.core.runs.limits import Limits, parse_until
 from rowtui.core.runs.views import NetworkView
-from rowtui.core.text import visible
+from rowtui.core.text import Cost, visible
 
 FAILURES_IN_A_ROW = 3
 """More, one after another, seldom are bad luck."""
@@ -79,6 +79,16 @@ def rounded_up(hours: float) -> float:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(hours)) - 2)
     return float(f"{math.ceil(hours / step - 1e-9) * step:.6g}")
+
+
+def asked_text(cost: Cost) -> str:
+    """`0.684 core-hours`: what jobs ask for, in the words of limits."""
+    parts = [
+        f"{rounded_up(hours):,.10g} {unit}"
+        for hours, unit in ((cost.cpu_hours, "core-hours"), (cost.gpu_hours, "GPU-hours"))
+        if hours > 0
+    ]
+    return " and ".join(parts) or "nothing"
 
 
 def limit_texts(limits: Limits) -> dict[str, str]:

@@ -1,30 +1,50 @@
-"""What jobs that are left ask for, one by one and as they are carried out."""
+"""What is left of a network may cost what its jobs ask for, in groups as large as they may be."""
 
 from __future__ import annotations
 
-import pytest
-from rowtui.core.network.spec import Gather, Pilot, Schedule
-from rowtui.core.runs.left import Asked, as_carried_out
+from pathlib import Path
 
-ASKED = Asked(jobs=30, core_hours=40.0, gpu_hours=0.0, cpus=4, gpus=0, hours=20.0)
+from rowtui.core.network.job_model import JobState
+from rowtui.core.runs.left import left_cost
+from rowtui.core.runs.views import NodeView
+from rowtui.core.text import Cost
+from rowtui.core.workflow.load import parse_workflow
+
+WORKFLOW = b"""
+[[action]]
+name = "each"
+command = "true {directory}"
+[action.resources]
+processes.per_submission = 2
+walltime.per_directory = "00:30:00"
+[[action]]
+name = "groups"
+command = "true {directory}"
+[action.group]
+maximum_size = 4
+[action.resources]
+gpus_per_process = 1
+walltime.per_submission = "01:00:00"
+"""
 
 
-def test_jobs_of_their_own_ask_for_what_they_ask_for() -> None:
-    assert as_carried_out(ASKED, "jobs", Schedule()) == ASKED
-    assert as_carried_out(ASKED, "sequential", Schedule(gather=Gather(1))) == ASKED
-    assert as_carried_out(Asked(), "pilot", Schedule(pilot=Pilot(2, 60))) == Asked()
+def node(action: str, **counts: int) -> NodeView:
+    numbers = tuple(counts.get(state.name.lower(), 0) for state in JobState)
+    return NodeView("n", "node", action, "n", (), sum(numbers), 0, numbers, 1)
 
 
-def test_lists_hold_as_much_as_their_largest_job_takes_for_all_of_their_time() -> None:
-    held = as_carried_out(ASKED, "sequential", Schedule(gather=Gather(50)))
-
-    assert held.core_hours == pytest.approx(4 * (20 + 30 * 62 / 3600))
-    assert held.gpu_hours == 0
+def cost(*nodes: NodeView) -> Cost:
+    return left_cost(nodes, parse_workflow(WORKFLOW, Path("."), "workflow.toml"))
 
 
-def test_pilots_are_as_many_as_the_work_fills_and_those_that_end_last() -> None:
-    schedule = Schedule(pilot=Pilot(8, 2 * 3600, gpus=1, number=2))
+def test_only_jobs_that_wait_or_are_ready_are_left() -> None:
+    assert cost(node("each", waiting=2, ready=1, complete=9, active=9, failed=9)) == Cost(3.0, 0.0)
 
-    held = as_carried_out(ASKED, "pilot", schedule)
 
-    assert (held.core_hours, held.gpu_hours) == ((3 + 2) * 16, (3 + 2) * 2)
+def test_a_job_of_several_directories_is_asked_for_once() -> None:
+    assert cost(node("groups", waiting=9)) == Cost(0.0, 3.0)
+
+
+def test_sources_and_actions_that_are_not_there_cost_nothing() -> None:
+    source = NodeView("s", "source", "", "s", (), 9, 0, (), 0)
+    assert cost(source, node("gone", ready=9)) == Cost()

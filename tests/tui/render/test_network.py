@@ -200,4 +200,4 @@ def test_what_is_left_may_cost_is_said_before_anything_runs() -> None:
     fresh = SampleNetwork(NOW, status=None).view(frozen=True)._replace(left=Cost(35.6, 0.0))
     text = "\n".join(map(plain, run_lines(fresh, 100, frozen=True)))
     assert "no run yet" in text
-    assert "36 CPU-hours" in text
+    assert "at most 35.6 core-hours" in text
