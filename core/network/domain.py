@@ -50,6 +50,10 @@ class Domain:
         """The position of a value. Raises: KeyError."""
         return self._positions()[value_key(value)]
 
+    def codes(self, values: Iterable[Any]) -> Iterable[int]:
+        """The position of each value. Raises: KeyError."""
+        return map(self._positions().__getitem__, _keys(tuple(values)))
+
     def code_of_label(self, label: str) -> int:
         """The position of what is written so. Raises: KeyError."""
         if self._labels is not None:
@@ -71,7 +75,7 @@ class Domain:
         """
         known = dict(self._positions())
         new = []
-        values = tuple(values)
+        values = _distinct(tuple(values))
         for key, value in zip(_keys(values), values, strict=True):
             if key not in known:
                 known[key] = len(known)
@@ -112,6 +116,11 @@ class Domain:
 def _keys(values: tuple[Any, ...]) -> Iterable[Hashable]:
     """`value_key` of each: most are their own, and nobody waits for a million of them."""
     return values if set(map(type, values)) <= _OWN_KEYS else map(value_key, values)
+
+
+def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Each value once, where it is first, if that is told quickly."""
+    return tuple(dict.fromkeys(values)) if set(map(type, values)) <= _OWN_KEYS else values
 
 
 _OWN_KEYS = {int, float, str}

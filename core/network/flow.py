@@ -214,7 +214,7 @@ class Flow:
                     cards[row] = len(entries)
                     found.append(entries)
         codes = np.fromiter(
-            (domain.code(it.value) for those in found for it in those),
+            domain.codes(it.value for those in found for it in those),
             dtype=np.int32,
             count=sum(map(len, found)),
         )
@@ -275,7 +275,7 @@ class SourceTable:
     def __init__(self, rows: SourceRows, domains: Mapping[str, Domain]) -> None:
         axes = [domains[name] for name in rows.dimensions]
         places = [
-            np.fromiter(map(axis.code, values), dtype=np.int32, count=len(values))
+            np.fromiter(axis.codes(values), dtype=np.int32, count=len(values))
             for axis, values in zip(axes, rows.values, strict=True)
         ]
         if rows.codes is None:
