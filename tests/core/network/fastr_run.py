@@ -46,15 +46,15 @@ def fail(given: Mapping[str, Values]) -> dict[str, Values]:
 
 @dataclass(frozen=True)
 class Tool:
-    """Inputs in order, outputs, what it does, and the input that tells the cardinality.
+    """Inputs in order, outputs, what it does, and the cardinality: a number, or that of an input.
 
-    `like` "": always 1; None: nobody knows before it has run.
+    `like` None: nobody knows before it has run.
     """
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     run: Callable[[Mapping[str, Values]], dict[str, Values]]
-    like: str | None = ""
+    like: str | int | None = 1
 
 
 TOOLS = {
@@ -98,6 +98,7 @@ class Run:
     """A network of a case, built and run to its end."""
 
     network: Mapping[str, Any]
+    tools: Mapping[str, Tool] = field(default_factory=lambda: TOOLS)
     nodes: dict[str, NodeRun] = field(default_factory=dict)
     outputs: dict[str, dict[str, Output]] = field(default_factory=dict)
     done: dict[tuple[str, SampleId], Done] = field(default_factory=dict)
@@ -151,9 +152,9 @@ class Run:
                 pairs = [(label, tuple(map(_read, values))) for label, values in node["data"]]
                 self._source(name, name, pairs, is_constant=True)
             case "Node":
-                self._node(name, node, TOOLS[node["tool"]])
+                self._node(name, node, self.tools[node["tool"]])
             case "AdvancedFlowNode":
-                self._flow_node(name, TOOLS[node["tool"]])
+                self._flow_node(name, self.tools[node["tool"]])
             case "SinkNode":
                 self._sink(name)
             case kind:
@@ -216,13 +217,13 @@ class Run:
         done = {row: self._job(name, run, row, tool) for row in range(run.columns.count)}
         self.outputs[name] = {}
         for output_name in tool.outputs:
-            cards: Any = 1
+            cards: Any = tool.like
             if tool.like is None:
                 cards = np.full(run.columns.count, UNKNOWN, dtype=np.int32)
                 for row, its in done.items():
                     if its is not None and its.state is SampleState.VALID:
                         cards[row] = len(its.outputs[output_name])
-            elif tool.like:
+            elif isinstance(tool.like, str):
                 cards = _cards_of(run, tool.like)
             output = run.output(output_name, cards=cards)
             for row, its in done.items():
