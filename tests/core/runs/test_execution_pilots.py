@@ -78,7 +78,6 @@ def test_one_scheduler_job_runs_all_that_becomes_ready(here: Path) -> None:
     [
         Moment("rowtui.core.runs.autopilot:submitted_event", 2, after=True),
         Moment("rowtui.core.submission.pilot_spool:hand_over", 1),
-        Moment("rowtui.core.runs.autopilot:_happened", 2),
     ],
     ids=lambda moment: moment.where.split(":")[1],
 )
