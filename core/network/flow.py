@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 from rowtui.core.network.columns import Codes, Columns, Rows, columns, joint_keys, match, product
 from rowtui.core.network.combine import COMBINATIONS, Combination, join
 from rowtui.core.network.domain import Domain
@@ -78,12 +79,12 @@ class Flow:
         """
         self.network = network
         self.shape = shape
-        self.lists = lists or {}
+        self.lists: Lists = {key: dict(known) for key, known in (lists or {}).items()}
         self._combinations = {**COMBINATIONS, **(combinations or {})}
         self.domains: dict[str, Domain] = (
             dict(before.domains) if before is not None else _domains(network, rows)
         )
-        self._learn()
+        self._learn({} if before is None else before.lists)
         names = [*shape.sources, *shape.order]
         self.numbers: Mapping[str, int] = {name: at for at, name in enumerate(names)}
         self.names = tuple(names)
@@ -160,10 +161,15 @@ class Flow:
         axes = before.runs[node.name].columns.axes
         return all(self.domains[axis.name] is axis for axis in axes)
 
-    def _learn(self) -> None:
-        """Every value that lists bring, first of all: a dimension is one domain for everybody."""
-        for (_, _, name), known in sorted(self.lists.items()):
-            values = (_plain(it.value) for directory in sorted(known) for it in known[directory])
+    def _learn(self, before: Lists) -> None:
+        """Every value that lists bring, first of all: a dimension is one domain for everybody.
+
+        Those of the lists `before`, the same objects, are learnt already.
+        """
+        for key, known in sorted(self.lists.items()):
+            name, had = key[2], before.get(key, {})
+            new = sorted(each for each in known if known[each] is not had.get(each))
+            values = (_plain(it.value) for directory in new for it in known[directory])
             domain = self.domains.get(name, Domain(name, ()))
             self.domains[name] = domain.extended(values, text_of)
 
@@ -292,7 +298,8 @@ class SourceTable:
         self._more = rows.more
         missing = np.zeros(rows.count, dtype=bool)
         missing[list(rows.missing)] = True
-        self.missing: Rows = np.flatnonzero(missing[self.rows])
+        self._is_missing = missing[self.rows]
+        self.missing: Rows = np.flatnonzero(self._is_missing)
 
     def with_domains(self, domains: Mapping[str, Domain]) -> SourceTable:
         """The same samples, with domains that have been extended since."""
@@ -303,6 +310,11 @@ class SourceTable:
         had = self.columns
         made.columns = Columns(axes, had.codes, had.count)
         return made
+
+    def are_missing(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Whether the data of each of these samples is known to be absent."""
+        found: npt.NDArray[np.bool_] = self._is_missing[rows]
+        return found
 
     def more(self, row: int) -> Mapping[str, Any]:
         """Further keys of the value file of a sample."""

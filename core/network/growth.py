@@ -126,7 +126,7 @@ class Growth:
             made = self._jobs.get(source)
             places = part.places
             table = self.flow.sources.get(source)
-            missing = frozenset() if table is None else frozenset(table.missing.tolist())
+            absent = None if table is None else table.are_missing(part.rows)
             for at, upstream in enumerate(part.rows.tolist()):
                 found.append(
                     Member(
@@ -138,7 +138,7 @@ class Growth:
                         None if places is None else int(places[at]),
                         None if made is None else int(made[upstream]),
                         part.link.expanded,
-                        upstream in missing,
+                        absent is not None and bool(absent[at]),
                     )
                 )
         return found
@@ -163,6 +163,7 @@ class Growth:
     def _extend(self, before: Flow | None) -> Change:
         change = nothing()
         missing: list[int] = []
+        first = len(self.graph)
         for name, run in self.flow.runs.items():
             if before is not None and before.runs[name] is run:
                 continue
@@ -179,7 +180,7 @@ class Growth:
                 _add(change, found.change)
                 missing += mine[without_data].tolist()
             if before is not None:
-                self._add_to_old(name, run, needs, new, change)
+                self._add_to_old(name, needs, new, first, change)
         if missing:
             _add(change, self.graph.missing(missing))
         return change
@@ -284,7 +285,7 @@ class Growth:
             source = self.flow.sources.get(self.flow.names[part.owner])
             if source is None or not len(source.missing):
                 continue
-            lacks = part.jobs[np.isin(part.rows, source.missing)]
+            lacks = part.jobs[source.are_missing(part.rows)]
             require = tolerant.get(part.number)
             if require is not None:
                 rows, lost = np.unique(lacks, return_counts=True)
@@ -295,17 +296,23 @@ class Growth:
         return np.unique(np.concatenate(absent))
 
     def _add_to_old(
-        self, name: str, run: NodeRun, needs: list[_Needs], new: Rows, change: Change
+        self, name: str, needs: list[_Needs], new: Rows, first: int, change: Change
     ) -> None:
-        """Jobs that were there, and collect more than was known."""
-        if not any(link.collapse for link in self._links(name)):
+        """Jobs that were there, and collect more than was known: jobs from `first` on, or entries
+        of lists on the very link that expands them.
+        """
+        links = self._links(name)
+        if not any(link.collapse for link in links):
             return
         mine = self._jobs[name]
-        fresh = np.zeros(run.columns.count, dtype=bool)
-        fresh[new] = True
+        turned = [2 * at for at, link in enumerate(links) if link.expand and link.collapse]
+        more_for = np.zeros(len(mine), dtype=bool)
+        for it in needs:
+            more_for[it.jobs[(it.needs >= first) | np.isin(it.uses, turned)]] = True
+        more_for[new] = False
         wanted: dict[int, list[tuple[int, int]]] = {}
         for it in needs:
-            old = ~fresh[it.jobs]
+            old = more_for[it.jobs]
             for row, other, use in zip(
                 it.jobs[old].tolist(), it.needs[old].tolist(), it.uses[old].tolist(), strict=True
             ):

@@ -333,3 +333,17 @@ def test_directories_are_called_the_same_whichever_list_comes_first(order: Seque
         "train,a=y,fold=0.5",
         "train,a=y,fold=1",
     ]
+
+
+def test_a_flow_keeps_what_it_was_made_of_when_others_add_to_it() -> None:
+    network = Network(
+        "lists",
+        (Source("s", Values({})),),
+        (Node("n", "n", (Input("i", (Link("s", "l.json", expand="f"),)),)),),
+    )
+    rows = {"s": SourceRows("s", ("a",), (("x", "y"),))}
+    lists = {("s", "l.json", "f"): {"s,a=x": [Entry(1, {}, 0)]}}
+    growth = Growth(Flow(network, shape(network, {"s": ("a",)}), rows, lists=lists))
+    lists["s", "l.json", "f"]["s,a=y"] = [Entry(2, {}, 0)]
+    growth.grow(lists)
+    assert growth.flow.directories("n") == ["n,a=x,f=1", "n,a=y,f=2"]
