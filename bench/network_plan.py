@@ -49,7 +49,7 @@ _HEAD = [
     "from the rows of the sources (of `lists`, the second flow, in which lists are known). Names:",
     "the directories of all sources and nodes, in addition. Graph: jobs, and what each needs, in",
     "addition. Peak: of the process, with Python and numpy. Fastr: it makes its jobs of the same",
-    "shape, in the same minute, executing none; CPU, too.",
+    "shape, in the same minute, executing none, its log switched off; CPU, too.",
     "",
     "| shape | samples of nodes | flow s | names s | both s | graph s | peak MB "
     "| Fastr's jobs | Fastr: ms per job | ours: us per job, all | times |",

@@ -366,17 +366,20 @@ def _single_first(planned: Planned, node: str, _: Any) -> bool:
     )
 
 
-def _merge_of_one(planned: Planned, node: str, _: Any) -> bool:
-    """Equally named dimensions of size 1, of which Fastr merges none."""
-    if not planned.network["nodes"][node].get("merge_dimensions"):
-        return False
-    sizes = [
-        (axis.name, len(axis))
-        for tables in _matched(planned, node)
-        for table in tables
-        for axis in table.axes
-    ]
-    return any(size == 1 and sizes.count((name, size)) > 1 for name, size in sizes)
+def _merge_of_three(planned: Planned, node: str, _: Any) -> bool:
+    """More than two groups are merged: Fastr leaves dimensions of the later ones twice."""
+    its = planned.network["nodes"][node]
+    groups = set(its.get("input_groups", {}).values())
+    return bool(its.get("merge_dimensions")) and len(groups) > 2
+
+
+def _twice_there(_planned: Planned, _node: str, fastr: Any) -> bool:
+    """Fastr refuses what has a dimension twice, which ours has not."""
+    return "non-unique dimnames" in str(fastr)
+
+
+def _outside(_planned: Planned, _node: str, fastr: Any) -> bool:
+    return "tuple index out of range" in str(fastr)
 
 
 def _merge_list(planned: Planned, _node: str, _: Any) -> bool:
@@ -398,7 +401,9 @@ KNOWN = (
     Known("one sample leads others with as many dimensions in Fastr", _single_first),
     Known("a dimension that is there twice cannot be told apart", _twice),
     Known("a collapse behind a collapse of everything but a list", _longer_ids),
-    Known("dimensions of size 1 are not merged in Fastr", _merge_of_one),
+    Known("of three merged groups Fastr leaves dimensions twice", _merge_of_three),
+    Known("Fastr refuses what has a dimension twice, from its crosses or merges", _twice_there),
+    Known("a list that is too short for a selection crashes Fastr", _outside),
     Known("an id for several samples", _same_ids),
     Known("equal sizes are paired by position in Fastr", _by_position),
     Known("a dimension of size 1 goes with everything in Fastr", _size_of_one),
