@@ -11,12 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rowtui.core.errors import Problem, RowtuiError
 from rowtui.core.files import read_bounded
+from rowtui.core.network.sources import value_key
 from rowtui.core.network.spec import JSON, NODE_KEY
 from rowtui.core.runs.model import Entry
 from rowtui.core.text import file_size, plural, visible
@@ -137,7 +138,7 @@ def _float(text: str) -> float:
 
 def _entries(items: list[JSON], dimension: str, taken: frozenset[str]) -> tuple[Entry, ...]:
     entries: list[Entry] = []
-    first: dict[tuple[bool, Any], int] = {}
+    first: dict[Hashable, int] = {}
     for position, item in enumerate(items):
         more: dict[str, JSON] = {}
         value: JSON = item
@@ -156,8 +157,10 @@ def _entries(items: list[JSON], dimension: str, taken: frozenset[str]) -> tuple[
                 f"{where} {position} is {_kind(value)}; a number, a text, true, false or null is "
                 "wanted"
             )
-        # True is 1 to Python, and is not to us; numbers are one if their values are.
-        key = (isinstance(value, bool), value)
+        try:
+            key = value_key(value)
+        except RowtuiError as error:
+            raise _WrongError(f"entry {position}: {error.message}") from None
         if (before := first.setdefault(key, position)) != position:
             shown = visible(json.dumps(value, ensure_ascii=False))
             raise _WrongError(

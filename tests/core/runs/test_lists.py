@@ -70,6 +70,8 @@ def test_what_is_not_equal_as_json_is_not_the_same(tmp_path: Path) -> None:
         (b"[NaN]", "NaN is not JSON"),
         (b"[-Infinity]", "-Infinity is not JSON"),
         (b"[1e999]", "1e999 is too large a number"),
+        (b"[1, 18446744073709551616]", "entry 1: 18446744073709551616 cannot be the value of a"),
+        (b'["\\ud800"]', r"entry 0: '\ud800' cannot be the value of a dimension"),
         (b"[" * 100_000, "it is nested too deeply"),
         (b"[" + b"1" * 10_000 + b"]", "not JSON that can be used"),
     ],
