@@ -15,10 +15,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rowtui.cli.network_limits import work_left
 from rowtui.cli.network_text import say
 from rowtui.cli.sending import say_packing
 from rowtui.core.runs.autopilot import Answer
+from rowtui.core.runs.left import work_left
 from rowtui.core.runs.limits import Kind, Limits, amount, describe, money_of, units_of
 from rowtui.core.text import plural, visible
 
@@ -95,8 +95,8 @@ class Person:
             limits = _widened(limits, breach.kind, plan)
         units = list(units_of(plan, money_of(plan)))
         work = work_left(
-            running.project,
-            self.networks.view(),
+            running.project.workflow,
+            self.networks.view().nodes,
             running.execution,
             running.run.network.schedule,
         )

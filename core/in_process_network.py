@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.job_model import JobState
 from rowtui.core.runs.autopilot import Kind
-from rowtui.core.runs.left import left_cost
+from rowtui.core.runs.left import work_left
 from rowtui.core.runs.limits import Limits
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.views import NetworkView, SamplesPage
@@ -63,7 +63,14 @@ class NetworkWork:
         view = self._networks.view(frozen=frozen)
         if view.run is not None and view.run.here and self._ending:
             view = view._replace(run=view.run._replace(here=False, holder=""))
-        return view._replace(left=left_cost(view.nodes, self._project.workflow))
+        run = view.run
+        known = self._networks.running() if run is not None else None
+        network = self._networks.study().network if known is None else known.run.network
+        execution = network.schedule.execution if run is None else run.execution
+        left = work_left(
+            self._project.workflow, view.nodes, execution, network.schedule, anew=run is None
+        )
+        return view._replace(left=left.cost)
 
     async def samples(
         self, node: str, states: Sequence[JobState], start: int, length: int, *, frozen: bool

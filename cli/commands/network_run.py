@@ -14,9 +14,9 @@ from rowtui.core.text import plural, visible
 if TYPE_CHECKING:
     import argparse
 
-    from rowtui.cli.network_limits import Work
     from rowtui.cli.output import Output
     from rowtui.core.runs.autopilot import Told
+    from rowtui.core.runs.left import Left
     from rowtui.core.runs.limits import Limits
     from rowtui.core.runs.networks import Networks
     from rowtui.core.runs.store import Run
@@ -39,7 +39,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if had is not None:
         _refuse_if_held(had)
         _use_its_cluster(args, networks, had)
-    from rowtui.cli.network_limits import chosen_limits, work_left
+    from rowtui.cli.network_limits import chosen_limits
+    from rowtui.core.runs.left import work_left
 
     view = networks.view(None if had is None else had.id, frozen=had is not None)
     network = networks.study().network if had is None else had.network
@@ -49,7 +50,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
         from rowtui.core.network.load_schedule import PILOT_HINT
 
         raise RowtuiError("nothing says what a pilot holds", PILOT_HINT)
-    work = work_left(networks.project, view, execution, network.schedule, anew=had is None)
+    work = work_left(
+        networks.project.workflow, view.nodes, execution, network.schedule, anew=had is None
+    )
     before = had.limits if had is not None and had.about.limits_at is not None else None
     limits = chosen_limits(args, networks.project, before, work)
     for problem in (*view.problems, *view.notices):
@@ -145,7 +148,7 @@ class _Ahead(NamedTuple):
     """How things stand, and what is left to do."""
 
     view: NetworkView
-    work: Work
+    work: Left
 
 
 def _say_what(

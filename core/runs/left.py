@@ -10,34 +10,17 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rowtui.core.grouping.cost import action_cost
+from rowtui.core.grouping.cost import job_cost
 from rowtui.core.network.job_model import JobState
 from rowtui.core.network.spec import Schedule
 from rowtui.core.runs.views import NodeView
 from rowtui.core.submission.bundles import START_SECONDS, STEP_SECONDS
 from rowtui.core.text import Cost
-from rowtui.core.workflow.model import Workflow
+from rowtui.core.workflow.model import Action, Workflow
 
-
-def left_cost(nodes: Iterable[NodeView], workflow: Workflow) -> Cost:
-    """The cost of all jobs that wait or are ready. Of actions of one name the first counts.
-
-    Groups are taken to be as large as they may be; jobs that lists will add are not known.
-    """
-    total = Cost()
-    for node in nodes:
-        actions = workflow.named(node.action) if node.counts else ()
-        left = (
-            sum(node.counts[state] for state in (JobState.WAITING, JobState.READY))
-            if actions
-            else 0
-        )
-        if left:
-            most = actions[0].group.maximum_size or left
-            full, rest = divmod(left, most)
-            sizes = [most] * full + [rest] * bool(rest)
-            total = total.plus(action_cost(actions[0].resources, sizes))
-    return total
+_HOUR = 3600
+_TO_DO = (JobState.WAITING, JobState.READY)
+_LOST = (JobState.FAILED, JobState.CANCELLED)
 
 
 class Asked(NamedTuple):
@@ -51,6 +34,75 @@ class Asked(NamedTuple):
     cpus: int = 0
     gpus: int = 0
     hours: float = 0.0
+
+
+class Left(NamedTuple):
+    """What is left to send, and the most that it asks for. `grows`: lists will add more."""
+
+    jobs: int
+    core_hours: float
+    gpu_hours: float
+    grows: bool
+
+    @property
+    def cost(self) -> Cost:
+        """The same as a cost."""
+        return Cost(self.core_hours, self.gpu_hours)
+
+
+def work_left(
+    workflow: Workflow,
+    nodes: Iterable[NodeView],
+    execution: str,
+    schedule: Schedule,
+    *,
+    anew: bool = False,
+) -> Left:
+    """The jobs that nobody sent yet, as actions ask for them, in whatever groups they go.
+
+    `anew`: for a new run, which tries again what failed before. Jobs that lists will add are not
+    known.
+    """
+    to_do = (*_TO_DO, *_LOST) if anew else _TO_DO
+    asked = Asked()
+    grows = False
+    for node in nodes:
+        grows = grows or bool(node.lists)
+        left = sum(node.counts[state] for state in to_do) if node.counts else 0
+        actions = workflow.named(node.action) if left else ()
+        if not actions:
+            continue
+        # Elements of one name have disjoint directories: no job asks for more than the costliest.
+        each = [_of_one(action, left) for action in actions]
+        asked = Asked(
+            asked.jobs + left,
+            asked.core_hours + left * max(it.core_hours for it in each),
+            asked.gpu_hours + left * max(it.gpu_hours for it in each),
+            max(asked.cpus, *(it.cpus for it in each)),
+            max(asked.gpus, *(it.gpus for it in each)),
+            asked.hours + left * max(it.hours for it in each),
+        )
+    held = as_carried_out(asked, execution, schedule)
+    return Left(held.jobs, held.core_hours, held.gpu_hours, grows)
+
+
+def _of_one(action: Action, left: int) -> Asked:
+    """What one directory asks for, in the group size where that is the most.
+
+    What grows with a group grows with its size or its square: alone or in the largest is the most.
+    """
+    largest = min(left, action.group.maximum_size or left)
+    resources = action.resources
+    sizes = (1, largest)
+    costs = {n: job_cost(resources, n) for n in sizes}
+    return Asked(
+        1,
+        max(cost.cpu_hours / n for n, cost in costs.items()),
+        max(cost.gpu_hours / n for n, cost in costs.items()),
+        max(map(resources.total_cpus, sizes)),
+        max(map(resources.total_gpus, sizes)),
+        max(resources.walltime.total_seconds(n) / _HOUR / n for n in sizes),
+    )
 
 
 def as_carried_out(asked: Asked, execution: str, schedule: Schedule) -> Asked:

@@ -1,11 +1,12 @@
-"""What is left of a network may cost what its jobs ask for, in groups as large as they may be."""
+"""What is left of a network may cost what its jobs ask for, in whatever groups they go."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from rowtui.core.network.job_model import JobState
-from rowtui.core.runs.left import left_cost
+from rowtui.core.network.spec import Schedule
+from rowtui.core.runs.left import work_left
 from rowtui.core.runs.views import NodeView
 from rowtui.core.text import Cost
 from rowtui.core.workflow.load import parse_workflow
@@ -34,15 +35,22 @@ def node(action: str, **counts: int) -> NodeView:
 
 
 def cost(*nodes: NodeView) -> Cost:
-    return left_cost(nodes, parse_workflow(WORKFLOW, Path("."), "workflow.toml"))
+    workflow = parse_workflow(WORKFLOW, Path("."), "workflow.toml")
+    return work_left(workflow, nodes, "jobs", Schedule()).cost
 
 
 def test_only_jobs_that_wait_or_are_ready_are_left() -> None:
     assert cost(node("each", waiting=2, ready=1, complete=9, active=9, failed=9)) == Cost(3.0, 0.0)
 
 
-def test_a_job_of_several_directories_is_asked_for_once() -> None:
-    assert cost(node("groups", waiting=9)) == Cost(0.0, 3.0)
+def test_what_may_go_in_groups_may_go_alone() -> None:
+    assert cost(node("groups", waiting=9)) == Cost(0.0, 9.0)
+
+
+def test_a_new_run_tries_again_what_failed() -> None:
+    workflow = parse_workflow(WORKFLOW, Path("."), "workflow.toml")
+    left = work_left(workflow, [node("each", failed=2, ready=1)], "jobs", Schedule(), anew=True)
+    assert (left.jobs, left.cost) == (3, Cost(3.0, 0.0))
 
 
 def test_sources_and_actions_that_are_not_there_cost_nothing() -> None:
