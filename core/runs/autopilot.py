@@ -11,7 +11,14 @@ import asyncio
 import contextlib
 import enum
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,11 +27,12 @@ from rowtui.core.network.job_model import JobState
 from rowtui.core.project.follow import Changes
 from rowtui.core.runs.execution import PILOT, ExecutionError, ExecutionPlugin, Round, Work
 from rowtui.core.runs.execution_plug_ins import find_execution
-from rowtui.core.runs.limits import Breach, Limits, Spent, fits, money_of, units_of
-from rowtui.core.runs.model import Finished, NotSent, Paused, PlanSubmitted, RunStatus, Stopped
+from rowtui.core.runs.limits import Breach, Limits, Money, Spent, Unit, fits, money_of, units_of
+from rowtui.core.runs.model import Finished, NotSent, Paused, RunStatus, Stopped
 from rowtui.core.runs.redo import said, stale_results
 from rowtui.core.runs.resting import Resting
 from rowtui.core.runs.rounds import part_of
+from rowtui.core.runs.spending import submitted_events
 from rowtui.core.submission.model import Step
 from rowtui.core.submission.pilot_model import is_pilot
 from rowtui.core.text import plural, visible
@@ -193,6 +201,7 @@ class Autopilot:
         if plan is None or not plan.jobs:
             return
         fit = fits(limits, spent, plan, time.time())
+        money = money_of(plan)  # of the whole: a part of it does not know what its bundles cost
         asked = tuple(it for it in fit.breaches if not it.passes)
         # What is allowed goes first; a person is asked when only the rest is left.
         if self.by_step or (asked and not fit.jobs):
@@ -212,7 +221,7 @@ class Autopilot:
                 return
         if fit.jobs and not self._stop.is_set():
             part = part_of(plan, frozenset(job.token for job in fit.jobs))
-            async for told in self._carry_out(work, part):
+            async for told in self._carry_out(work, part, money):
                 yield told
 
     async def _spent(self) -> Spent:
@@ -224,11 +233,13 @@ class Autopilot:
         with _told_apart(self.execution, RowtuiError):
             return await self.execution.plan(work)
 
-    async def _carry_out(self, work: Work, plan: Plan) -> AsyncGenerator[Told, None]:
+    async def _carry_out(
+        self, work: Work, plan: Plan, money: Mapping[str, Money]
+    ) -> AsyncGenerator[Told, None]:
         running = self.running
-        event = submitted_event(plan)
-        await asyncio.to_thread(running.run.append, event)
-        running.tokens.update(event.jobs)
+        units = tuple(units_of(plan, money))
+        await asyncio.to_thread(running.run.append, *submitted_events(plan.id, units))
+        running.tokens.update(job.token for job in plan.jobs)
         errors: list[str] = []
         failed = ""
         try:
@@ -243,7 +254,7 @@ class Autopilot:
             failed = str(error)
         except RowtuiError as error:  # nothing of it was sent, or what was is on record
             errors.append(str(error))
-        sent = await asyncio.to_thread(self._settle_plan, plan)
+        sent = await asyncio.to_thread(self._settle_plan, plan, units)
         if sent:
             self._sent = self._sent_now = True
             yield Told(Kind.SENT, f"sent {plural(sent, 'job')}", plan=plan)
@@ -252,8 +263,11 @@ class Autopilot:
         if failed:
             yield self._paused(failed)
 
-    def _settle_plan(self, plan: Plan) -> int:
-        """See what of a plan was sent: how many jobs. The others rest, and cost nothing."""
+    def _settle_plan(self, plan: Plan, units: Sequence[Unit]) -> int:
+        """See what of a plan was sent: how many jobs. The others rest, and cost nothing.
+
+        A bundle of which anything was sent costs what all of it does.
+        """
         running = self.running
         latest = running.project.jobs.journal.latest(plan.id)
         gone = (Step.REJECTED, Step.ABANDONED)
@@ -269,9 +283,9 @@ class Autopilot:
                 self.resting.refused(jobs, now)
             else:
                 self.resting.sent(jobs)
-        if unsent:
-            event = submitted_event(part_of(plan, frozenset(unsent)))
-            running.run.append(NotSent(*event))
+        free = [it for it in units if all(job.token in unsent for job in it.jobs)]
+        if free:
+            running.run.append(*(NotSent(*it) for it in submitted_events(plan.id, free)))
         return len(plan.jobs) - len(unsent)
 
     def _problems(self, said: Sequence[str], *, keep: bool = False) -> list[Told]:
@@ -366,21 +380,6 @@ def _told_apart(execution: ExecutionPlugin, *theirs: type[Exception]) -> Iterato
             f"the execution plug-in '{visible(execution.name)}' failed with {type(error).__name__}",
             "what was sent goes on; mend it, or choose another with --execution",
         ) from error
-
-
-def submitted_event(plan: Plan) -> PlanSubmitted:
-    """What is written down before a plan is carried out."""
-    units = list(units_of(plan, money_of(plan)))
-    paid = [unit.money for unit in units if unit.money is not None]
-    return PlanSubmitted(
-        time.time(),
-        plan.id,
-        tuple(job.token for job in plan.jobs),
-        sum(unit.core_hours for unit in units),
-        sum(unit.gpu_hours for unit in units),
-        sum(it.amount for it in paid),
-        paid[0].currency if paid else "",
-    )
 
 
 def _begun(running: Running, made: int) -> str:

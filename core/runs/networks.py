@@ -17,16 +17,17 @@ from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import Change, JobState
 from rowtui.core.network.names import escaped
 from rowtui.core.network.spec import Network, Table
-from rowtui.core.runs.autopilot import Answer, Ask, Autopilot, Told, submitted_event
+from rowtui.core.runs.autopilot import Answer, Ask, Autopilot, Told
 from rowtui.core.runs.estimate import Estimator
 from rowtui.core.runs.execution import Work
 from rowtui.core.runs.execution_plug_ins import find_execution
 from rowtui.core.runs.facts import Facts
-from rowtui.core.runs.limits import Breach, Limits
+from rowtui.core.runs.limits import Breach, Limits, money_of, units_of
 from rowtui.core.runs.model import Paused
 from rowtui.core.runs.redo import Redone, Stale, redo, stale_results, with_what_follows
 from rowtui.core.runs.running import Running
 from rowtui.core.runs.show import network_view, samples_page
+from rowtui.core.runs.spending import submitted_events
 from rowtui.core.runs.store import BadRun, Run, RunStore
 from rowtui.core.runs.study import Study, read_study
 from rowtui.core.runs.trash import retired
@@ -276,7 +277,7 @@ class Networks:
 
     def note_submitted(self, run: Run, plan: Plan) -> None:
         """Write down that a plan of a run is about to be carried out. Raises: RowtuiError."""
-        run.append(submitted_event(plan))
+        run.append(*submitted_events(plan.id, units_of(plan, money_of(plan))))
         self._running = None
 
     def retry(self, jobs: Sequence[int], name: str | None = None) -> Change:

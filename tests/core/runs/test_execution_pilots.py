@@ -76,7 +76,7 @@ def test_one_scheduler_job_runs_all_that_becomes_ready(here: Path) -> None:
 @pytest.mark.parametrize(
     "moment",
     [
-        Moment("rowtui.core.runs.autopilot:submitted_event", 2, after=True),
+        Moment("rowtui.core.runs.autopilot:submitted_events", 2, after=True),
         Moment("rowtui.core.submission.pilot_spool:hand_over", 1),
     ],
     ids=lambda moment: moment.where.split(":")[1],
