@@ -9,18 +9,9 @@ cores = max, runtime = sum, and run sequentially); reference A3.2 rule 10.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Sequence
 
 from rowtui.core.network.spec import Gather
-
-
-class UnitResources(NamedTuple):
-    """What a unit takes as a whole."""
-
-    cpus: int
-    memory_bytes: int
-    seconds: float
 
 
 def gather(
@@ -78,12 +69,6 @@ def gather_chains(
                     room.take(follower, seconds(follower))
         units.append(room.jobs)
     return units
-
-
-def unit_resources(jobs: Iterable[tuple[int, int, float]]) -> UnitResources:
-    """What jobs (CPUs, bytes of memory, seconds) take that run one after another on one host."""
-    cpus, memory, seconds = zip(*jobs, strict=True)
-    return UnitResources(max(cpus), max(memory), sum(seconds))
 
 
 class _Room:

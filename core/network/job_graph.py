@@ -278,11 +278,6 @@ class JobGraph:
             return tuple(tuple(counts) for counts in self._jobs.counts)
 
     @property
-    def ready_count(self) -> int:
-        """How many jobs are ready."""
-        return sum(counts[READY] for counts in self.counts())
-
-    @property
     def left(self) -> int:
         """How many jobs are waiting, ready or active."""
         return sum(counts[WAITING] + counts[READY] + counts[ACTIVE] for counts in self.counts())

@@ -85,10 +85,6 @@ class ReadyQueue:
         self._front.clear()
         self._set_run(np.sort(mine[ready].astype(np.int64) << _BITS | ready))
 
-    def rank(self, job: int) -> int:
-        """The rank of a job."""
-        return self._ranks[job]
-
     def first(self, limit: int | None) -> list[int]:
         """The jobs that are ready, or the first of them, in order; they stay in the queue."""
         if limit is None:

@@ -53,11 +53,6 @@ class NodeShape:
     inputs: Mapping[str, Dimensions]
     home: str
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether its jobs run in directories that are another's own."""
-        return self.home != self.name
-
 
 @dataclass(frozen=True, slots=True)
 class Shape:

@@ -76,7 +76,7 @@ class Link:
     collapse: tuple[str, ...] = ()
     expand: str = ""
     require: Require = ALL
-    place: Place = field(default=Place(), compare=False)
+    place: Place = field(default=Place(), compare=False, repr=False)
 
     @property
     def is_plain(self) -> bool:
@@ -95,7 +95,7 @@ class Input:
     name: str
     links: tuple[Link, ...]
     group: str = ""
-    place: Place = field(default=Place(), compare=False)
+    place: Place = field(default=Place(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Source:
 
     name: str
     data: Values | Table | Files | Existing
-    place: Place = field(default=Place(), compare=False)
+    place: Place = field(default=Place(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class Node:
     combine: str = "join"
     constants: Mapping[str, JSON] = field(default_factory=lambda: MappingProxyType({}))
     directories: Literal["auto", "own"] = "auto"
-    place: Place = field(default=Place(), compare=False)
+    place: Place = field(default=Place(), compare=False, repr=False)
 
     @property
     def groups(self) -> tuple[tuple[Input, ...], ...]:
@@ -197,7 +197,7 @@ class Sink:
     source: str
     output: str
     publish: str
-    place: Place = field(default=Place(), compare=False)
+    place: Place = field(default=Place(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ class Schedule:
     gather: Gather = Gather()
     pilot: Pilot | None = None
     ahead: bool = False
-    place: Place = field(default=Place(), compare=False)
+    place: Place = field(default=Place(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

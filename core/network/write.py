@@ -1,7 +1,7 @@
 """A Network as the text of a network.toml that says the same.
 
-For `network init`, and for copies that people read. Places and comments are not kept: reading the
-text again gives an equal network but for its places (`without_places`).
+For `network init`, and for copies that people read. Comments are not kept; reading the text again
+gives an equal network.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from rowtui.core.network.spec import (
@@ -23,7 +22,6 @@ from rowtui.core.network.spec import (
     Network,
     Node,
     Pilot,
-    Place,
     Require,
     Selection,
     Source,
@@ -48,26 +46,6 @@ def to_toml(network: Network) -> str:
     if schedule := list(_schedule(network)):
         parts.append(["[schedule]", *schedule])
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
-
-
-def without_places(network: Network) -> Network:
-    """The network as if it were made from Python: equal for equal meaning."""
-    nowhere = Place()
-
-    def placeless(it: Input) -> Input:
-        links = tuple(replace(link, place=nowhere) for link in it.links)
-        return replace(it, links=links, place=nowhere)
-
-    return replace(
-        network,
-        sources=tuple(replace(source, place=nowhere) for source in network.sources),
-        nodes=tuple(
-            replace(node, inputs=tuple(map(placeless, node.inputs)), place=nowhere)
-            for node in network.nodes
-        ),
-        sinks=tuple(replace(sink, place=nowhere) for sink in network.sinks),
-        schedule=replace(network.schedule, place=nowhere),
-    )
 
 
 def _source(source: Source) -> Iterable[str]:

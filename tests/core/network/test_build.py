@@ -31,11 +31,10 @@ from rowtui.core.network.spec import (
     Table,
     Values,
 )
-from rowtui.core.network.write import without_places
 
 
 def read(text: str) -> Network:
-    return without_places(parse_network(text.encode(), "network.toml", "p").network)
+    return parse_network(text.encode(), "network.toml", "p").network
 
 
 def test_what_is_built_is_what_the_file_says() -> None:
@@ -404,4 +403,4 @@ def test_places_are_nothing_but_places() -> None:
     text = to_toml(Build("p").source("s", a=[1]).node("n", "s").network())
     placed = parse_network(text.encode(), "f", "p").network
     assert placed.nodes[0].place != Place()
-    assert without_places(placed) == Build("p").source("s", a=[1]).node("n", "s").network()
+    assert placed == Build("p").source("s", a=[1]).node("n", "s").network()

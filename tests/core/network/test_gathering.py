@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.network.gathering import gather, gather_chains, unit_resources
+from rowtui.core.network.gathering import gather, gather_chains
 from rowtui.core.network.job_graph import JobGraph
 from rowtui.core.network.job_model import Block
 from rowtui.core.network.spec import Gather
@@ -126,9 +126,3 @@ def test_run_in_its_order_a_chain_never_comes_to_a_job_that_is_not_ready(data: A
         for job in unit:
             assert job in graph.ready()
             graph.complete(job)
-
-
-def test_a_unit_takes_the_most_memory_and_cores_and_all_of_the_time() -> None:
-    taken = unit_resources([(4, 8 << 30, 60.0), (2, 16 << 30, 30.0)])
-
-    assert taken == (4, 16 << 30, 90.0)

@@ -35,7 +35,6 @@ from rowtui.core.network.spec import (
     Table,
     Values,
 )
-from rowtui.core.network.write import without_places
 
 STUDY = """\
 name = "study"
@@ -93,7 +92,7 @@ ZIP = '[[source]]\nname="s"\n'
 
 
 def parsed(text: str) -> Network:
-    return without_places(parse_network(text.encode(), "network.toml", "p").network)
+    return parse_network(text.encode(), "network.toml", "p").network
 
 
 def warned(text: str) -> list[tuple[int, str]]:

@@ -184,7 +184,6 @@ def test_a_node_shares_directories_of_the_same_dimensions_through_a_plain_link(
     found = shaped(SWEEP, node("a", *plain("s")), second)
     assert found.home("a") == found.home("s") == "s"
     assert found.home("n") == home
-    assert found.nodes["n"].is_shared == (home != "n")
 
 
 def test_a_zip_shares_the_directories_of_what_names_its_samples_and_of_nobody_else() -> None:
