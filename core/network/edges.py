@@ -124,7 +124,8 @@ def _agreeing(table: Columns, opens: Opens) -> tuple[Rows, Rows]:
                     [table.codes[at] for at in axes],
                     [opens.codes[at][alike] for at in axes],
                 ],
-                [len(table.axes[at]) for at in axes],
+                # a value that no row has is a code behind the axis's last
+                [max(len(table.axes[at]), int(opens.codes[at].max()) + 1) for at in axes],
             )
             left, right = match(had, wanted)
         else:

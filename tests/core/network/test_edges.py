@@ -6,8 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from rowtui.core.network.edges import edges
+from rowtui.core.network.columns import product
+from rowtui.core.network.combine import join
+from rowtui.core.network.domain import Domain
+from rowtui.core.network.edges import awaited, edges
 from rowtui.core.network.flow import Flow
+from rowtui.core.network.link import Link as LinkStage
+from rowtui.core.network.link import SubInput
+from rowtui.core.network.node_run import Input as InputStage
+from rowtui.core.network.node_run import InputGroup, NodeRun
+from rowtui.core.network.output import UNKNOWN, Entries, Output
 from rowtui.core.network.shape import shape
 from rowtui.core.network.spec import (
     Input,
@@ -72,3 +80,19 @@ def test_edges_of_some_jobs_are_those_of_all_that_are_theirs() -> None:
 
     assert some.jobs.tolist() == [3, 1]
     assert some.rows.tolist() == [int(every.rows[3]), int(every.rows[1])]
+
+
+def test_nobody_waits_for_lists_of_samples_whose_values_it_cannot_have() -> None:
+    number, mine, theirs = Domain("B", [0, 1]), Domain("A", ["x", "y"]), Domain("A", ["z", "x"])
+    fold = Entries(Domain("m", ["f"]), np.array([0, 0, 1, 1, 2]), np.zeros(2, np.int32))
+    cards = np.array([UNKNOWN, 1, UNKNOWN, 1], np.int32)  # what `z` has is not known
+    lists = Output(product([number, theirs]), 1, cards=cards, lists={"m": fold})
+    links = [LinkStage(Output(product([number, mine]), 0)), LinkStage(lists, expand="m")]
+    inputs = [InputStage(str(at), [SubInput(each)]) for at, each in enumerate(links)]
+    folds = NodeRun(2, "folds", [InputGroup("", inputs, join)], join)
+
+    mean = InputStage("mean", [SubInput(LinkStage(folds.output(), ["m"]))])
+    means = NodeRun(3, "means", [InputGroup("", [mean], join)], join)
+
+    assert means.columns.count == 2
+    assert [len(wait.jobs) for wait in awaited(means)] == [0]
