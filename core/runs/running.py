@@ -16,7 +16,7 @@ from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import Change, JobState
-from rowtui.core.network.spec import JSON, Sink
+from rowtui.core.network.spec import JSON
 from rowtui.core.runs.directories import Made, make_directories
 from rowtui.core.runs.facts import Facts
 from rowtui.core.runs.inputs import write_inputs
@@ -38,7 +38,7 @@ from rowtui.core.runs.model import (
 )
 from rowtui.core.runs.needs import inputs_of
 from rowtui.core.runs.order import ranks_of
-from rowtui.core.runs.sinks import Publication, publish
+from rowtui.core.runs.publishing import Publishing
 from rowtui.core.runs.store import Run
 from rowtui.core.runs.study import make_study, wanted_directories
 from rowtui.core.runs.taken_lists import ListKey, TakenLists
@@ -91,7 +91,7 @@ class Running:
         # Node, directory, token: of failures that are to be tried again, so they count no more.
         self._again: set[tuple[str, str, str]] = set()
         self.failures_in_a_row = 0
-        self._published: dict[str, set[str]] = {}
+        self._publishing = Publishing(project, run)
         self._failed: set[tuple[str, str, str]] = set()  # node, directory, token: written down
         self._returned: Counter[int] = Counter()  # by job: how often it was given back
         self._looked = False
@@ -130,7 +130,7 @@ class Running:
             self._again |= theirs
             self._failed -= {it for it in theirs if not it[2]}
         elif isinstance(event, Published):
-            self._published.setdefault(event.sink, set()).add(event.sample)
+            self._publishing.remember(event)
 
     # Beginning
 
@@ -179,7 +179,8 @@ class Running:
             return Happened()
         self._looked = True
         graph = self.graph
-        self._withdraw(news.gone)
+        for node, names in self._by_node(news.gone).items():
+            self._publishing.withdraw(self.growth, node, names)
         graph.reopen(news.gone)
         graph.activate(news.active)
         graph.release(news.back)
@@ -208,7 +209,7 @@ class Running:
             failed=tuple(job for job, _, _ in failed),
             cancelled=len(cancelled),
             new=new,
-            published=self._publish(),
+            published=self._publishing.publish(self.growth) if self.drives else 0,
             stopped=tuple(stopped),
         )
 
@@ -278,50 +279,6 @@ class Running:
         for name, why in written.failed:
             self.project.notice(f"{visible(name)}: {why}")
         return [job for (name, _), (job, _) in wanted.items() if name in failed]
-
-    # Publishing
-
-    def _publish(self) -> int:
-        """Copy out what complete jobs made for sinks; how many."""
-        if not self.drives:
-            return 0
-        flow = self.growth.flow
-        count = 0
-        for sink in flow.network.sinks:
-            if sink.source not in flow.runs:
-                continue
-            done = self._published.setdefault(sink.name, set())
-            fresh = [name for name in self._complete_in(sink) if name not in done]
-            if not fresh:
-                continue
-            places = self.growth.places(sink.source)
-            samples = [Publication(name, flow.values(sink.source, places[name])) for name in fresh]
-            workspace = self.project.workflow.workspace
-            result = publish(self.project.root, workspace, sink, flow.network.name, samples)
-            now = time.time()
-            copied = [*result.published, *result.unchanged]
-            if copied:
-                self.run.append(*(Published(now, sink.name, name, path) for name, path in copied))
-            for name, why in result.failed:
-                self.project.notice(f"sink {sink.name}: {visible(name)}: {why}")
-            done.update(fresh)
-            count += len(result.published)
-        return count
-
-    def _withdraw(self, jobs: Iterable[int]) -> None:
-        """What these jobs made is gone: it is published again when it is there again."""
-        for node, names in self._by_node(jobs).items():
-            for sink in self.growth.flow.network.sinks:
-                if sink.source == node:
-                    self._published.get(sink.name, set()).difference_update(names)
-
-    def _complete_in(self, sink: Sink) -> list[str]:
-        states = self.graph.snapshot().states
-        names = self.growth.flow.directories(sink.source)
-        jobs = self.growth.jobs(sink.source).tolist()
-        return [
-            name for name, job in zip(names, jobs, strict=True) if states[job] == JobState.COMPLETE
-        ]
 
     # What people decide
 

@@ -1,9 +1,9 @@
 """Publishing: a sink's product of each sample, copied out to its place in the project.
 
-Takes the sink and its samples; decides every target before anything is copied, so that no two
-samples have one. A copy appears as a whole; what is there unchanged is left alone. No target
-leaves the project, also not through symbolic links, and none is rowtui's own or a file that
-people write.
+Takes the sink and its samples. A place is the first sample's that goes there, of all sinks: no
+other is copied over it. A copy appears as a whole; what is there unchanged is left alone, and only
+what was published before is replaced. No target leaves the project, also not through symbolic
+links, and none is rowtui's own or a file that people write.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ import contextlib
 import errno
 import filecmp
 import os
-import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.network.names import case_collisions, escaped, text_of
+from rowtui.core.network.names import escaped, text_of
 from rowtui.core.network.spec import JSON, Sink
+from rowtui.core.network.template import PublishError, pieces_of
 from rowtui.core.text import visible
 
-_PART = re.compile(r"\{([^{}]*)\}")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -52,42 +51,34 @@ class Published(NamedTuple):
     failed: list[tuple[str, str]]
 
 
-def targets(
-    sink: Sink, network: str, samples: Iterable[Publication], *, ignores_case: bool = False
-) -> dict[str, str]:
-    """Directory -> where its product goes, relative to the project.
+class Owner(NamedTuple):
+    """Whose product is published somewhere."""
 
-    `ignores_case`: the file system takes `a` and `A` for one name.
-    Raises: RowtuiError if two samples have one target, or one's is a folder of the other's; if the
-    template names what there is not, or leads out of the project.
-    """
-    found: dict[str, str] = {}
-    for each in samples:
-        found[each.directory] = target_of(sink, network, each)
-    paths = list(found.values())
-    seen: dict[str, str] = {}
-    for owner, path in found.items():
-        if (before := seen.setdefault(path, owner)) != owner:
-            raise _two(sink, before, owner, path)
-    for one, other in case_collisions(paths) if ignores_case else ():
-        raise _two(sink, seen[one], seen[other], other)
-    for path, owner in seen.items():
-        for parent in PurePosixPath(path).parents:
-            if (other_owner := seen.get(str(parent))) is not None:
-                raise _two(sink, other_owner, owner, str(parent))
-    return found
+    sink: str
+    directory: str
 
 
-def _two(sink: Sink, first: str, second: str, path: str) -> RowtuiError:
-    return RowtuiError(
-        f"sink {visible(sink.name)}: samples {visible(first)} and {visible(second)} would both be "
-        f"published to {visible(path)}",
-        "name each dimension in `publish`, or use {sample}",
-    )
+class Targets:
+    """The places that products go to, and whose each one is. `root`: the project's folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._ignores_case = _ignores_case(root)
+        self._owners: dict[str, Owner] = {}
+
+    def owner(self, path: str) -> Owner | None:
+        """Whose place this is, if it is anybody's."""
+        return self._owners.get(self._key(path))
+
+    def take(self, path: str, owner: Owner) -> Owner:
+        """Whose place this is from now on: his who came first."""
+        return self._owners.setdefault(self._key(path), owner)
+
+    def _key(self, path: str) -> str:
+        return path.casefold() if self._ignores_case else path
 
 
 def target_of(sink: Sink, network: str, each: Publication) -> str:
-    """Where one sample's product goes. Raises: RowtuiError."""
+    """Where one sample's product goes, relative to the project. Raises: RowtuiError."""
     product = PurePosixPath(sink.output)
     known = {
         "sample": each.directory,
@@ -98,17 +89,21 @@ def target_of(sink: Sink, network: str, each: Publication) -> str:
     }
     known |= {name: text_of(value) for name, value in each.sample.items()}
 
-    def fill(match: re.Match[str]) -> str:
-        try:
-            return known[match[1]]
-        except KeyError:
+    try:
+        pieces = pieces_of(sink.publish)
+    except PublishError as error:
+        raise RowtuiError(f"sink {visible(sink.name)}: `publish` cannot be read: {error}") from None
+    found: list[str] = []
+    for piece in pieces:
+        text = known.get(piece.text) if piece.is_field else piece.text
+        if text is None:
             raise RowtuiError(
-                f"sink {visible(sink.name)}: `publish` has {{{visible(match[1])}}}, which sample "
+                f"sink {visible(sink.name)}: `publish` has {{{visible(piece.text)}}}, which sample "
                 f"{visible(each.directory)} does not have",
                 f"it may name {', '.join(f'{{{visible(name)}}}' for name in known)}",
-            ) from None
-
-    path = _PART.sub(fill, sink.publish)
+            )
+        found.append(text)
+    path = "".join(found)
     parts = path.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise RowtuiError(
@@ -123,29 +118,49 @@ def target_of(sink: Sink, network: str, each: Publication) -> str:
     return path
 
 
+def _anything(_: str) -> bool:
+    return True
+
+
 def publish(
-    root: Path, workspace: Path, sink: Sink, network: str, samples: Sequence[Publication]
+    root: Path,
+    workspace: Path,
+    sink: Sink,
+    network: str,
+    samples: Sequence[Publication],
+    *,
+    targets: Targets | None = None,
+    was_published: Callable[[str], bool] = _anything,
 ) -> Published:
     """Copy the product of each of these samples to its place. One that fails stops no other.
 
-    `root`: the project's folder.
-    Raises: RowtuiError as `targets` does, before anything is copied.
+    `root`: the project's folder. `targets`: what was published before, and is from now on.
+    `was_published`: whether what is at a target, which no sample has yet, may be replaced.
+    Raises: OSError if the project's folder cannot be opened.
     """
     result = Published([], [], [])
-    wanted = targets(sink, network, samples, ignores_case=_ignores_case(root))
+    known = Targets(root) if targets is None else targets
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     touched: set[str] = set()
     try:
-        for directory, target in wanted.items():
+        for each in samples:
+            directory, owner, target = each.directory, Owner(sink.name, each.directory), ""
             try:
-                changed = _copy(fd, workspace / directory / sink.output, target)
+                target = target_of(sink, network, each)
+                ours = known.owner(target)
+                if ours is not None and ours != owner:
+                    raise _of_another(ours, sink)
+                source = workspace / directory / sink.output
+                mine = was_published if ours is None else _anything
+                changed = _copy(fd, source, target, mine)
             except OSError as error:
                 why = f"cannot be published to {visible(target)}: {error.strerror or error}"
                 result.failed.append((directory, why))
             except RowtuiError as error:
-                why = f"cannot be published to {visible(target)}: {error.message}"
-                result.failed.append((directory, why))
+                why = f"cannot be published to {visible(target)}: " if target else ""
+                result.failed.append((directory, why + error.message))
             else:
+                known.take(target, owner)
                 (result.published if changed else result.unchanged).append((directory, target))
                 if changed:
                     touched.add(os.path.dirname(target))
@@ -157,6 +172,14 @@ def publish(
     return result
 
 
+def _of_another(owner: Owner, sink: Sink) -> RowtuiError:
+    whose = "" if owner.sink == sink.name else f" by sink {visible(owner.sink)}"
+    return RowtuiError(
+        f"sample {visible(owner.directory)} is published there{whose}: name each dimension in "
+        "`publish`, or use {sample}"
+    )
+
+
 def _ignores_case(root: Path) -> bool:
     try:
         return os.path.samefile(root / "workflow.toml", root / "WORKFLOW.TOML")
@@ -164,7 +187,7 @@ def _ignores_case(root: Path) -> bool:
         return False
 
 
-def _copy(root: int, source: Path, target: str) -> bool:
+def _copy(root: int, source: Path, target: str, may_replace: Callable[[str], bool]) -> bool:
     """Whether it was copied: not if it is there, unchanged. Raises: OSError, RowtuiError."""
     reading = os.open(source, _FILE)
     try:
@@ -175,6 +198,8 @@ def _copy(root: int, source: Path, target: str) -> bool:
         with _folder(root, folder) as there:
             if _is_same(source, status, there, name):
                 return False
+            if _is_there(there, name) and not may_replace(target):
+                raise RowtuiError("a file that no run published is there: move it away")
             temporary = f".rowtui-{os.urandom(8).hex()}.tmp"
             try:
                 writing = os.open(temporary, _NEW, 0o666, dir_fd=there)
@@ -210,6 +235,14 @@ def _is_same(source: Path, status: os.stat_result, there: int, name: str) -> boo
     if now.st_mtime_ns == status.st_mtime_ns:
         return True
     return filecmp.cmp(source, f"/proc/self/fd/{there}/{name}", shallow=False)
+
+
+def _is_there(folder: int, name: str) -> bool:
+    try:
+        os.lstat(name, dir_fd=folder)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 @contextlib.contextmanager

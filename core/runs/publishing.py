@@ -1,0 +1,101 @@
+"""What the sinks of a run have published, and what is published now. Waits for the disk.
+
+Each product is published once in a run, and again if it is made again. What is no run's own is
+never replaced. What cannot be published is noticed, and tried again when the run is next driven.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rowtui.core.network.job_model import JobState
+from rowtui.core.runs.model import Published
+from rowtui.core.runs.sinks import Owner, Publication, Targets, publish
+from rowtui.core.runs.store import Run, RunStore
+from rowtui.core.text import plural, visible
+
+if TYPE_CHECKING:
+    from rowtui.core.network.growth import Growth
+    from rowtui.core.network.spec import Sink
+    from rowtui.core.project.project import Project
+
+_NAMED = 20  # samples in the notices of one look
+
+
+class Publishing:
+    """The sinks of one run."""
+
+    def __init__(self, project: Project, run: Run) -> None:
+        self._project = project
+        self._run = run
+        self._targets = Targets(project.root)
+        self._done: dict[str, set[str]] = {}  # by sink: samples
+        self._earlier: set[str] | None = None  # where runs published anything, if that was asked
+
+    def remember(self, event: Published) -> None:
+        """One that was written down before."""
+        self._done.setdefault(event.sink, set()).add(event.sample)
+        self._targets.take(event.path, Owner(event.sink, event.sample))
+
+    def withdraw(self, growth: Growth, node: str, samples: Iterable[str]) -> None:
+        """What a node made is gone: it is published again when it is there again."""
+        for sink in growth.flow.network.sinks:
+            if sink.source == node:
+                self._done.get(sink.name, set()).difference_update(samples)
+
+    def publish(self, growth: Growth) -> int:
+        """Copy out what complete jobs made for sinks; how many. Raises: RowtuiError."""
+        flow = growth.flow
+        project, workspace = self._project, self._project.workflow.workspace
+        count = 0
+        for sink in flow.network.sinks:
+            if sink.source not in flow.runs:
+                continue
+            done = self._done.setdefault(sink.name, set())
+            fresh = [name for name in _complete_in(growth, sink) if name not in done]
+            if not fresh:
+                continue
+            places = growth.places(sink.source)
+            samples = [Publication(name, flow.values(sink.source, places[name])) for name in fresh]
+            result = publish(
+                project.root,
+                workspace,
+                sink,
+                flow.network.name,
+                samples,
+                targets=self._targets,
+                was_published=self._was_published,
+            )
+            now = time.time()
+            copied = [*result.published, *result.unchanged]
+            if copied:
+                self._run.append(*(Published(now, sink.name, name, path) for name, path in copied))
+            for name, why in result.failed[:_NAMED]:
+                project.notice(f"sink {sink.name}: {visible(name)}: {why}")
+            if (more := len(result.failed) - _NAMED) > 0:
+                project.notice(f"sink {sink.name}: {plural(more, 'more sample')} likewise")
+            done.update(fresh)
+            count += len(result.published)
+        return count
+
+    def _was_published(self, path: str) -> bool:
+        """Whether some run put a product there: else it is a person's file."""
+        if self._earlier is None:
+            runs = RunStore(self._project.root).runs()
+            self._earlier = {
+                event.path
+                for run in runs
+                if isinstance(run, Run)
+                for event in run.events()
+                if isinstance(event, Published)
+            }
+        return path in self._earlier
+
+
+def _complete_in(growth: Growth, sink: Sink) -> list[str]:
+    states = growth.graph.snapshot().states
+    names = growth.flow.directories(sink.source)
+    jobs = growth.jobs(sink.source).tolist()
+    return [name for name, job in zip(names, jobs, strict=True) if states[job] == JobState.COMPLETE]
