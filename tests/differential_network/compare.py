@@ -61,7 +61,7 @@ class Planned(Run):
     refused: tuple[str, str] = ("", "")  # the node, and why
 
     def _build(self, name: str, node: Mapping[str, Any]) -> None:
-        if self.refused[0]:
+        if self.refused[0] and self.numbers[name] >= self.numbers[self.refused[0]]:
             return
         try:
             super()._build(name, node)
@@ -330,13 +330,17 @@ def _selected_of_source(planned: Planned, _node: str, _: Any) -> bool:
 def _longer_ids(planned: Planned, node: str, _: Any) -> bool:
     """What comes in has ids of more parts than dimensions: a list's positions, all else collapsed.
 
-    Fastr then goes by the wrong part when it collapses.
+    Fastr goes by the wrong part where it collapses or merges such, and leaves the position away
+    where there is but one.
     """
+    merged = planned.network["nodes"][node].get("merge_dimensions")
     return any(
-        link is None or link.sources[0].columns.prefix or link.columns.prefix
+        (link.collapsed and link.sources[0].columns.prefix)
+        or (link.columns.prefix and (merged or len(link.columns.axes[0]) == 1))
         for links in _inputs(planned, node).values()
         for link in links
-    ) and any(it["collapse"] for it in planned.network["links"])
+        if link is not None
+    )
 
 
 def _twice(planned: Planned, node: str, _: Any) -> bool:
@@ -400,7 +404,7 @@ KNOWN = (
     Known("dimensions of one name have other samples: Fastr refuses to merge them", _other_sizes),
     Known("one sample leads others with as many dimensions in Fastr", _single_first),
     Known("a dimension that is there twice cannot be told apart", _twice),
-    Known("a collapse behind a collapse of everything but a list", _longer_ids),
+    Known("ids of more parts than dimensions, which Fastr takes for others", _longer_ids),
     Known("of three merged groups Fastr leaves dimensions twice", _merge_of_three),
     Known("Fastr refuses what has a dimension twice, from its crosses or merges", _twice_there),
     Known("a list that is too short for a selection crashes Fastr", _outside),
