@@ -80,25 +80,23 @@ def _amount(number: float) -> str:
 def _fields(run: Run | BadRun) -> dict[str, Any]:
     """What the journal of a run says, without its network."""
     from rowtui.cli.network_json import spent_json
-    from rowtui.core.runs.model import JobFailed, NotSent, PlanSubmitted, limits_fields, spent_of
+    from rowtui.core.runs.model import limits_fields
     from rowtui.core.runs.store import BadRun
 
     if isinstance(run, BadRun):
         return {"id": run.id, "status": "bad", "why": run.why, "hint": run.hint or None}
-    events = run.events()
-    sent = sum(len(it.jobs) for it in events if isinstance(it, PlanSubmitted))
-    not_sent = sum(len(it.jobs) for it in events if isinstance(it, NotSent))
+    standing = run.standing
     holder = run.holder()
     return {
         "id": run.id,
-        "status": run.status.value,
+        "status": standing.status.value,
         "name": run.about.name,
         "user": run.about.user,
         "created": run.about.created,
-        "at": events[-1].at if events else run.about.created,
+        "at": run.about.created if standing.at is None else standing.at,
         "holder": None if holder is None else holder._asdict(),
-        "submitted": sent - not_sent,
-        "failed": sum(isinstance(it, JobFailed) for it in events),
-        "limits": limits_fields(run.limits),
-        "spent": spent_json(spent_of(events)),
+        "submitted": standing.submitted,
+        "failed": standing.failed,
+        "limits": limits_fields(standing.limits or run.about.limits),
+        "spent": spent_json(standing.spent()),
     }

@@ -1,20 +1,19 @@
-"""What the journal of a network run says: its events, and what follows from them.
+"""What the journal of a network run says: its events.
 
-Takes lines of `events.jsonl` and gives typed events, and back; folds them into a run's status, the
-limits that hold, and what was spent. An event is written down before others can see what it tells
-of. `sample` is always a directory's name. Times are epoch seconds.
+Takes lines of `events.jsonl` and gives typed events, and back. An event is written down before
+others can see what it tells of. `sample` is always a directory's name. Times are epoch seconds.
 """
 
 from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.spec import JSON
-from rowtui.core.runs.limits import Limits, Spent
+from rowtui.core.runs.limits import Limits
 
 VERSION = 1
 
@@ -337,43 +336,3 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()  # numpy's
     raise TypeError(f"{type(value).__name__} is not JSON")
-
-
-# What follows from the events
-
-
-def status_of(events: Iterable[Event]) -> RunStatus:
-    """Where a run stands."""
-    status = RunStatus.NEW
-    for event in events:
-        if isinstance(event, Started | Resumed):
-            status = RunStatus.RUNNING
-        elif isinstance(event, Paused):
-            status = RunStatus.PAUSED
-        elif isinstance(event, Stopped):
-            status = RunStatus.STOPPED
-        elif isinstance(event, Finished):
-            status = RunStatus.FINISHED if event.success else RunStatus.FAILED
-    return status
-
-
-def spent_of(events: Iterable[Event], jobs_in_queue: int = 0, failures_in_a_row: int = 0) -> Spent:
-    """What was spent since the run began, and failures since limits were confirmed last.
-
-    How many jobs are in the queue, and how many failed in a row, the caller knows.
-    """
-    core_hours = gpu_hours = 0.0
-    money: dict[str, float] = {}
-    failures = 0
-    for event in events:
-        if isinstance(event, PlanSubmitted | NotSent):
-            sign = 1 if isinstance(event, PlanSubmitted) else -1
-            core_hours += sign * event.core_hours
-            gpu_hours += sign * event.gpu_hours
-            if event.money or event.currency:
-                money[event.currency] = money.get(event.currency, 0.0) + sign * event.money
-        elif isinstance(event, JobFailed):
-            failures += 1
-        elif isinstance(event, LimitsConfirmed):
-            failures = 0
-    return Spent(core_hours, gpu_hours, money, jobs_in_queue, failures, failures_in_a_row)

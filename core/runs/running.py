@@ -34,7 +34,6 @@ from rowtui.core.runs.model import (
     Retried,
     RunStatus,
     Started,
-    spent_of,
 )
 from rowtui.core.runs.needs import inputs_of
 from rowtui.core.runs.order import ranks_of
@@ -344,7 +343,7 @@ class Running:
         ours = {it.token for jobs in submitted for it in jobs.values()} & self.tokens
         # Requests of a bundle are one job there; a pilot is one whether it has any or not.
         queued = len({*map(token_in_queue, ours), *self._pilots()})
-        return spent_of(self.run.events(), queued, self.failures_in_a_row)
+        return self.run.standing.spent(queued, self.failures_in_a_row)
 
     def _pilots(self) -> set[str]:
         """The pilots that this run started, and of which nobody knows that they have ended."""

@@ -12,7 +12,7 @@ from rowtui.core.errors import Problem
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import JobState
 from rowtui.core.network.spec import ALL, Link, Node
-from rowtui.core.runs.model import Paused
+from rowtui.core.runs.model import RunStatus
 from rowtui.core.runs.views import (
     Estimate,
     FailureView,
@@ -198,18 +198,17 @@ def _failures(growth: Growth) -> tuple[FailureView, ...]:
 
 def _run(running: Running, *, here: bool) -> RunView:
     run = running.run
-    events = run.events()
     holder = run.holder()
-    last = next((it for it in reversed(events) if isinstance(it, Paused)), None)
-    status = run.status
+    standing = run.standing
+    paused = standing.status is RunStatus.PAUSED
     return RunView(
         id=run.id,
-        status=status,
+        status=standing.status,
         created=run.about.created,
         holder="" if holder is None else str(holder),
         here=here,
-        why=last.why if last is not None and status.value == "paused" else "",
-        limits=run.limits,
+        why=standing.why if paused else "",
+        limits=standing.limits or run.about.limits,
         spent=running.spent(),
         priority=running.priority,
         execution=running.execution,

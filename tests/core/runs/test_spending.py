@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.runs.limits import Limits, Spent, Unit, fits, money_of, units_of
-from rowtui.core.runs.model import NotSent, spent_of
+from rowtui.core.runs.model import NotSent
 from rowtui.core.runs.rounds import part_of
 from rowtui.core.runs.spending import submitted_events
+from rowtui.core.runs.standing import standing_of
 from rowtui.core.submission.model import Destination, InBundle, Packed, Plan, PlannedJob
 from rowtui.core.text import Cost
 
@@ -35,7 +36,7 @@ def plan(*jobs: PlannedJob) -> Plan:
 
 
 def spent_on(units: Sequence[Unit]) -> Spent:
-    return spent_of(submitted_events("p", units))
+    return standing_of(submitted_events("p", units)).spent()
 
 
 def test_what_a_part_of_a_plan_costs_is_not_its_share_of_the_bundles() -> None:
@@ -56,7 +57,7 @@ def test_each_currency_is_counted_by_itself() -> None:
 
     assert [(it.money, it.currency) for it in events] == [(1.0, "EUR"), (6.0, "USD")]
     assert [it.jobs for it in events] == [("t-0", "t-2"), ("t-1",)]
-    assert spent_of(events) == Spent(core_hours=9.0, money={"EUR": 1.0, "USD": 6.0})
+    assert standing_of(events).spent() == Spent(core_hours=9.0, money={"EUR": 1.0, "USD": 6.0})
 
 
 @given(
@@ -79,7 +80,7 @@ def test_what_was_not_sent_is_given_back_to_the_cent(
         *(NotSent(*it) for it in submitted_events(whole.id, free)),
     ]
 
-    found, wanted = spent_of(written), spent_on(kept)
+    found, wanted = standing_of(written).spent(), spent_on(kept)
     assert abs(found.core_hours - wanted.core_hours) < 1e-9
     for currency in ("EUR", "USD"):
         rest = found.money.get(currency, 0.0) - wanted.money.get(currency, 0.0)

@@ -58,8 +58,8 @@ from rowtui.core.runs.model import (
     Stopped,
     event_of,
     line_of,
-    spent_of,
 )
+from rowtui.core.runs.standing import standing_of
 from rowtui.core.runs.store import BadRun, Run, RunHeldError, RunStore
 
 NETWORK = Network(
@@ -204,6 +204,19 @@ def test_a_value_that_json_cannot_say_is_refused_and_leaves_no_run(store: RunSto
     assert store.runs() == ()
 
 
+def test_somebody_without_a_name_is_known_by_a_number(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody(_: int) -> None:
+        raise KeyError("no such user")
+
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+
+    assert store.create(NETWORK, ()).about.user == str(os.getuid())
+
+
 def test_runs_are_numbered_for_ever_and_in_order(store: RunStore) -> None:
     ids = [store.create(NETWORK, ()).id for _ in range(11)]
 
@@ -305,7 +318,7 @@ def test_spending_is_summed_and_failures_are_counted_since_the_last_word() -> No
         JobFailed(5.0, "n", "s"),
     ]
 
-    assert spent_of(events, 4, 1) == Spent(2.0, 0.75, {"EUR": 3.0}, 4, 1, 1)
+    assert standing_of(events).spent(4, 1) == Spent(2.0, 0.75, {"EUR": 3.0}, 4, 1, 1)
 
 
 def test_a_bad_run_does_not_hide_the_others(store: RunStore) -> None:
@@ -492,12 +505,16 @@ def test_a_journal_is_read_on_from_where_it_was_read_to(store: RunStore) -> None
     for number, event in enumerate(EVENTS):
         run.append(event)
         assert other.events() == EVENTS[: number + 1]
+        assert other.standing == standing_of(EVENTS[: number + 1])
     other.events().clear()
     assert other.events() == EVENTS
 
     path = run.folder / "events.jsonl"
     path.write_bytes(line_of(EVENTS[1]))  # somebody put an older copy back
     assert other.events() == [EVENTS[1]]
+    assert other.standing == standing_of([EVENTS[1]])
+    path.write_bytes(line_of(EVENTS[1]) + line_of(EVENTS[2])[:-1])  # its end is not there yet
+    assert other.standing == other.standing == standing_of(EVENTS[1:3])
     path.unlink()
     with pytest.raises(RowtuiError, match="cannot be read"):
         other.events()

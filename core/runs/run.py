@@ -1,0 +1,212 @@
+"""One network run on disk: its frozen network, its journal, its lock.
+
+The journal is only appended to, and fsynced. Whoever drives the run holds a lock on it, which goes
+with the process. See docs/formats.md, "Network runs".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import read_bounded, replace_file, sync_folder, write_all
+from rowtui.core.network.spec import Network, SourceRows
+from rowtui.core.runs.frozen import read_frozen
+from rowtui.core.runs.hold import Holder, hold, holder_of
+from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.model import (
+    About,
+    Event,
+    LimitsConfirmed,
+    RunStatus,
+    about_bytes,
+    event_of,
+    json_line,
+    line_of,
+)
+from rowtui.core.runs.standing import Standing
+from rowtui.core.text import visible
+
+VERSION = 1
+LIMIT = 1 << 32
+NETWORK_FILE = "network.json"
+RUN_FILE = "run.json"
+EVENTS_FILE = "events.jsonl"
+MADE_FILE = "made.jsonl"
+LOCK_FILE = "lock"
+
+
+class Run:
+    """One run. What is read once: network.json, when it is first asked for."""
+
+    def __init__(self, folder: Path, about: About) -> None:
+        """See `RunStore.load`."""
+        self.folder = folder
+        self.about = about
+        self._reading = threading.Lock()
+        self._journal = 0  # the inode of events.jsonl
+        self._read = 0  # how many bytes of it `_events` is from
+        self._events: list[Event] = []
+        self._standing = Standing()
+
+    @property
+    def id(self) -> str:
+        """Its name, for people too."""
+        return self.folder.name
+
+    @cached_property
+    def _frozen(self) -> tuple[Network, tuple[SourceRows, ...]]:
+        with self._explained():
+            return read_frozen(read_bounded(self.folder / NETWORK_FILE, LIMIT))
+
+    @property
+    def network(self) -> Network:
+        """The network as it was when the run was made. Raises: RowtuiError."""
+        return self._frozen[0]
+
+    @property
+    def rows(self) -> tuple[SourceRows, ...]:
+        """The rows of its sources at that time. Raises: RowtuiError."""
+        return self._frozen[1]
+
+    def events(self) -> list[Event]:
+        """Its journal, oldest first; without lines that a crash cut off.
+
+        What was read before is not read again. Raises: RowtuiError.
+        """
+        with self._explained(), self._reading:
+            unended = self._read_on()
+            return [*self._events, unended] if unended else list(self._events)
+
+    @property
+    def standing(self) -> Standing:
+        """Where it stands, by its journal. Raises: RowtuiError."""
+        with self._explained(), self._reading:
+            unended = self._read_on()
+            standing = self._standing.copy()
+        if unended is not None:
+            standing.take(unended)
+        return standing
+
+    def _read_on(self) -> Event | None:
+        """Take in what is new; gives the last event if its line has no end yet."""
+        fd = os.open(self.folder / EVENTS_FILE, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            status = os.fstat(fd)
+            if status.st_ino != self._journal or status.st_size < self._read:
+                self._journal, self._read = status.st_ino, 0
+                self._events, self._standing = [], Standing()
+            data = os.pread(fd, status.st_size - self._read, self._read)
+        finally:
+            os.close(fd)
+        whole, newline, last = data.rpartition(b"\n")
+        found = [event_of(line) for line in whole.split(b"\n") if line]
+        for event in found:
+            if event is not None:
+                self._events.append(event)
+                self._standing.take(event)
+        self._read += len(whole) + len(newline)
+        return event_of(last) if last else None
+
+    @property
+    def status(self) -> RunStatus:
+        """Where it stands, by its journal. Raises: RowtuiError."""
+        return self.standing.status
+
+    @property
+    def limits(self) -> Limits:
+        """What was confirmed last. Raises: RowtuiError."""
+        return self.standing.limits or self.about.limits
+
+    def append(self, *events: Event) -> None:
+        """Write events down; they are on the disk when this returns.
+
+        Raises: RowtuiError if they cannot be: then what they tell of must not be done.
+        """
+        self._append(EVENTS_FILE, b"".join(map(line_of, events)))
+
+    def confirm(self, limits: Limits, at: float, user: str = "") -> None:
+        """Note that a person allowed this. The journal is what counts; run.json shows it."""
+        self.append(LimitsConfirmed(at, limits, user))
+        self.about = self.about._replace(limits=limits, limits_at=at)
+        with contextlib.suppress(OSError):
+            replace_file(self.folder / RUN_FILE, about_bytes(self.about))
+
+    def note_made(self, names: Sequence[str]) -> None:
+        """Write down directories that are about to be made: only such are ever put away again.
+
+        Raises: RowtuiError.
+        """
+        if names:
+            self._append(MADE_FILE, json_line({"v": VERSION, "names": list(names)}) + b"\n")
+
+    def made(self) -> frozenset[str]:
+        """Directories that were noted. Raises: RowtuiError."""
+        with self._explained():
+            path = self.folder / MADE_FILE
+            data = read_bounded(path, LIMIT) if path.exists() else b""
+        names: set[str] = set()
+        for line in data.split(b"\n"):
+            with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
+                names.update(json.loads(line)["names"])  # else it was cut off: nothing was made
+        return frozenset(names)
+
+    @contextlib.contextmanager
+    def hold(self) -> Iterator[Holder]:
+        """Drive the run for as long as this lasts: nobody else does meanwhile.
+
+        The lock goes with the process, also if it is killed.
+        Raises: RunHeldError; RowtuiError if the lock's file cannot be written.
+        """
+        with contextlib.ExitStack() as stack:
+            try:
+                me = stack.enter_context(hold(self.folder / LOCK_FILE, self.id))
+            except OSError as error:
+                raise self._unwritable(error) from None
+            yield me
+
+    def holder(self) -> Holder | None:
+        """Who drives the run now; None: nobody."""
+        return holder_of(self.folder / LOCK_FILE)
+
+    def _append(self, name: str, data: bytes) -> None:
+        path = self.folder / name
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            try:
+                size = os.fstat(fd).st_size
+                if size and os.pread(fd, 1, size - 1) != b"\n":
+                    data = b"\n" + data  # somebody was cut off in the middle of a line
+                write_all(fd, data)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            if not size:
+                sync_folder(self.folder)
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> RowtuiError:
+        return RowtuiError(
+            f"cannot write the journal of run {self.id} in {visible(str(self.folder))}: "
+            f"{error.strerror or error}",
+            "nothing is done that could not be written down; free some space or mend the "
+            "permissions, then try again",
+        )
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise RowtuiError(f"run {self.id} cannot be read: {error.strerror or error}") from None
+        except RowtuiError as error:
+            raise RowtuiError(
+                f"run {self.id} cannot be used: {error.message}", error.hint
+            ) from None
