@@ -124,3 +124,12 @@ def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 _OWN_KEYS = {int, float, str}
+
+
+def natural(value: Any) -> tuple[int, Any]:
+    """By which values are put in order: none, truth, numbers, texts."""
+    if value is None:
+        return (0, 0)
+    if isinstance(value, bool):
+        return (1, value)
+    return (2, value) if isinstance(value, (int, float)) else (3, str(value))

@@ -7,8 +7,11 @@ gets one sample in its own directory needs neither.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
+from rowtui.core.network.domain import natural
+from rowtui.core.network.flow import Flow
 from rowtui.core.network.growth import Growth, Member
 from rowtui.core.runs.inputs import FILE, LeftOut, SampleInputs
 from rowtui.core.runs.inputs import Member as InputMember
@@ -34,7 +37,7 @@ def inputs_of(growth: Growth, lists: TakenLists, job: int) -> SampleInputs | Non
     out = {it.job for it in growth.graph.left_out(job)}
     inputs: dict[str, list[InputMember]] = {it.name: [] for it in spec.inputs}
     left: list[LeftOut] = []
-    for member in growth.members(job):
+    for member in _in_order(flow, growth.members(job)):
         if member.absent or member.job in out:
             left.append(LeftOut(member.directory, member.input, _reason(growth, member.job)))
         else:
@@ -49,6 +52,32 @@ def inputs_of(growth: Growth, lists: TakenLists, job: int) -> SampleInputs | Non
         tuple(left),
         FILE if own else f"{node}.{FILE}",
     )
+
+
+def _in_order(flow: Flow, members: list[Member]) -> list[Member]:
+    """Members in the order of their samples' values: not in that in which lists came.
+
+    A source's values are in its order; those that only lists bring, in natural order.
+    """
+    of_sources = {name for names in flow.shape.sources.values() for name in names}
+
+    def place(member: Member) -> tuple[tuple[int, Any], ...]:
+        table = flow.columns(member.source)
+        return tuple(
+            (0, int(codes[member.row]))
+            if axis.name in of_sources
+            else natural(axis.values[codes[member.row]])
+            for axis, codes in zip(table.axes, table.codes, strict=True)
+        )
+
+    found: list[Member] = []
+    for _, those in groupby(members, key=lambda it: (it.input, it.source, it.output)):
+        alike = list(those)
+        if set(flow.columns(alike[0].source).names) <= of_sources:
+            found += alike
+        else:
+            found += sorted(alike, key=place)
+    return found
 
 
 def _reason(growth: Growth, job: int | None) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rowtui.core.network.domain import Domain
+from rowtui.core.network.domain import Domain, natural
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.scheduling import NodeFacts, Orderable, ranks
 from rowtui.core.network.scheduling_plug_ins import find_plugin
@@ -89,17 +89,9 @@ def sample_places(growth: Growth) -> Column:
 
 def _natural(domain: Domain) -> NDArray[np.int32]:
     """The place of each value of a domain among all of them."""
-
-    def key(at: int) -> tuple[int, Any]:
-        value = domain.values[at]
-        if value is None:
-            return (0, 0)
-        if isinstance(value, bool):
-            return (1, value)
-        return (2, value) if isinstance(value, (int, float)) else (3, str(value))
-
     places = np.empty(len(domain), dtype=np.int32)
-    places[sorted(range(len(domain)), key=key)] = np.arange(len(domain), dtype=np.int32)
+    order = sorted(range(len(domain)), key=lambda at: natural(domain.values[at]))
+    places[order] = np.arange(len(domain), dtype=np.int32)
     return places
 
 
