@@ -1,0 +1,39 @@
+"""What a job gets is in the order of its samples' values, whatever came first."""
+
+from __future__ import annotations
+
+import itertools
+
+from rowtui.core.network.flow import Flow
+from rowtui.core.network.growth import Growth
+from rowtui.core.network.shape import shape
+from rowtui.core.network.spec import Input, Link, Network, Node, Source, SourceRows, Values
+from rowtui.core.runs.model import Entry
+from rowtui.core.runs.needs import inputs_of
+
+SPLIT = Node("split", "split", (Input("state", (Link("state"),)),))
+FOLD = Node("fold", "fold", (Input("split", (Link("split", output="folds.json", expand="fold"),)),))
+GATHER = Node("gather", "gather", (Input("fold", (Link("fold", collapse=("t", "fold")),)),))
+NETWORK = Network("n", (Source("state", Values({"t": ["b", "a"]})),), (SPLIT, FOLD, GATHER))
+KEY = ("split", "folds.json", "fold")
+
+
+def gathered(order: tuple[str, ...]) -> list[tuple[object, object]]:
+    """The members of the one sample that gathers all, when lists come in this order."""
+    rows = {"state": SourceRows("state", ("t",), (("b", "a"),))}
+    growth = Growth(Flow(NETWORK, shape(NETWORK, {"state": ("t",)}), rows))
+    values = {"state,t=b": (10, 9), "state,t=a": (2, 9)}
+    known: dict[str, tuple[Entry, ...]] = {}
+    for directory in order:
+        known[directory] = tuple(Entry(it, {}, at) for at, it in enumerate(values[directory]))
+        growth.grow({KEY: known})
+    found = inputs_of(growth, {KEY: known}, growth.job("gather", 0))
+    assert found is not None
+    return [(it.sample["t"], it.sample["fold"]) for it in found.inputs["fold"]]
+
+
+def test_members_are_ordered_by_value_and_not_by_when_their_lists_came() -> None:
+    # a source's values in its order, those of lists in natural order
+    wanted = [("b", 9), ("b", 10), ("a", 2), ("a", 9)]
+    for order in itertools.permutations(("state,t=b", "state,t=a")):
+        assert gathered(order) == wanted
