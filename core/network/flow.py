@@ -232,7 +232,7 @@ class Flow:
         """The further keys of the entries that a sample was expanded from."""
         from rowtui.core.network.edges import edges
 
-        if not any(link.expand for it in node.inputs for link in it.links):
+        if not any(link.expand for link in node.links):
             return {}
         more: dict[str, JSON] = {}
         for found in edges(self.runs[node.name], np.array([row], dtype=np.int64)):

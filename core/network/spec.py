@@ -174,6 +174,11 @@ class Node:
     place: Place = field(default=Place(), compare=False, repr=False)
 
     @property
+    def links(self) -> tuple[Link, ...]:
+        """All links into its inputs, in order."""
+        return tuple(link for it in self.inputs for link in it.links)
+
+    @property
     def groups(self) -> tuple[tuple[Input, ...], ...]:
         """The inputs by group, in order. Those without one are together where they are joined, and
         each on its own where they are crossed or taken in pairs.

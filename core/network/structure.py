@@ -22,7 +22,7 @@ _LONGEST_CIRCLE: Final = 20  # nodes that are named
 
 def upstream(node: Node) -> tuple[str, ...]:
     """The sources and nodes that a node has links from, each once, in order."""
-    return tuple(dict.fromkeys(link.source for it in node.inputs for link in it.links))
+    return tuple(dict.fromkeys(link.source for link in node.links))
 
 
 def order_of(network: Network) -> tuple[str, ...]:
@@ -161,9 +161,7 @@ def _cycles(network: Network, file: str) -> Iterable[Problem]:
     before = _before(network)
     for node in network.nodes:
         if node.name in before.get(node.name, ()):
-            place = next(
-                link.place for it in node.inputs for link in it.links if link.source == node.name
-            )
+            place = next(link.place for link in node.links if link.source == node.name)
             yield problem_at(file, place, f"{_of(node)} has a link to itself")
     before = {
         name: tuple(each for each in earlier if each != name) for name, earlier in before.items()
@@ -176,9 +174,7 @@ def _cycles(network: Network, file: str) -> Iterable[Problem]:
             names[_LONGEST_CIRCLE - 1 : -2] = ["..."]
         shown = " -> ".join(names)
         last = next(node for node in network.nodes if node.name == circle[0])
-        place = next(
-            link.place for it in last.inputs for link in it.links if link.source == circle[-1]
-        )
+        place = next(link.place for link in last.links if link.source == circle[-1])
         hint = "take one of these links out"
         yield problem_at(file, place, f"the nodes wait for each other: {shown}", hint)
         before = {name: before[name] for name in before if name not in circle}

@@ -104,7 +104,7 @@ def _hops(growth: Growth) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
         node = flow.network.node(name)
         if node is None or name not in flow.runs:
             continue
-        above[name] = {link.source for it in node.inputs for link in it.links}
+        above[name] = {link.source for link in node.links}
         from_source[name] = 1 + min((from_source[source] for source in above[name]), default=0)
     to_sink: dict[str, dict[str, int]] = {}
     ends = {sink.name: sink.source for sink in flow.network.sinks} or {

@@ -58,7 +58,7 @@ def stale_results(running: Running) -> list[Stale]:
     found = []
     for name in growth.flow.runs:
         node = growth.flow.network.node(name)
-        if node is None or not any(link.collapse for it in node.inputs for link in it.links):
+        if node is None or not any(link.collapse for link in node.links):
             continue
         states = graph.snapshot().states
         for job in growth.jobs(name).tolist():

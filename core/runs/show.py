@@ -127,7 +127,7 @@ def _nodes(growth: Growth, guess: Estimate | None) -> tuple[NodeView, ...]:
     for name in shape.order:
         node = network.node(name)
         assert node is not None
-        above = [levels[link.source] for it in node.inputs for link in it.links]
+        above = [levels[link.source] for link in node.links]
         levels[name] = 1 + max(above, default=0)
         run = flow.runs.get(name)
         number = flow.numbers[name]

@@ -103,7 +103,7 @@ def assume_entries(growth: Growth, entries: int) -> int:
 
 def _expanded(network: Network) -> list[ListKey]:
     """The lists that are expanded somewhere."""
-    links = (link for node in network.nodes for it in node.inputs for link in it.links)
+    links = (link for node in network.nodes for link in node.links)
     keys = ((link.source, link.output, link.expand) for link in links if link.expand)
     return list(dict.fromkeys(keys))
 
