@@ -54,7 +54,7 @@ class NetworkWork:
 
     async def view(self, *, frozen: bool) -> NetworkView | None:
         """See `Engine.network`."""
-        if not self._networks.exists:
+        if not self._networks.can_show(frozen=frozen):
             return None
         async with self._turn:
             return await asyncio.to_thread(self._view, frozen)

@@ -60,6 +60,10 @@ class Networks:
         """Whether the project has a network.toml."""
         return has_network(self.project.root)
 
+    def can_show(self, *, frozen: bool) -> bool:
+        """Whether there is anything to see: a network.toml, or a run though that was deleted."""
+        return self.exists or (frozen and bool(self.store.ids()))
+
     # What there is
 
     def study(self) -> Study:
@@ -104,7 +108,11 @@ class Networks:
         guess = self._guess(running)
         view = network_view(running.growth, running, running.problems, here=here, guess=guess)
         changed = self.has_changed(running.run)
-        return view._replace(changed=changed, retired=len(self.retired()) if changed else 0)
+        try:
+            retired = len(self.retired()) if changed else 0
+        except RowtuiError:  # what network.toml says now is not known, and does not matter to a run
+            retired = 0
+        return view._replace(changed=changed, retired=retired)
 
     def has_changed(self, run: Run) -> bool:
         """Whether network.toml or a table of a source is not what a run was made from.

@@ -16,7 +16,7 @@ from rowtui.core.grouping.form import cut_groups
 from rowtui.core.grouping.model import Group, JobRequest
 from rowtui.core.grouping.request import job_requests
 from rowtui.core.runs.needs import required_of
-from rowtui.core.state.model import bit_set
+from rowtui.core.state.model import bit_set, positions
 from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Parts:
             theirs = found[group.action.name]
             self._append(group, tuple(theirs[at].job for at in group.indices))
         return (
-            *self._nowhere(lost, "it is no longer in the workspace: going on makes it again"),
+            *self._lost(lost),
             *self._nowhere(sorted(unwritten), "what it gets from others cannot be written there"),
             *blocked,
         )
@@ -145,7 +145,7 @@ class Parts:
                 row = project.status_row(action)
                 members = row.eligible & left
                 left &= ~(row.eligible | row.submitted | row.completed)
-                waits = [at for at in turn if row.waiting & left & 1 << at]
+                waits = positions(row.waiting & left)
                 after = bit_set(
                     at for at in waits if self._comes_first(turn[at].job, action.previous_actions)
                 )
@@ -187,6 +187,20 @@ class Parts:
         return all(
             action in planned or state.completed.get(action, 0) >> position & 1
             for action in previous
+        )
+
+    def _lost(self, jobs: Sequence[int]) -> tuple[str, ...]:
+        """Why jobs without a directory cannot run: some directories a network makes, some not."""
+        flow, where = self._running.growth.flow, self._running.growth.where
+        made: list[int] = []
+        others: list[int] = []
+        for job in jobs:
+            (made if flow.is_made(flow.shape.home(where(job).node)) else others).append(job)
+        return (
+            *self._nowhere(made, "it is no longer in the workspace: going on makes it again"),
+            *self._nowhere(
+                others, "it is no longer in the workspace: bring it back, or give it up"
+            ),
         )
 
     def _nowhere(self, jobs: Sequence[int], why: str) -> tuple[str, ...]:

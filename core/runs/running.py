@@ -195,9 +195,10 @@ class Running:
         stopped: set[int] = set(news.strays)
         if news.complete:
             self.failures_in_a_row = 0
+        self._write_failures(failed)
         for change in (
             graph.complete([job for job in news.complete if job not in broken]),
-            *(self._failure(*each) for each in failed),
+            *(graph.fail(job, why) for job, why, _ in failed),
         ):
             cancelled.update(change.cancelled)
             stopped.update(change.stopped)
@@ -234,14 +235,18 @@ class Running:
         node = self.growth.where(job).node
         return (node, self.growth.directory(job), token) not in self._again
 
-    def _failure(self, job: int, reason: str, token: str) -> Change:
-        node = self.growth.where(job).node
-        directory = self.growth.directory(job)
-        if (node, directory, token) not in self._failed:
-            self._write(JobFailed(time.time(), node, directory, reason, token))
-            self._failed.add((node, directory, token))
-            self.failures_in_a_row += 1
-        return self.graph.fail(job, reason)
+    def _write_failures(self, failed: Iterable[tuple[int, str, str]]) -> None:
+        """Write down which jobs failed, why and as which job, unless that was done before."""
+        now = time.time()
+        fresh: list[JobFailed] = []
+        for job, reason, token in failed:
+            node, directory = self.growth.where(job).node, self.growth.directory(job)
+            if (node, directory, token) not in self._failed:
+                self._failed.add((node, directory, token))
+                fresh.append(JobFailed(now, node, directory, reason, token))
+        if fresh:
+            self._write(*fresh)
+            self.failures_in_a_row += len(fresh)
 
     # Lists
 

@@ -85,8 +85,9 @@ class TakenLists:
             if len(read) == 1:
                 came.broken[read[0][0]] = error.message
             else:
-                for each in read:
-                    self._grow(growth, [each], came)
+                half = len(read) // 2
+                self._grow(growth, read[:half], came)
+                self._grow(growth, read[half:], came)
             return
         self.known = known
         came.grew.extend(event for _, event in read)

@@ -62,7 +62,8 @@ RAN = {
     *("score,t=1: score", "report: report"),
 }
 AT_ONCE = 3  # most of it is waiting
-RUN, RUNNING = "rowtui.core.runs.store:Run", "rowtui.core.runs.running"
+RUN, RUNNING = "rowtui.core.runs.run:Run", "rowtui.core.runs.running"
+PUBLISHING = "rowtui.core.runs.publishing"
 MOMENTS = {
     "before its first word": Moment(f"{RUN}.append"),
     "while directories are made": Moment("rowtui.core.runs.directories:os.rename", 6),
@@ -81,8 +82,8 @@ MOMENTS = {
     "before the directories of a list": Moment(f"{RUNNING}:make_directories", 2),
     "before a failure is written down": Moment(f"{RUN}.append", of="JobFailed"),
     "after a failure was written down": Moment(f"{RUN}.append", 1, True, "JobFailed"),
-    "before something is published": Moment(f"{RUNNING}:publish"),
-    "after something was published": Moment(f"{RUNNING}:publish", after=True),
+    "before something is published": Moment(f"{PUBLISHING}:publish"),
+    "after something was published": Moment(f"{PUBLISHING}:publish", after=True),
     "before its last word": Moment(f"{RUN}.append", of="Finished"),
     "after its last word": Moment(f"{RUN}.append", 1, True, "Finished"),
 }

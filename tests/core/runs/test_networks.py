@@ -1,0 +1,100 @@
+"""A run meets what people do to its files: what it says, and what it still shows."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rowtui.core.errors import RowtuiError
+from rowtui.core.in_process_network import NetworkWork
+from rowtui.core.network.growth import Growth
+from rowtui.core.project.project import Project
+from rowtui.core.project.scan import look_again
+from rowtui.core.runs.model import Grew, JobFailed
+from rowtui.core.runs.networks import Networks
+from rowtui.core.runs.running import Running
+
+from tests.core.runs.driving import action, begin, drive, make
+
+VALUES = '[[source]]\nname = "state"\nvalues = { t = { range = 32 } }\n'
+NODE = '[[node]]\nname = "split"\nfrom = "state"\n'
+LISTED = f"""{VALUES}{NODE}
+[[node]]
+name = "train"
+from = "split"
+output = "folds.json"
+expand = "fold"
+"""
+SPLIT = action("split", "true", ["folds.json"], node="state", size=50)
+TRAIN = action("train", "true", ["model"])
+
+
+def test_a_run_is_shown_though_its_network_toml_is_gone_or_makes_no_sense(here: Path) -> None:
+    root = make(here / "p", VALUES + NODE, SPLIT)
+    project = Project.open(root, cluster="local")
+    run = begin(project)
+    work = NetworkWork(project, asyncio.Lock(), _nothing, lambda _: None)
+    networks = Networks(project)
+
+    (root / "network.toml").write_text("this is = no TOML [")
+    broken = networks.view()
+    (root / "network.toml").unlink()
+    gone, on_screen = networks.view(), asyncio.run(work.view(frozen=True))
+
+    for view in (broken, gone, on_screen):
+        assert view is not None
+        assert view.run is not None
+        assert (view.run.id, view.jobs, view.changed) == (run.id, 32, True)
+    assert asyncio.run(work.view(frozen=False)) is None
+    with pytest.raises(RowtuiError):
+        networks.view(frozen=False)
+
+
+async def _nothing() -> None: ...
+
+
+def test_a_directory_of_the_workspace_that_vanished_is_asked_for(here: Path) -> None:
+    text = '[[source]]\nname = "state"\nworkspace = true\n' + NODE
+    root = make(here / "p", text, SPLIT)
+    (root / "workspace" / "mine").mkdir(parents=True)
+    (root / "workspace" / "mine" / "value.json").write_text('{"node": "state", "t": 1}')
+    begin(Project.open(root, cluster="local"))
+    shutil.rmtree(root / "workspace" / "mine")
+
+    driven = drive(root)
+
+    last = driven.told[-1]
+    assert not last.success
+    assert "mine: it is no longer in the workspace: bring it back, or give it up" in last.sentence
+
+
+def test_one_wrong_list_among_many_is_found_in_few_steps(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = make(here / "p", LISTED, SPLIT, TRAIN)
+    project = Project.open(root, cluster="local")
+    running = Running(project, begin(project))
+    running.begin()
+    names = sorted(os.listdir(root / "workspace"))
+    for name in names:
+        folds = '["b", "B"]' if name == "state,t=20" else '["a"]'
+        (root / "workspace" / name / "folds.json").write_text(folds)
+    grow, steps = Growth.grow, []
+
+    def counted(self: Growth, *arguments: Any) -> Any:
+        steps.append(1)
+        return grow(self, *arguments)
+
+    monkeypatch.setattr(Growth, "grow", counted)
+    look_again(project, [os.fsencode(name) for name in names])
+    project.synchronise()
+    running.look()
+
+    events = running.run.events()
+    assert [it.sample for it in events if isinstance(it, JobFailed)] == ["state,t=20"]
+    assert sum(isinstance(it, Grew) for it in events) == 31
+    assert len(steps) <= 11
