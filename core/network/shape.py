@@ -300,7 +300,7 @@ def _inputs(names: list[str]) -> str:
 
 def _home_unseen(node: Node, homes: Mapping[str, str]) -> dict[str, str]:
     """The home of a node of unknown dimensions, where it does not depend on them."""
-    links = [link for link in node.links]
+    links = node.links
     own = node.directories == "own" or bool(node.constants) or node.combine not in COMBINATIONS
     if own or (links and not any(link.is_plain for link in links)):
         return {node.name: node.name}
