@@ -85,9 +85,10 @@ class Networks:
         run = self.run(name)
         if run is None:
             return None
-        events = len(run.events())
-        had = self._running
-        if had is None or had.run.id != run.id or had.events != events:
+        had, events = self._running, run.events()
+        if had is None or had.run.id != run.id or len(events) < had.events:
+            had = None
+        if had is None or not had.follow(events[had.events :]):
             self._running = Running(self.project, run, drives=False)
         assert self._running is not None
         self._running.look()

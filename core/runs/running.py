@@ -95,7 +95,7 @@ class Running:
         self._returned: Counter[int] = Counter()  # by job: how often it was given back
         self._looked = False
         events = run.events()
-        self.events = len(events)  # that were there when this was made
+        self.events = len(events)  # that were taken in
         self.is_new = not any(isinstance(it, Started) for it in events)
         for event in events:
             self._remember(event)
@@ -130,6 +130,16 @@ class Running:
             self._failed -= {it for it in theirs if not it[2]}
         elif isinstance(event, Published):
             self._publishing.remember(event)
+
+    def follow(self, events: Sequence[Event]) -> bool:
+        """Take in what who drives it has written since; False: this has to be made anew."""
+        for event in events:
+            if isinstance(event, Cancelled | Retried) or not self._taken.has(event):
+                return False
+        for event in events:
+            self._remember(event)
+        self.events += len(events)
+        return True
 
     # Beginning
 

@@ -5,7 +5,6 @@ Takes the events one by one, oldest first, so that nobody goes through a long jo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from rowtui.core.runs.limits import Limits, Spent
@@ -88,11 +87,3 @@ class Standing:
         if event.money or event.currency:
             known = self.money.get(event.currency, 0.0)
             self.money[event.currency] = known + sign * event.money
-
-
-def standing_of(events: Iterable[Event]) -> Standing:
-    """Where a run with this journal stands."""
-    standing = Standing()
-    for event in events:
-        standing.take(event)
-    return standing

@@ -61,6 +61,7 @@ class RunStore:
         """`root`: the folder that holds workflow.toml."""
         self.root = root
         self.folder = root / ".row" / "rowtui" / "network"
+        self._last: tuple[Run, tuple[int, int, int]] | None = None  # with its network.json's stamp
 
     def create(
         self,
@@ -102,7 +103,10 @@ class RunStore:
             ) from None
 
     def load(self, run_id: str) -> Run:
-        """A run by its name. Raises: RowtuiError if there is none, or it cannot be used."""
+        """A run by its name: the same one again, which has read its journal, if it was the last.
+
+        Raises: RowtuiError if there is none, or it cannot be used.
+        """
         folder = self.folder / run_id
         if _number(run_id) is None or not folder.is_dir():
             known = ", ".join(self.ids()[-5:])
@@ -111,9 +115,9 @@ class RunStore:
                 f"runs are {known}" if known else "begin one with `rowtui network run`",
             )
         try:
-            run = Run(folder, about_of(read_bounded(folder / RUN_FILE, LIMIT)))
-            for name in (NETWORK_FILE, EVENTS_FILE):
-                os.stat(folder / name)
+            about = about_of(read_bounded(folder / RUN_FILE, LIMIT))
+            os.stat(folder / EVENTS_FILE)
+            status = os.stat(folder / NETWORK_FILE)
         except FileNotFoundError as error:
             missing = os.path.basename(error.filename or "")
             raise RowtuiError(
@@ -124,6 +128,13 @@ class RunStore:
             raise RowtuiError(f"run {run_id} cannot be read: {error.strerror or error}") from None
         except RowtuiError as error:
             raise RowtuiError(f"run {run_id} cannot be used: {error.message}", error.hint) from None
+        stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
+        if self._last is not None and self._last[0].id == run_id and self._last[1] == stamp:
+            run = self._last[0]
+            run.about = about
+        else:
+            run = Run(folder, about)
+            self._last = (run, stamp)
         return run
 
     def ids(self) -> list[str]:

@@ -15,7 +15,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.spec import Network
 from rowtui.core.runs.lists import ListError, read_list
-from rowtui.core.runs.model import Entry, Grew
+from rowtui.core.runs.model import Entry, Event, Grew
 from rowtui.core.runs.study import refuse_collisions
 
 ListKey = tuple[str, str, str]  # a node, its output, the dimension that the list becomes
@@ -39,6 +39,13 @@ class TakenLists:
         """A list that was written down before."""
         key = (event.node, event.output, event.dimension)
         self.known.setdefault(key, {})[event.sample] = event.entries
+
+    def has(self, event: Event) -> bool:
+        """Whether an event brings no list that is not known."""
+        if not isinstance(event, Grew):
+            return True
+        known = self.known.get((event.node, event.output, event.dimension), {})
+        return known.get(event.sample) == event.entries
 
     def lacks(self, growth: Growth, job: int) -> bool:
         """Whether a job makes a list that is not known yet: then who collects it is not either."""

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 from rowtui.core.project.project import Project
 from rowtui.core.runs.autopilot import Answer, Autopilot, Kind, Told
 from rowtui.core.runs.limits import Breach, Limits
+from rowtui.core.runs.model import Event
 from rowtui.core.runs.running import Running
+from rowtui.core.runs.standing import Standing
 from rowtui.core.runs.store import Run, RunStore
 from rowtui.core.runs.study import read_study
 from rowtui.core.submission.model import Plan, PlannedJob
@@ -173,3 +175,11 @@ def inputs(root: Path, directory: str) -> Mapping[str, Any]:
     """What stands in a directory's inputs.json."""
     found: dict[str, Any] = json.loads((root / "workspace" / directory / "inputs.json").read_text())
     return found
+
+
+def standing_of(events: Iterable[Event]) -> Standing:
+    """Where a run with this journal stands."""
+    standing = Standing()
+    for event in events:
+        standing.take(event)
+    return standing

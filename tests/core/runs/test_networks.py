@@ -12,9 +12,10 @@ import pytest
 from rowtui.core.errors import RowtuiError
 from rowtui.core.in_process_network import NetworkWork
 from rowtui.core.network.growth import Growth
+from rowtui.core.network.job_model import JobState
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.model import Grew, JobFailed
+from rowtui.core.runs.model import Cancelled, Grew, JobFailed, PlanSubmitted, Started
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import Running
 
@@ -70,6 +71,30 @@ def test_a_directory_of_the_workspace_that_vanished_is_asked_for(here: Path) -> 
     last = driven.told[-1]
     assert not last.success
     assert "mine: it is no longer in the workspace: bring it back, or give it up" in last.sentence
+
+
+def test_who_looks_on_takes_in_what_happens_and_begins_anew_only_where_jobs_change(
+    here: Path,
+) -> None:
+    root = make(here / "p", VALUES + NODE, SPLIT)
+    project = Project.open(root, cluster="local")
+    run = begin(project)
+    networks = Networks(project)
+    first = networks.running()
+
+    run.append(Started(1.0), PlanSubmitted(2.0, "p", ("t-1",), 3.0))
+    run.append(JobFailed(3.0, "split", "state,t=1", "why", "t-1"))
+    second = networks.running()
+    run.append(Cancelled(4.0, "split", ("state,t=2",), "no more"))
+    third = networks.running()
+
+    assert first is not None
+    assert second is first
+    assert networks.run() is first.run  # which does not read its journal from the beginning
+    assert second.tokens == {"t-1"}
+    assert second.spent().core_hours == 3.0
+    assert third is not None
+    assert sum(each[JobState.CANCELLED] for each in third.graph.counts()) == 1
 
 
 def test_one_wrong_list_among_many_is_found_in_few_steps(

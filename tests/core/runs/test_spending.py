@@ -10,9 +10,10 @@ from rowtui.core.runs.limits import Limits, Spent, Unit, fits, money_of, units_o
 from rowtui.core.runs.model import NotSent
 from rowtui.core.runs.rounds import part_of
 from rowtui.core.runs.spending import submitted_events
-from rowtui.core.runs.standing import standing_of
 from rowtui.core.submission.model import Destination, InBundle, Packed, Plan, PlannedJob
 from rowtui.core.text import Cost
+
+from tests.core.runs.driving import standing_of
 
 EUROPE, AMERICA, NOWHERE = (Destination(name, "cpu") for name in ("europe", "america", "nowhere"))
 

@@ -59,8 +59,9 @@ from rowtui.core.runs.model import (
     event_of,
     line_of,
 )
-from rowtui.core.runs.standing import standing_of
 from rowtui.core.runs.store import BadRun, Run, RunHeldError, RunStore
+
+from tests.core.runs.driving import standing_of
 
 NETWORK = Network(
     "study",
