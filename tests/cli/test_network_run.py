@@ -18,6 +18,7 @@ from tests.cli.conftest import Shell
 from tests.cli.on_clusters import OnClusters
 from tests.cli.small_network import small_network, study
 from tests.cli.terminal import on_a_terminal
+from tests.core.runs.driving import of_one_size
 
 
 @pytest.fixture
@@ -49,11 +50,12 @@ def test_the_study_runs_by_itself_to_its_plot(
     here: OnClusters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = study(tmp_path / "study")
+    of_one_size(folder)
     monkeypatch.chdir(folder)
     done = here("network", "run", "--yes")
     assert done.code == 0, done.err
-    assert "A new run of network study: 41 jobs." in done.out
-    assert "41 directories will be made" in done.out
+    assert "A new run of network study: 21 jobs." in done.out
+    assert "21 directories will be made" in done.out
     assert done.out.endswith("Done: all jobs of the network are complete.\n")
     assert "<svg" in (folder / "results" / "slopes.svg").read_text()
     assert run_json(here)["status"] == "finished"

@@ -73,8 +73,11 @@ def make(root: Path, network: str, *actions: Step) -> Path:
     return root
 
 
-def example(root: Path) -> Path:
-    """The example study, with a note in each directory for each time that something ran there."""
+def example(root: Path, *, small: bool = False) -> Path:
+    """The example study, with a note in each directory for each time that something ran there.
+
+    `small`: of one size alone, half as many jobs.
+    """
     shutil.copytree(EXAMPLE, root, ignore=shutil.ignore_patterns("workspace", ".row", "results"))
     path = root / "workflow.toml"
     text = path.read_text()
@@ -86,7 +89,17 @@ def example(root: Path) -> Path:
         )
         text = text.replace(old, f"'''{new}'''")
     path.write_text(text)
+    if small:
+        of_one_size(root)
     return root
+
+
+def of_one_size(study: Path) -> None:
+    """Take one of the two sizes out of the example study: half as many jobs."""
+    path = study / "network.toml"
+    text = path.read_text()
+    assert text.count("size = [8, 16]") == 1
+    path.write_text(text.replace("size = [8, 16]", "size = [8]"))
 
 
 class Person:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 
-from rowtui.core.project.project import Project
 from rowtui.core.runs.model import Finished, JobFailed
 from rowtui.core.runs.store import RunStore
 
-from tests.core.runs.driving import Drive, action, drive, make, ran
+from tests.core.runs.driving import action, drive, make, ran
 from tests.core.runs.killed import Moment, begin, was_killed
 
 NETWORK = """\
@@ -61,31 +59,34 @@ RAN = {
     *(f"train,t={t},fold={fold}: train" for t, folds in LISTS.items() for fold in folds),
     *("score,t=1: score", "report: report"),
 }
-AT_ONCE = 3  # most of it is waiting
 RUN, RUNNING = "rowtui.core.runs.run:Run", "rowtui.core.runs.running"
 PUBLISHING = "rowtui.core.runs.publishing"
-MOMENTS = {
-    "before its first word": Moment(f"{RUN}.append"),
-    "while directories are made": Moment("rowtui.core.runs.directories:os.rename", 6),
-    "before inputs are written": Moment(f"{RUNNING}:write_inputs", 2),
-    "before a plan is written down": Moment(f"{RUN}.append", of="PlanSubmitted"),
-    "after a plan was written down": Moment(f"{RUN}.append", after=True, of="PlanSubmitted"),
-    "before the second job is sent": Moment(
-        "rowtui.core.clusters.schedulers.local:LocalScheduler.submit", 2
+# Of each run, the deaths of those who drive it one after another.
+DEATHS = {
+    "before": (
+        Moment(f"{RUN}.append"),  # its first word
+        Moment(f"{RUN}.append", of="PlanSubmitted"),
+        Moment(f"{RUNNING}:write_inputs", 2),
+        Moment("rowtui.core.clusters.schedulers.local:LocalScheduler.submit", 2),
+        Moment(f"{RUN}.append", of="JobFailed"),
+        Moment(f"{PUBLISHING}:publish"),
+        Moment(f"{RUN}.append", of="Finished"),
     ),
-    "before what was sent is recorded": Moment(
-        "rowtui.core.submission.reservations:StoredReservations.record"
+    "after": (
+        Moment("rowtui.core.runs.directories:os.rename", 2),
+        Moment(f"{RUN}.append", after=True, of="PlanSubmitted"),
+        Moment(f"{RUN}.append", of="Grew"),
+        Moment(f"{RUN}.append", after=True, of="Grew"),
+        Moment(f"{RUN}.append", after=True, of="JobFailed"),
+        Moment(f"{PUBLISHING}:publish", after=True),
+        Moment(f"{RUN}.append", after=True, of="Finished"),
     ),
-    "while jobs run": Moment("rowtui.core.runs.autopilot:Autopilot._settle_plan", after=True),
-    "before a list is written down": Moment(f"{RUN}.append", of="Grew"),
-    "after a list was written down": Moment(f"{RUN}.append", 1, True, "Grew"),
-    "before the directories of a list": Moment(f"{RUNNING}:make_directories", 2),
-    "before a failure is written down": Moment(f"{RUN}.append", of="JobFailed"),
-    "after a failure was written down": Moment(f"{RUN}.append", 1, True, "JobFailed"),
-    "before something is published": Moment(f"{PUBLISHING}:publish"),
-    "after something was published": Moment(f"{PUBLISHING}:publish", after=True),
-    "before its last word": Moment(f"{RUN}.append", of="Finished"),
-    "after its last word": Moment(f"{RUN}.append", 1, True, "Finished"),
+    "between": (
+        Moment(f"{RUNNING}:make_directories", 2),  # those of a list
+        Moment("rowtui.core.runs.directories:os.rename", 2),
+        Moment("rowtui.core.runs.autopilot:Autopilot._settle_plan", after=True),
+        Moment("rowtui.core.submission.reservations:StoredReservations.record"),
+    ),
 }
 
 
@@ -94,20 +95,6 @@ def study(root: Path) -> Path:
     for number, entries in LISTS.items():
         (root / f"{number}.json").write_text(json.dumps(entries))
     return root
-
-
-def go_on(roots: Sequence[Path]) -> None:
-    """Others drive what is left, and are done."""
-
-    async def one(root: Path, few: asyncio.Semaphore) -> None:
-        async with few:
-            await Drive(Project.open(root, cluster="local")).to_the_end()
-
-    async def every() -> None:
-        few = asyncio.Semaphore(AT_ONCE)
-        await asyncio.gather(*(one(root, few) for root in roots))
-
-    asyncio.run(every())
 
 
 def assert_whole(root: Path) -> None:
@@ -123,14 +110,16 @@ def assert_whole(root: Path) -> None:
 
 
 def test_a_run_is_whole_whenever_its_driver_is_killed(here: Path) -> None:
-    roots = [study(here / name.replace(" ", "-")) for name in MOMENTS]
-    left = list(zip(roots, MOMENTS.values(), strict=True))
-    while left:
-        some, left = left[:AT_ONCE], left[AT_ONCE:]
-        children = [(root, begin(lambda root=root: _drive(root), at)) for root, at in some]
-        assert [root.name for root, child in children if not was_killed(child)] == []
-    go_on(roots)
-    for root in roots:
+    roots = {name: study(here / name) for name in DEATHS}
+    for moments in zip_longest(*DEATHS.values()):
+        children = [
+            (name, moment, begin(lambda root=root: _drive(root), moment))
+            for (name, root), moment in zip(roots.items(), moments, strict=True)
+            if moment is not None
+        ]
+        assert [it[:2] for it in children if not was_killed(it[2])] == []
+    for root in roots.values():
+        _drive(root)
         assert_whole(root)
 
 

@@ -114,12 +114,12 @@ def two_of(
 def test_the_example_runs_on_two_clusters_that_see_its_folder(
     two_of: Callable[..., Path],
 ) -> None:
-    root = example(two_of(SEES_ALL, "average", "plot"))
+    root = example(two_of(SEES_ALL, "average", "plot"), small=True)
     driven = drive(root, cluster="alpha", limits=Limits(jobs_in_queue=4))
     assert driven.told[-1].kind is Kind.OVER
     assert driven.told[-1].success, driven.problems()
-    assert (root / "results/slopes.svg").read_text().count("<rect") == 4
-    assert len(ran(root)) == 24 + 12 + 4 + 1
+    assert (root / "results/slopes.svg").read_text().count("<rect") == 2
+    assert len(ran(root)) == 12 + 6 + 2 + 1
     assert set(ran(root).values()) == {1}
     went = {(job.action, str(job.destination)) for job in driven.sent()}
     assert went == {
@@ -134,7 +134,7 @@ def test_the_example_survives_deaths_and_failures_on_two_clusters(
     two_of: Callable[..., Path], two_logins: tuple[LoginNode, LoginNode]
 ) -> None:
     # given a simulation that fails at first
-    root = example(two_of(SEES_ALL, "average", "plot"))
+    root = example(two_of(SEES_ALL, "average", "plot"), small=True)
     unlucky = "state,temperature=1.5,pressure=0.5,size=8,replica=1"
     text = (root / "study.py").read_text()
     fail = (
@@ -163,8 +163,8 @@ def test_the_example_survives_deaths_and_failures_on_two_clusters(
     assert job is not None
     running.retry([job])
     assert _drive(root).told[-1].success
-    assert (root / "results/slopes.svg").read_text().count("<rect") == 4
-    assert len(ran(root)) == 24 + 12 + 4 + 1
+    assert (root / "results/slopes.svg").read_text().count("<rect") == 2
+    assert len(ran(root)) == 12 + 6 + 2 + 1
     assert set(ran(root).values()) == {1}
 
 
