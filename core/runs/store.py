@@ -224,6 +224,11 @@ class RunStore:
             return os.listdir(self.folder)
         except (FileNotFoundError, NotADirectoryError):
             return []
+        except OSError as error:
+            raise RowtuiError(
+                f"cannot read the runs in {visible(str(self.folder))}: {error.strerror or error}",
+                "mend the folder or its permissions, then try again",
+            ) from None
 
     @staticmethod
     def _numbered(names: Iterable[str]) -> Iterator[tuple[tuple[str, int], str]]:

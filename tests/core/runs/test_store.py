@@ -378,6 +378,15 @@ def test_there_is_no_run_of_another_name(store: RunStore, run_id: str) -> None:
         store.load(run_id)
 
 
+def test_a_folder_of_runs_that_cannot_be_read_is_said(store: RunStore) -> None:
+    store.folder.parent.mkdir(parents=True)
+    store.folder.symlink_to("network")  # to itself
+
+    for look in (store.ids, store.runs, store.latest):
+        with pytest.raises(RowtuiError, match="cannot read the runs in"):
+            look()
+
+
 def test_what_cannot_be_written_down_is_an_error(store: RunStore) -> None:
     run = store.create(NETWORK, ())
     (run.folder / "events.jsonl").unlink()
