@@ -62,6 +62,7 @@ from rowtui.core.runs.model import (
 from rowtui.core.runs.store import BadRun, Run, RunHeldError, RunStore
 
 from tests.core.runs.driving import standing_of
+from tests.core.runs.killed import begin, was_killed
 
 NETWORK = Network(
     "study",
@@ -449,21 +450,8 @@ def test_the_lock_of_a_killed_process_is_free(store: RunStore) -> None:
         other.communicate()
 
 
-CREATE = """\
-import os, sys
-from pathlib import Path
-from rowtui.core.network.spec import Network, SourceRows
-from rowtui.core.runs.store import RunStore
-calls = 0
-def killer(event, arguments):
-    global calls
-    if event in ("open", "os.rename", "os.mkdir") and str(arguments[0]).startswith(sys.argv[1]):
-        calls += 1
-        if calls == int(sys.argv[2]):
-            os.kill(os.getpid(), 9)
-sys.addaudithook(killer)
-RunStore(Path(sys.argv[1])).create(Network("n"), [SourceRows("s", ("a",), ((1,),))])
-"""
+def create(store: RunStore) -> None:
+    store.create(Network("n"), [SourceRows("s", ("a",), ((1,),))])
 
 
 def test_a_process_killed_at_any_step_leaves_no_half_made_run(tmp_path: Path) -> None:
@@ -471,19 +459,16 @@ def test_a_process_killed_at_any_step_leaves_no_half_made_run(tmp_path: Path) ->
     for step in range(1, 40):
         root = tmp_path / str(step)
         root.mkdir()
-        done = subprocess.run(
-            [sys.executable, "-c", CREATE, str(root), str(step)], check=False, capture_output=True
-        )
         store = RunStore(root)
+        killed = was_killed(begin(lambda store=store: create(store), (root, step)))
         runs = store.runs()
         assert all(isinstance(run, Run) and run.rows for run in runs), step
         whole.append(len(runs))
-        if done.returncode == 0:
+        if not killed:
             break
-        assert done.returncode == -signal.SIGKILL
         before = store.ids()
         assert store.create(NETWORK, ()).id not in before
-    assert done.returncode == 0
+    assert not killed
     assert whole[0] == 0
     assert whole[-1] == 1
     assert len(whole) > 6
