@@ -28,7 +28,6 @@ __all__ = [
     "Spent",
     "Unit",
     "amount",
-    "check",
     "describe",
     "fits",
     "is_confirmed",
@@ -136,17 +135,6 @@ class Unit(NamedTuple):
         return self.jobs[0].destination
 
 
-def check(
-    limits: Limits,
-    spent: Spent,
-    plan: Plan,
-    now: float,
-    money: Mapping[str, Money] | None = None,
-) -> tuple[Breach, ...]:
-    """Why not all of a plan may be sent; () if it may. The same arguments as `fits`."""
-    return fits(limits, spent, plan, now, money).breaches
-
-
 def fits(
     limits: Limits,
     spent: Spent,
@@ -223,22 +211,19 @@ def money_of(plan: Plan) -> dict[str, Money]:
     """What bundles cost, by their tokens: what packing said of each destination, shared out by
     core-hours. Nothing of jobs that are in no bundle, or whose machines have no price.
 
-    Where a plan is a part of one that was packed, its bundles have their share by number.
+    Only of a plan as it was packed: a part of it does not know what its bundles cost.
     """
     prices = {packed.destination: packed for packed in plan.packed if packed.unit != CORE_HOURS}
     bundles = [unit for unit in units_of(plan, {}) if unit.jobs[0].bundle is not None]
     hours: dict[Destination, float] = {}
-    there: dict[Destination, int] = {}
     for unit in bundles:
         hours[unit.destination] = hours.get(unit.destination, 0.0) + unit.core_hours
-        there[unit.destination] = there.get(unit.destination, 0) + 1
     found = {}
     for unit in bundles:
         packed, bundle = prices.get(unit.destination), unit.jobs[0].bundle
         if packed is not None and bundle is not None:
-            part = there[unit.destination] / max(packed.bundles, there[unit.destination])
             share = unit.core_hours / (hours[unit.destination] or 1.0)
-            found[bundle.token] = Money(packed.cost * part * share, packed.unit)
+            found[bundle.token] = Money(packed.cost * share, packed.unit)
     return found
 
 

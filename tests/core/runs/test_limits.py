@@ -15,7 +15,6 @@ from rowtui.core.runs.limits import (
     Limits,
     Money,
     Spent,
-    check,
     describe,
     fits,
     is_confirmed,
@@ -129,8 +128,8 @@ def test_a_small_job_does_not_overtake_one_that_the_budget_holds_back() -> None:
 
 
 def test_what_was_spent_before_counts() -> None:
-    assert check(Limits(core_hours=10), Spent(core_hours=9.0), plan(job(0, 1)), 0.0) == ()
-    assert check(Limits(core_hours=10), Spent(core_hours=9.5), plan(job(0, 1)), 0.0)
+    assert fits(Limits(core_hours=10), Spent(core_hours=9.0), plan(job(0, 1)), 0.0).breaches == ()
+    assert fits(Limits(core_hours=10), Spent(core_hours=9.5), plan(job(0, 1)), 0.0).breaches
 
 
 def test_a_job_goes_only_with_those_that_it_waits_for() -> None:
@@ -160,28 +159,22 @@ def test_a_bundle_goes_whole_and_counts_once() -> None:
     assert breach.sentence == "2 more jobs would bring it to 3 EUR, of 2.50 confirmed"
 
 
-def test_a_part_of_a_packed_plan_is_not_charged_for_all_of_it() -> None:
-    packed = Packed(ALPHA, "best", 4, 4, 9.0, 4.0, 2.5, "EUR")
-
-    part = plan(job(0, bundle=bundle(0)), packed=(packed,))
-
-    assert money_of(part) == {"b-0": Money(1.0, "EUR")}
-
-
 def test_jobs_of_which_nobody_knows_the_price_need_a_word() -> None:
     limits = Limits(money=5.0, currency="EUR")
 
-    (unknown,) = check(limits, Spent(), plan(job(0)), 0.0)
-    (other,) = check(limits, Spent(), plan(job(0)), 0.0, {"t-0": Money(1.0, "USD")})
+    (unknown,) = fits(limits, Spent(), plan(job(0)), 0.0).breaches
+    (other,) = fits(limits, Spent(), plan(job(0)), 0.0, {"t-0": Money(1.0, "USD")}).breaches
 
     assert unknown.kind is other.kind is Kind.UNPRICED
     assert "nobody says what that costs" in unknown.sentence
     assert "USD, not EUR" in other.sentence
-    assert check(limits, Spent(), plan(job(0)), 0.0, {"t-0": Money(1.0, "EUR")}) == ()
+    assert fits(limits, Spent(), plan(job(0)), 0.0, {"t-0": Money(1.0, "EUR")}).breaches == ()
 
 
 def test_a_full_queue_passes_by_itself() -> None:
-    (breach,) = check(Limits(jobs_in_queue=2), Spent(jobs_in_queue=1), plan(job(0), job(1)), 0.0)
+    (breach,) = fits(
+        Limits(jobs_in_queue=2), Spent(jobs_in_queue=1), plan(job(0), job(1)), 0.0
+    ).breaches
 
     assert breach.kind is Kind.JOBS_IN_QUEUE
     assert breach.passes
@@ -206,7 +199,7 @@ def test_time_and_failures_stop_everything(limits: Limits, spent: Spent, kind: K
 
 
 def test_gpus_have_a_budget_of_their_own() -> None:
-    (breach,) = check(Limits(gpu_hours=3), Spent(), plan(job(0, 2, gpus=2)), 0.0)
+    (breach,) = fits(Limits(gpu_hours=3), Spent(), plan(job(0, 2, gpus=2)), 0.0).breaches
 
     assert breach.sentence == "1 more job would bring it to 4 GPU-hours, of 3 confirmed"
 
