@@ -144,9 +144,9 @@ class NetworkWork:
             return
         if self._networks.driving is not None:
             self._networks.driving.stop("stopped from the dashboard")
-        # What works on the project's records in a thread is not cut off, or others would begin
-        # to change them as well.
-        await asyncio.wait({driver}, timeout=STOP_SECONDS)
+            # What works on the project's records in a thread is not cut off, or others would begin
+            # to change them as well. Before, nothing is changed.
+            await asyncio.wait({driver}, timeout=STOP_SECONDS)
         driver.cancel()
         await asyncio.gather(driver, return_exceptions=True)
         self._say("network")

@@ -255,14 +255,12 @@ class Networks:
 
         Without `ask`, what limits do not allow pauses it. `turn`, `ask_queues`: see `Autopilot`.
         """
+        turn = turn or asyncio.Lock()
         with run.hold():
-            running = Running(self.project, run)
+            async with turn:
+                running = await asyncio.to_thread(Running, self.project, run)
             self.driving = Autopilot(
-                running,
-                ask or _nobody,
-                by_step=by_step,
-                turn=turn or asyncio.Lock(),
-                ask_queues=ask_queues,
+                running, ask or _nobody, by_step=by_step, turn=turn, ask_queues=ask_queues
             )
             try:
                 async with aclosing(self.driving.drive()) as telling:

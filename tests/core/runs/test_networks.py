@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import JobState
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
+from rowtui.core.runs.autopilot import Kind, Told
+from rowtui.core.runs.limits import Limits
 from rowtui.core.runs.model import Cancelled, Grew, JobFailed, PlanSubmitted, Started
 from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import Running
@@ -56,6 +60,48 @@ def test_a_run_is_shown_though_its_network_toml_is_gone_or_makes_no_sense(here: 
 
 
 async def _nothing() -> None: ...
+
+
+class Opened(Running):
+    """A run that takes long to open: until somebody who shares the loop lets it."""
+
+    begun = threading.Event()
+    may = threading.Event()
+
+    def __init__(self, *arguments: Any) -> None:
+        self.begun.set()
+        assert self.may.wait(20)
+        super().__init__(*arguments)
+
+
+def test_others_go_on_while_a_large_run_is_opened_and_may_stop_it(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = make(here / "p", VALUES + NODE, SPLIT)
+    project = Project.open(root, cluster="local")
+    run = begin(project)
+    monkeypatch.setattr("rowtui.core.runs.networks.Running", Opened)
+    for name in ("begun", "may"):
+        monkeypatch.setattr(Opened, name, threading.Event())
+    work = NetworkWork(project, asyncio.Lock(), _nothing, lambda _: None)
+
+    async def start_and_stop() -> None:
+        await work.start(Limits(), anew=False)
+        assert await asyncio.to_thread(Opened.begun.wait, 20)
+        assert run.holder() is not None
+        await work.stop()
+        assert run.holder() is None
+        Opened.may.set()
+
+    async def drive_on() -> Told:
+        Opened.may.clear()
+        asyncio.get_running_loop().call_soon(Opened.may.set)
+        async with contextlib.aclosing(Networks(project).drive(run)) as telling:
+            return await anext(telling)
+
+    asyncio.run(start_and_stop())
+    assert Started not in map(type, run.events())
+    assert asyncio.run(drive_on()).kind is Kind.BEGUN
 
 
 def test_a_directory_of_the_workspace_that_vanished_is_asked_for(here: Path) -> None:
