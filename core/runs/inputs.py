@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from rowtui.core.errors import RowtuiError
 from rowtui.core.files import read_bounded, replace_file
 from rowtui.core.network.spec import JSON
+from rowtui.core.runs.many_files import for_each
 from rowtui.core.runs.model import json_line
 from rowtui.core.text import visible
 
@@ -66,17 +67,25 @@ class Written(NamedTuple):
 
 def write_inputs(workspace: Path, samples: Iterable[SampleInputs]) -> Written:
     """Bring inputs.json of each directory up to date. One that cannot be never stops the others."""
-    result = Written([], [], [])
-    for each in samples:
+    wanted = list(samples)
+    became: list[bool | str] = [False] * len(wanted)  # whether it was written; else why not
+
+    def write(at: int) -> None:
+        each = wanted[at]
         try:
-            changed = _write(workspace / each.directory, each.file, inputs_bytes(each))
+            became[at] = _write(workspace / each.directory, each.file, inputs_bytes(each))
         except OSError as error:
-            why = f"its {each.file} cannot be written: {error.strerror or error}"
-            result.failed.append((each.directory, why))
+            became[at] = f"its {each.file} cannot be written: {error.strerror or error}"
         except (RowtuiError, ValueError) as error:
-            result.failed.append((each.directory, f"its {each.file} cannot be written: {error}"))
+            became[at] = f"its {each.file} cannot be written: {error}"
+
+    for_each(write, len(wanted))
+    result = Written([], [], [])
+    for each, said in zip(wanted, became, strict=True):
+        if isinstance(said, str):
+            result.failed.append((each.directory, said))
         else:
-            (result.written if changed else result.unchanged).append(each.directory)
+            (result.written if said else result.unchanged).append(each.directory)
     return result
 
 

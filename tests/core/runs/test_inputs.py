@@ -117,6 +117,20 @@ def test_one_that_cannot_be_written_stops_no_other(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "blocked") == ["inputs.json"]
 
 
+def test_each_of_many_is_written_or_said_in_their_order(tmp_path: Path) -> None:
+    samples = [INPUTS._replace(directory=f"d{number}") for number in range(200)]
+    for each in samples[:-1]:
+        (tmp_path / each.directory).mkdir()
+
+    result = write_inputs(tmp_path, samples)
+
+    assert result.written == [each.directory for each in samples[:-1]]
+    assert [name for name, _ in result.failed] == ["d199"]
+    assert all(
+        json.loads((tmp_path / name / "inputs.json").read_bytes()) for name in result.written
+    )
+
+
 def test_names_that_are_not_utf8_survive(tmp_path: Path) -> None:
     path = written(tmp_path)
     name = os.fsdecode(b"odd\xff'\n")
