@@ -19,6 +19,7 @@ from rowtui.core.runs.store import RunStore
 from rowtui.core.runs.study import read_study
 from rowtui.core.submission.fence import ended_path, fence_path
 from rowtui.core.submission.model import Plan
+from rowtui.core.submission.settled import OPEN
 from rowtui.core.submission.reservations import reserved
 
 NETWORK = """
@@ -96,7 +97,11 @@ async def drive(running: Running) -> list[tuple[Kind, Estimate]]:
     with running.run.hold():
         async with asyncio.timeout(120):
             told = Autopilot(running, nobody, look_seconds=0.2).drive()
-            return [(it.kind, estimator.at(time.time())) async for it in told]
+            found = [(it.kind, estimator.at(time.time())) async for it in told]
+            # The last product is there a moment before its job has written down its end.
+            while any(it.step in OPEN for it in running.project.jobs.records()):
+                await running.project.jobs.ask()
+            return found
 
 
 def test_before_anything_was_measured_wall_times_tell_the_latest_moment(root: Path) -> None:
