@@ -245,9 +245,9 @@ class InProcessEngine:
 
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         """Carry out a plan. Closing the iterator stops between two jobs."""
-        if self._network is not None:
-            await self._network.about_to_submit(plan)
-        async with contextlib.aclosing(self._project.jobs.submit(plan)) as steps:
+        network = self._network
+        noting = contextlib.nullcontext() if network is None else network.submitting(plan)
+        async with noting, contextlib.aclosing(self._project.jobs.submit(plan)) as steps:
             async for step in steps:
                 yield step
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
@@ -162,12 +162,21 @@ class NetworkWork:
         self._say("network")
         return plan, blocked
 
-    async def about_to_submit(self, plan: Plan) -> None:
-        """A plan is about to be carried out: if it is a run's, that is written down first."""
-        if self._planned is not None and self._planned[1].id == plan.id:
-            run, _ = self._planned
-            self._planned = None
-            await asyncio.to_thread(self._networks.note_submitted, run, plan)
+    @contextlib.asynccontextmanager
+    async def submitting(self, plan: Plan) -> AsyncGenerator[None]:
+        """While a plan is carried out: if it is a run's, that is written down before, and what of
+        it was not sent behind.
+        """
+        if self._planned is None or self._planned[1].id != plan.id:
+            yield
+            return
+        run, _ = self._planned
+        self._planned = None
+        await asyncio.to_thread(self._networks.note_submitted, run, plan)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(self._networks.note_unsent, run, plan)
 
     async def retry(self, jobs: Sequence[int]) -> None:
         """See `Engine.network_retry`."""

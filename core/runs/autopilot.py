@@ -28,12 +28,11 @@ from rowtui.core.project.follow import Changes
 from rowtui.core.runs.execution import PILOT, ExecutionError, ExecutionPlugin, Round, Work
 from rowtui.core.runs.execution_plug_ins import find_execution
 from rowtui.core.runs.limits import Breach, Limits, Money, Spent, Unit, fits, money_of, units_of
-from rowtui.core.runs.model import Finished, NotSent, Paused, RunStatus, Stopped
+from rowtui.core.runs.model import Paused, RunStatus, Stopped
 from rowtui.core.runs.redo import said, stale_results
 from rowtui.core.runs.resting import Resting
 from rowtui.core.runs.rounds import part_of
-from rowtui.core.runs.spending import submitted_events
-from rowtui.core.submission.model import Step
+from rowtui.core.runs.spending import not_sent_events, submitted_events, unsent_of
 from rowtui.core.submission.pilot_model import is_pilot
 from rowtui.core.text import plural, visible
 
@@ -117,8 +116,11 @@ class Autopilot:
         """
         running = self.running
         project = running.project
-        async with self.turn:
-            made = await asyncio.to_thread(running.begin)
+        try:
+            async with self.turn:
+                made = await asyncio.to_thread(running.begin, self._refuse_if_stopped)
+        except _StoppedError:
+            return  # the directories that were made are whole
         yield Told(Kind.BEGUN, _begun(running, len(made.made)))
         stale = await asyncio.to_thread(stale_results, running)
         if stale:
@@ -154,6 +156,10 @@ class Autopilot:
             changes.close()
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
+
+    def _refuse_if_stopped(self, _: int) -> None:
+        if self._stop.is_set():
+            raise _StoppedError
 
     async def _listen(self, changes: Changes) -> None:
         async for _ in changes.words():
@@ -269,13 +275,7 @@ class Autopilot:
         A bundle of which anything was sent costs what all of it does.
         """
         running = self.running
-        latest = running.project.jobs.journal.latest(plan.id)
-        gone = (Step.REJECTED, Step.ABANDONED)
-        unsent = {
-            job.token
-            for job in plan.jobs
-            if job.token not in latest or latest[job.token].step in gone
-        }
+        unsent = unsent_of(plan, running.project.jobs.journal)
         now = time.monotonic()
         for job in plan.jobs:
             jobs = [PILOT] if is_pilot(job.token) else running.jobs_of(job.action, job.directories)
@@ -283,9 +283,8 @@ class Autopilot:
                 self.resting.refused(jobs, now)
             else:
                 self.resting.sent(jobs)
-        free = [it for it in units if all(job.token in unsent for job in it.jobs)]
-        if free:
-            running.run.append(*(NotSent(*it) for it in submitted_events(plan.id, free)))
+        if free := not_sent_events(plan.id, units, unsent):
+            running.run.append(*free)
         return len(plan.jobs) - len(unsent)
 
     def _problems(self, said: Sequence[str], *, keep: bool = False) -> list[Told]:
@@ -338,10 +337,8 @@ class Autopilot:
 
     def _over(self) -> Told:
         running = self.running
-        counts = running.graph.counts()
-        lost = sum(each[JobState.FAILED] + each[JobState.CANCELLED] for each in counts)
-        running.run.append(Finished(time.time(), success=not lost))
-        failed = sum(each[JobState.FAILED] for each in counts)
+        lost = running.finish()
+        failed = sum(each[JobState.FAILED] for each in running.graph.counts())
         if not lost:
             return Told(Kind.OVER, "all is done")
         more = lost - failed
@@ -364,6 +361,10 @@ class Autopilot:
         self._changed.set()
         if self.running.status is RunStatus.RUNNING:
             self.running.run.append(Stopped(time.time(), why))
+
+
+class _StoppedError(Exception):
+    """A person stopped it while directories were made."""
 
 
 @contextlib.contextmanager

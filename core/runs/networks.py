@@ -27,7 +27,7 @@ from rowtui.core.runs.model import Paused
 from rowtui.core.runs.redo import Redone, Stale, redo, stale_results, with_what_follows
 from rowtui.core.runs.running import Running
 from rowtui.core.runs.show import network_view, samples_page
-from rowtui.core.runs.spending import submitted_events
+from rowtui.core.runs.spending import not_sent_events, submitted_events, unsent_of
 from rowtui.core.runs.store import BadRun, Run, RunStore
 from rowtui.core.runs.study import Study, read_study
 from rowtui.core.runs.trash import retired
@@ -279,12 +279,21 @@ class Networks:
             running = await asyncio.to_thread(Running, self.project, run)
             await asyncio.to_thread(running.begin)
             found = await find_execution(running.execution).plan(Work(running))
+            if running.graph.is_over:
+                await asyncio.to_thread(running.finish)
             self._running = None
         return found.plan, found.blocked
 
     def note_submitted(self, run: Run, plan: Plan) -> None:
         """Write down that a plan of a run is about to be carried out. Raises: RowtuiError."""
         run.append(*submitted_events(plan.id, units_of(plan, money_of(plan))))
+        self._running = None
+
+    def note_unsent(self, run: Run, plan: Plan) -> None:
+        """Write down what of it was not sent after all: it costs nothing. Raises: RowtuiError."""
+        unsent = unsent_of(plan, self.project.jobs.journal)
+        if free := not_sent_events(plan.id, tuple(units_of(plan, money_of(plan))), unsent):
+            run.append(*free)
         self._running = None
 
     def retry(self, jobs: Sequence[int], name: str | None = None) -> Change:

@@ -26,6 +26,7 @@ from rowtui.core.runs.model import (
     Cancelled,
     Entry,
     Event,
+    Finished,
     Grew,
     JobFailed,
     PlanSubmitted,
@@ -351,6 +352,13 @@ class Running:
                     self.graph.retry(job)
                 except RowtuiError:
                     continue  # it is cancelled for another's sake, who comes back by himself
+
+    def finish(self) -> int:
+        """Write down that nothing is left to do; how many jobs are lost."""
+        counts = self.graph.counts()
+        lost = sum(each[JobState.FAILED] + each[JobState.CANCELLED] for each in counts)
+        self.run.append(Finished(time.time(), success=not lost))
+        return lost
 
     def spent(self) -> Spent:
         """What it has spent, by its journal and what is with schedulers now."""

@@ -7,10 +7,12 @@ cost); gives the events. What was not sent after all is given back by the same a
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from rowtui.core.runs.limits import Unit
-from rowtui.core.runs.model import PlanSubmitted
+from rowtui.core.runs.model import NotSent, PlanSubmitted
+from rowtui.core.submission.journal import Journal
+from rowtui.core.submission.model import Plan, Step
 
 
 def submitted_events(plan_id: str, units: Iterable[Unit]) -> list[PlanSubmitted]:
@@ -41,3 +43,21 @@ def submitted_events(plan_id: str, units: Iterable[Unit]) -> list[PlanSubmitted]
         )
         for currency, those in by_currency.items()
     ]
+
+
+def not_sent_events(plan_id: str, units: Iterable[Unit], unsent: Collection[str]) -> list[NotSent]:
+    """What is given back once a plan was carried out: whatever nothing at all was sent of.
+
+    `unsent`: tokens. A bundle of which anything was sent costs what all of it does.
+    """
+    free = [it for it in units if all(job.token in unsent for job in it.jobs)]
+    return [NotSent(*it) for it in submitted_events(plan_id, free)] if free else []
+
+
+def unsent_of(plan: Plan, journal: Journal) -> frozenset[str]:
+    """The tokens of a plan's jobs that no scheduler has taken, by the journal of submissions."""
+    latest = journal.latest(plan.id)
+    gone = (Step.REJECTED, Step.ABANDONED)
+    return frozenset(
+        job.token for job in plan.jobs if job.token not in latest or latest[job.token].step in gone
+    )

@@ -1,0 +1,77 @@
+"""A run that is stopped, or confirmed step by step, is left as it can be gone on with."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from rowtui.core.runs.autopilot import Answer, Autopilot
+from rowtui.core.runs.limits import Limits
+from rowtui.core.runs.model import NotSent, RunStatus
+from rowtui.core.runs.networks import Networks
+from rowtui.core.runs.running import Running
+
+from tests.core.runs.test_redo import driven, project_at
+
+
+async def test_a_run_that_is_stopped_while_it_makes_directories_leaves_only_whole_ones(
+    tmp_path: Path,
+) -> None:
+    networks = Networks(project_at(tmp_path))
+    run = networks.begin(Limits())
+    running = Running(networks.project, run)
+    autopilot = Autopilot(running, nobody)
+    autopilot.stop()
+
+    with run.hold():
+        told = [it async for it in autopilot.drive()]
+
+    # then it ended before anything was sent, and going on makes the rest
+    assert told == []
+    made = list((tmp_path / "workspace").iterdir())
+    assert all((path / "value.json").is_file() for path in made)
+    assert not any(networks.project.state.submitted.values())
+    assert await driven(networks)
+    assert networks.run().status is RunStatus.FINISHED  # type: ignore[union-attr]
+
+
+async def nobody(*_: object) -> Answer:
+    return Answer()
+
+
+async def test_what_a_person_confirmed_and_was_not_sent_costs_nothing(tmp_path: Path) -> None:
+    networks = Networks(project_at(tmp_path))
+    run = networks.begin(Limits())
+    plan, blocked = await networks.next_plan(run)
+    assert plan is not None
+    assert not blocked
+    networks.note_submitted(run, plan)
+
+    # when nothing of the plan was sent
+    networks.note_unsent(run, plan)
+
+    running = Running(networks.project, run)
+    assert running.spent().core_hours == 0
+    (event,) = (it for it in run.events() if isinstance(it, NotSent))
+    assert set(event.jobs) == {job.token for job in plan.jobs}
+
+
+async def test_the_step_after_the_last_one_finishes_the_run(tmp_path: Path) -> None:
+    networks = Networks(project_at(tmp_path))
+    run = networks.begin(Limits())
+    while True:
+        plan, _ = await networks.next_plan(run)
+        if plan is None:
+            break
+        networks.note_submitted(run, plan)
+        assert [step.error async for step in networks.project.jobs.submit(plan) if step.error] == []
+        await ended(networks)
+        networks.note_unsent(run, plan)
+    assert run.status is RunStatus.FINISHED
+
+
+async def ended(networks: Networks) -> None:
+    """Wait until no job is with the scheduler."""
+    while any(networks.project.state.submitted.values()):
+        await networks.project.jobs.view()
+        await asyncio.sleep(0.02)
