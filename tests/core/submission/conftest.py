@@ -197,6 +197,7 @@ class RealProject:
         kind = "bash" if scheduler.immediate else "local"
         self.cluster = cluster or Cluster(scheduler.cluster, Identify(always=True), kind)
         self.scheduler = scheduler
+        self.nonces: set[str] = set()  # of its plans
         (root / "workspace").mkdir(parents=True)
         (root / "workflow.toml").touch()
         for name in names:
@@ -229,6 +230,7 @@ class RealProject:
         of a job may be taken for one of it.
         """
         nonce = nonce or secrets.token_hex(6)
+        self.nonces.add(nonce)
         state = self.state
         taken = state.completed["one"] | state.submitted_set("one")
         free = positions(state.everything & ~taken)
@@ -265,12 +267,13 @@ class RealProject:
         return settled
 
     async def wait(self) -> None:
-        """Until no job is active."""
+        """Until none of its jobs is active; of all, if it has planned none."""
+        mine = tuple(f"{nonce}-" for nonce in self.nonces) or ("",)
         deadline = time.monotonic() + 60
         while True:
             snapshot = await self.scheduler.queue()
             assert not snapshot.error
-            if not any(job.state.active for job in snapshot.jobs):
+            if not any(it.state.active and it.token.startswith(mine) for it in snapshot.jobs):
                 return
             assert time.monotonic() < deadline, snapshot
             await asyncio.sleep(0.02)

@@ -402,6 +402,20 @@ def test_a_job_whose_command_slurm_killed_for_its_memory_says_so(
     assert (ended.reason == OUT_OF_MEMORY) is (killed == OUT_OF_MEMORY) is (cause != "exit")
 
 
+@pytest.mark.parametrize(("run", "reason"), [("kill $$", CANCELLED), ("exit 3", "")])
+def test_what_dies_of_a_signal_while_its_bundle_is_cancelled_was_cancelled(
+    real: RealProject, run: str, reason: str
+) -> None:
+    bundled = Bundled(real, [[Member("a", run), Member("b")]])
+    bundled.run()
+
+    ended = read_ended(real.root, bundled.job("a").token)
+    assert ended is not None
+    told = ending_of(bundled.job("a"), ended, None, CANCELLED, 7).reason
+    assert told == (reason or ended.reason)
+    assert "cancelled" not in ending_of(bundled.job("a"), ended, None, "", 7).reason
+
+
 def test_a_job_that_was_taken_out_does_not_run(real: RealProject) -> None:
     bundled = Bundled(real, [[Member("a"), Member("b")]])
     assert abandon(real.root, bundled.job("a").token) == ""

@@ -159,7 +159,9 @@ def test_jobs_of_a_cancelled_bundle_say_so_and_the_others_leave_nothing(
     wait_until(lambda: all(bundled.ended(f"{a}1") for a in "abc"), "their last words")
 
     for lane in "abc":
-        assert bundled.ended(f"{lane}1")[1] == "signal TERM"
+        words = bundled.ended(f"{lane}1")
+        # The command may be gone before its own script hears of it: what is told is the same.
+        assert words[1] == "signal TERM" or (words[1] == "exit" and "143" in words)
         assert (bundled.fence(f"{lane}2"), bundled.ended(f"{lane}2")) == ("", [])
     assert real.runs() == {f"{a}{b}": int(b == "1") for a in "abc" for b in "12"}
 
