@@ -151,13 +151,6 @@ class Grew(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-class Retired(NamedTuple):
-    """Directories whose samples are no longer in the sources."""
-
-    at: float
-    samples: tuple[str, ...]
-
-
 class Published(NamedTuple):
     """A sink's product was copied out. `path` is relative to the project."""
 
@@ -186,7 +179,6 @@ Event = (
     | Retried
     | Cancelled
     | Grew
-    | Retired
     | Published
     | Finished
 )
@@ -203,7 +195,6 @@ _KINDS: dict[str, type[Event]] = {
     "retried": Retried,
     "cancelled": Cancelled,
     "grew": Grew,
-    "retired": Retired,
     "published": Published,
     "finished": Finished,
 }

@@ -51,7 +51,6 @@ from rowtui.core.runs.model import (
     PlanSubmitted,
     Published,
     Resumed,
-    Retired,
     Retried,
     RunStatus,
     Started,
@@ -126,7 +125,6 @@ EVENTS: list[Event] = [
     Grew(
         7.0, "split", "s", "f.json", "fold", "0" * 64, (Entry("x", {"k": [1]}, 0), Entry(1, {}, 1))
     ),
-    Retired(8.0, ("d",)),
     Published(9.0, "plot", "s", "results/1.pdf"),
     Paused(10.0, "the budget"),
     Resumed(11.0),
