@@ -15,7 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 from rowtui.core.network.columns import Codes, Columns, Rows, columns, joint_keys, match, product
-from rowtui.core.network.combine import COMBINATIONS, Combination, join
+from rowtui.core.network.combination_plug_ins import find_combination
+from rowtui.core.network.combine import join
 from rowtui.core.network.domain import Domain
 from rowtui.core.network.link import Link as LinkStage
 from rowtui.core.network.link import SubInput, SubOutput
@@ -71,7 +72,6 @@ class Flow:
         *,
         lists: Lists | None = None,
         before: Flow | None = None,
-        combinations: Mapping[str, Combination] | None = None,
     ) -> None:
         """`before`: a flow of the same network and rows in which less was known.
 
@@ -80,7 +80,6 @@ class Flow:
         self.network = network
         self.shape = shape
         self.lists: Lists = {key: dict(known) for key, known in (lists or {}).items()}
-        self._combinations = {**COMBINATIONS, **(combinations or {})}
         self.domains: dict[str, Domain] = (
             dict(before.domains) if before is not None else _domains(network, rows)
         )
@@ -174,7 +173,7 @@ class Flow:
             self.domains[name] = domain.extended(values, text_of)
 
     def _run(self, node: Node) -> NodeRun:
-        how = self._combinations.get(node.combine, join)
+        how = find_combination(node.combine)
         groups = [
             InputGroup(
                 those[0].group,
