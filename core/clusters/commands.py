@@ -155,8 +155,8 @@ async def run_command(
     started = time.monotonic()
     loop = asyncio.get_running_loop()
     talk = _Talk(limit, loop.create_future(), loop.create_future())
-    try:
-        transport, _ = await loop.subprocess_exec(
+    starting = asyncio.ensure_future(
+        loop.subprocess_exec(
             lambda: cast("asyncio.SubprocessProtocol", talk),
             *argv,
             stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
@@ -164,10 +164,23 @@ async def run_command(
             env=client_environment(env),
             start_new_session=True,
         )
+    )
+    cancelled: asyncio.CancelledError | None = None
+    try:
+        try:
+            transport, _ = await asyncio.shield(starting)
+        except asyncio.CancelledError as error:
+            # Cut off here, asyncio would kill the command alone, and wait for what that started.
+            cancelled = error
+            transport, _ = await starting
     except (OSError, ValueError) as error:
+        if cancelled is not None:
+            raise cancelled from None
         return _not_started(argv, error, started)
     ended = None
     try:
+        if cancelled is not None:
+            raise cancelled
         if stdin:
             _feed(transport, stdin)
         ended = (await asyncio.wait({talk.exited}, timeout=timeout))[0]

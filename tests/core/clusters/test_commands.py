@@ -79,6 +79,23 @@ async def test_a_cancelled_caller_leaves_no_command_behind(tmp_path: Path) -> No
     await until_dead(int(note.read_text()))
 
 
+async def test_who_is_cancelled_while_a_command_starts_leaves_none_behind_either(
+    tmp_path: Path,
+) -> None:
+    note = tmp_path / "pid"
+    script = f"sleep 600 & echo $! > {note}.new; mv {note}.new {note}; wait"
+    task = asyncio.create_task(run_command(["sh", "-c", script], timeout=60))
+    # The command runs before its start has been told: the loop is kept from hearing of it.
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    while not note.exists():
+        time.sleep(0.01)  # noqa: ASYNC251
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await until_dead(int(note.read_text()))
+
+
 async def test_output_beyond_the_limit_is_thrown_away_and_the_command_still_ends() -> None:
     result = await run_command(
         [sys.executable, "-c", "print('x' * 3_000_000)"], timeout=30, limit=1000
