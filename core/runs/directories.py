@@ -298,7 +298,10 @@ def _staging(root: Path, workspace: Path) -> Iterator[_Stage]:
         while True:
             path = place / os.urandom(8).hex()
             path.mkdir()
-            fd = os.open(path, _FOLDER)
+            try:
+                fd = os.open(path, _FOLDER)
+            except FileNotFoundError:
+                continue  # it was swept away before it was opened
             with contextlib.suppress(OSError):
                 fcntl.flock(fd, fcntl.LOCK_EX)
             if path.exists():

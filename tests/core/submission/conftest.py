@@ -197,7 +197,6 @@ class RealProject:
         kind = "bash" if scheduler.immediate else "local"
         self.cluster = cluster or Cluster(scheduler.cluster, Identify(always=True), kind)
         self.scheduler = scheduler
-        self.nonces: set[str] = set()  # of its plans
         (root / "workspace").mkdir(parents=True)
         (root / "workflow.toml").touch()
         for name in names:
@@ -230,7 +229,6 @@ class RealProject:
         of a job may be taken for one of it.
         """
         nonce = nonce or secrets.token_hex(6)
-        self.nonces.add(nonce)
         state = self.state
         taken = state.completed["one"] | state.submitted_set("one")
         free = positions(state.everything & ~taken)
@@ -267,8 +265,9 @@ class RealProject:
         return settled
 
     async def wait(self) -> None:
-        """Until none of its jobs is active; of all, if it has planned none."""
-        mine = tuple(f"{nonce}-" for nonce in self.nonces) or ("",)
+        """Until none of the jobs in its journal is active: others may use the same scheduler."""
+        plans = map(self.journal.latest, self.journal.plan_ids())
+        mine = tuple({token.rpartition("-")[0] + "-" for latest in plans for token in latest})
         deadline = time.monotonic() + 60
         while True:
             snapshot = await self.scheduler.queue()
