@@ -6,7 +6,6 @@ loop goes on meanwhile, and Ctrl-C ends the question.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import sys
@@ -16,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rowtui.cli.network_text import say
+from rowtui.cli.secret_input import readable
 from rowtui.cli.sending import say_packing
 from rowtui.core.runs.autopilot import Answer
 from rowtui.core.runs.left import work_left
@@ -132,20 +132,10 @@ async def typed(question: str) -> str | None:
     sys.stdout.write(question)
     sys.stdout.flush()
     fd = sys.stdin.fileno()
-    await _readable(fd)
+    await readable(fd)
     with contextlib.suppress(OSError):
         line = os.read(fd, _LINE)
         if line:
             return line.decode("utf-8", "replace").strip()
     sys.stdout.write("\n")
     return None
-
-
-async def _readable(fd: int) -> None:
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    loop.add_reader(fd, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(fd)

@@ -37,7 +37,7 @@ async def answer_on_terminal(prompt: str, echo: bool) -> Secret | None:
     shown = "\n".join(map(visible, prompt.split("\n")))
     with _terminal() as fd, _quiet(fd, echo=echo):
         os.write(fd, shown.encode("utf-8", "replace"))
-        await _readable(fd)
+        await readable(fd)
         typed = os.read(fd, LINE)
         return _secret_in(typed, "what was typed") or (Secret("") if typed else None)
 
@@ -102,7 +102,7 @@ def _quiet(fd: int, *, echo: bool) -> Iterator[None]:
             os.write(fd, b"\n")
 
 
-async def _readable(fd: int) -> None:
+async def readable(fd: int) -> None:
     """Until a line is there. Cancelling it (Ctrl-C) leaves nothing behind."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()

@@ -14,6 +14,7 @@ from rowtui.core.network.columns import Columns, Rows, joint_keys, match
 from rowtui.core.network.link import Link, SubInput, SubOutput
 from rowtui.core.network.node_run import Input, InputGroup, NodeRun
 from rowtui.core.network.output import UNKNOWN, Opens, Output
+from rowtui.core.network.stage import Origin
 
 
 class LinkEdges(NamedTuple):
@@ -41,7 +42,15 @@ def edges(node: NodeRun, jobs: Rows | None = None) -> Iterator[LinkEdges]:
     """What these jobs of a node (all of them) need, link by link, in the order of the members."""
     if jobs is None:
         jobs = np.arange(node.columns.count, dtype=np.int64)
-    number = 0
+    for number, (part, link, to_link, of_input) in enumerate(_links(node, jobs)):
+        yield _through(link, part, number, jobs, to_link.spread(of_input)[2])
+
+
+def _links(node: NodeRun, jobs: Rows) -> Iterator[tuple[Input, Link, Origin, Rows]]:
+    """The links of a node in order: each with its input, and the input's rows for these jobs.
+
+    The origin leads from those to the link's rows.
+    """
     for group, to_group in zip(node.sources, node.origins, strict=True):
         assert isinstance(group, InputGroup)
         of_group = to_group.spread(jobs)[2]
@@ -52,9 +61,7 @@ def edges(node: NodeRun, jobs: Rows | None = None) -> Iterator[LinkEdges]:
                 assert isinstance(sub_input, SubInput)
                 (link,) = sub_input.sources
                 assert isinstance(link, Link)
-                of_link = to_part.spread(of_input)[2]
-                yield _through(link, part, number, jobs, of_link)
-                number += 1
+                yield part, link, to_part, of_input
 
 
 def _through(link: Link, part: Input, number: int, jobs: Rows, rows: Rows) -> LinkEdges:
@@ -88,24 +95,12 @@ class Awaited(NamedTuple):
 def awaited(node: NodeRun) -> Iterator[Awaited]:
     """What jobs wait for before it is known whether they have all their members, link by link."""
     everything: Rows = np.arange(node.columns.count, dtype=np.int64)
-    number = 0
-    for group, to_group in zip(node.sources, node.origins, strict=True):
-        of_group = to_group.spread(everything)[2]
-        assert isinstance(group, InputGroup)
-        for part, to_input in zip(group.sources, group.origins, strict=True):
-            of_input = to_input.spread(of_group)[2]
-            assert isinstance(part, Input)
-            for sub_input, to_part in zip(part.sources, part.origins, strict=True):
-                assert isinstance(sub_input, SubInput)
-                (link,) = sub_input.sources
-                assert isinstance(link, Link)
-                if link.collapsed and link.opens.number:
-                    of_link = to_part.spread(of_input)[2]
-                    members, opens = _agreeing(link.columns, link.opens)
-                    at, which = match(of_link, members)
-                    opens = opens[which]
-                    yield Awaited(number, at, link.opens.owners[opens], link.opens.rows[opens])
-                number += 1
+    for number, (_, link, to_link, of_input) in enumerate(_links(node, everything)):
+        if link.collapsed and link.opens.number:
+            members, opens = _agreeing(link.columns, link.opens)
+            at, which = match(to_link.spread(of_input)[2], members)
+            opens = opens[which]
+            yield Awaited(number, at, link.opens.owners[opens], link.opens.rows[opens])
 
 
 def _agreeing(table: Columns, opens: Opens) -> tuple[Rows, Rows]:

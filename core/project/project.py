@@ -7,6 +7,7 @@ orders) is found when it is first asked for.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
@@ -158,11 +159,10 @@ class Project(Surroundings):
         """
         if not (full or check_values) and self._use_unchanged():
             return
-        from rowtui.core.network.find import make_workspace
         from rowtui.core.project.workflows import compiled_workflow
         from rowtui.core.workspace.sync import synchronise
 
-        make_workspace(self.root, self.workflow.workspace)
+        _make_workspace(self.root, self.workflow.workspace)
         synced = synchronise(
             self.store,
             self.workflow,
@@ -420,3 +420,15 @@ def _needs_order_for_cost(action: Action) -> bool:
     from rowtui.core.grouping.cost import is_linear
 
     return action.group.split_by_sort_key and not is_linear(action.resources)
+
+
+def _make_workspace(root: Path, workspace: Path) -> None:
+    """Make the workspace of a project that has a network and none yet: it will be filled.
+
+    Where it cannot be made, whoever reads it says so.
+    """
+    from rowtui.core.network.find import has_network
+
+    if not workspace.exists() and has_network(root):
+        with contextlib.suppress(OSError):
+            workspace.mkdir(parents=True, exist_ok=True)

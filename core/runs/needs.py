@@ -6,26 +6,23 @@ gets one sample in its own directory needs neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.network.domain import natural
-from rowtui.core.network.flow import Flow
+from rowtui.core.network.flow import Flow, Lists
 from rowtui.core.network.growth import Growth, Member
 from rowtui.core.runs.inputs import FILE, LeftOut, SampleInputs
 from rowtui.core.runs.inputs import Member as InputMember
-from rowtui.core.runs.model import Entry
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 _ABSENT = "its data is not there"
 
-TakenLists = Mapping[tuple[str, str, str], Mapping[str, Sequence[Entry]]]
 
-
-def inputs_of(growth: Growth, lists: TakenLists, job: int) -> SampleInputs | None:
+def inputs_of(growth: Growth, lists: Lists, job: int) -> SampleInputs | None:
     """What stands in a job's inputs.json; None: it has no such file."""
     node, row = growth.where(job)
     flow = growth.flow
@@ -93,7 +90,7 @@ def _reason(growth: Growth, job: int | None) -> str:
     return _ABSENT
 
 
-def _member(growth: Growth, lists: TakenLists, member: Member) -> InputMember:
+def _member(growth: Growth, lists: Lists, member: Member) -> InputMember:
     sample = growth.flow.values(member.source, member.row)
     if member.entry is not None:
         known = lists.get((member.source, member.output, member.expanded), {})

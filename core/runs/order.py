@@ -10,6 +10,7 @@ from rowtui.core.network.domain import Domain, natural
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.scheduling import NodeFacts, Orderable, ranks
 from rowtui.core.network.scheduling_plug_ins import find_plugin
+from rowtui.core.runs.run_times import run_times
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
@@ -27,7 +28,7 @@ def orderable(project: Project, growth: Growth) -> Orderable:
     flow = growth.flow
     from_source, to_sink = _hops(growth)
     rows = {action.name: action.index for action in reversed(project.workflow.actions)}
-    seconds = walltimes(project, growth)
+    limits = run_times(project, flow.network, measured={})  # what actions may take
     facts: list[NodeFacts] = []
     for name in flow.names:
         node = flow.network.node(name)
@@ -36,23 +37,12 @@ def orderable(project: Project, growth: Growth) -> Orderable:
                 name,
                 from_source.get(name, 0),
                 to_sink.get(name, {}),
-                seconds.get(name, 1.0),
+                limits[name].seconds if name in limits else 1.0,
                 0 if node is None else rows.get(node.action, 0),
             )
         )
     graph = growth.graph
     return Orderable(tuple(facts), graph.nodes(), sample_places(growth), graph.edges())
-
-
-def walltimes(project: Project, growth: Growth) -> dict[str, float]:
-    """How long one job of each node may take, by its action's walltime: seconds."""
-    found: dict[str, float] = {}
-    for name in growth.flow.runs:
-        node = growth.flow.network.node(name)
-        actions = () if node is None else project.workflow.named(node.action)
-        if actions:
-            found[name] = float(actions[0].resources.walltime.total_seconds(1))
-    return found
 
 
 def sample_places(growth: Growth) -> Column:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import token_in_queue
 from rowtui.core.errors import RowtuiError
+from rowtui.core.network.flow import ListKey
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import Change, JobState
 from rowtui.core.network.spec import JSON
@@ -41,7 +42,7 @@ from rowtui.core.runs.order import ranks_of
 from rowtui.core.runs.publishing import Publishing
 from rowtui.core.runs.store import Run
 from rowtui.core.runs.study import make_study, wanted_directories
-from rowtui.core.runs.taken_lists import ListKey, TakenLists
+from rowtui.core.runs.taken_lists import TakenLists
 from rowtui.core.submission.pilot_model import is_pilot
 from rowtui.core.submission.settled import OPEN
 from rowtui.core.text import visible

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rowtui.core.errors import RowtuiError
+from rowtui.core.network.flow import ListKey
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.spec import Network
 from rowtui.core.runs.lists import ListError, read_list
 from rowtui.core.runs.model import Entry, Event, Grew
 from rowtui.core.runs.study import refuse_collisions
-
-ListKey = tuple[str, str, str]  # a node, its output, the dimension that the list becomes
 
 
 class Came(NamedTuple):
