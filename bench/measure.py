@@ -7,11 +7,13 @@ process's own (about 10 MB) can therefore not be seen.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 TIMEOUT = 3600  # seconds
 
@@ -79,3 +81,12 @@ def show(result: Run | None) -> tuple[str, str, str]:
 def seconds(value: float) -> str:
     """Three digits that mean something."""
     return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:,.1f}"
+
+
+def told_by(module: str, words: Sequence[str]) -> dict[str, Any]:
+    """What a bench tells as JSON that is run in a process of its own. Ends this one if it fails."""
+    done = subprocess.run([sys.executable, "-m", module, *words], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told

@@ -15,8 +15,6 @@ import json
 import os
 import random
 import resource
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from math import isqrt
 from pathlib import Path
@@ -29,6 +27,7 @@ from rowtui.core.network.scheduling import NodeFacts, Orderable, ranks
 from rowtui.core.network.scheduling_plug_ins import find_plugin
 
 from bench.__main__ import machine
+from bench.measure import told_by
 
 Json = dict[str, Any]
 Grow = Callable[[int], None]
@@ -91,12 +90,7 @@ _HEAD = [
 def tell(shape: str, plug_in: str, jobs: int) -> Json:
     """What a process of its own tells."""
     words = ["--here", "--shapes", shape, "--plug-ins", plug_in, "--jobs", str(jobs)]
-    command = [sys.executable, "-m", "bench.network", *words]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stderr)
-    told: Json = json.loads(done.stdout)
-    return {"shape": shape, "plug_in": plug_in, **told}
+    return {"shape": shape, "plug_in": plug_in, **told_by("bench.network", words)}
 
 
 def line(row: Json) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import resource
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from math import isqrt
@@ -37,6 +36,7 @@ from rowtui.core.network.spec import (
 )
 
 from bench.__main__ import machine
+from bench.measure import told_by
 from bench.network import load, user
 
 Json = dict[str, Any]
@@ -104,13 +104,7 @@ def main(words: Sequence[str] | None = None) -> None:
 def tell(name: str, samples: int) -> Json:
     """What a process of its own tells: the least of three."""
     words = ["--here", "--shapes", name, "--samples", str(samples)]
-    command = [sys.executable, "-m", "bench.network_plan", *words]
-    every = []
-    for _ in range(3):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(done.stderr)
-        every.append(json.loads(done.stdout))
+    every = [told_by("bench.network_plan", words) for _ in range(3)]
     keys = ("flow", "names", "graph", "peak")
     best = {key: min(each[key] for each in every) for key in keys}
     return {

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from rowtui.core.network.scheduling_plug_ins import find_plugin
 from rowtui.core.network.simulate import Machine, Needs, Work, simulate
 
 from bench.__main__ import machine
+from bench.measure import told_by
 from bench.network import load, memory, user
 
 Json = dict[str, Any]
@@ -138,12 +138,7 @@ def main(words: Sequence[str] | None = None) -> None:
 def tell(case: str, plug_in: str, jobs: str) -> Json:
     """What a process of its own tells."""
     words = ["--here", "--cases", case, "--plug-ins", plug_in, "--jobs", jobs]
-    command = [sys.executable, "-m", "bench.network_simulation", *words]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stderr)
-    told: Json = json.loads(done.stdout)
-    return {"case": case, "plug_in": plug_in, **told}
+    return {"case": case, "plug_in": plug_in, **told_by("bench.network_simulation", words)}
 
 
 def line(row: Json) -> str:
