@@ -55,7 +55,10 @@ class RowtuiApp(App[int]):
     """One project on one screen."""
 
     TITLE = "rowtui"
-    CSS_PATH = "app.tcss"
+    CSS_PATH = [
+        "app.tcss",
+        *(f"screens/{name}.tcss" for name in (*VIEWS, "pages")),
+    ]
     BINDINGS = bindings_for("app")
     COMMANDS = {RegistryProvider}
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {

@@ -1,29 +1,24 @@
 """The engine in this process: a project's work in threads, one piece at a time.
 
 For the command line, tests and the first form of the dashboard; an engine in a process of its own
-stands behind the same protocol (`core/engine.py`). Pages are cut from groups that are kept until
-the next refresh, so that scrolling costs the page.
+stands behind the same protocol (`core/engine.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.engine import (
-    ActionSummary,
     Change,
     DirectoriesPage,
-    DirectoryRow,
     Explanation,
     FailedJob,
     GroupsPage,
-    GroupSummary,
     JobState,
     JobsView,
     Limits,
@@ -38,28 +33,23 @@ from rowtui.core.engine import (
     WhatIfAsked,
 )
 from rowtui.core.errors import InvalidFileError, RowtuiError
-from rowtui.core.grouping.model import ActionStatus, Group, Status
-from rowtui.core.grouping.request import job_requests
+from rowtui.core.grouping.model import Status
+from rowtui.core.in_process.pages import Pages
+from rowtui.core.in_process.snapshot import snapshot
 from rowtui.core.network.find import has_network
-from rowtui.core.project.describe import describe_grouping, describe_resources
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.follow import Changes, look_at_touched
-from rowtui.core.project.mapping_files import has_mapping_files
 from rowtui.core.project.questions import Question, Questions, Withdrawn
 from rowtui.core.submission.model import Plan
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
-    from rowtui.core.errors import Problem
     from rowtui.core.in_process_network import NetworkWork
     from rowtui.core.project.project import Project
 
-SHOWN_BAD = 20  # bad directories that a snapshot names
-VALUE_LENGTH = 200  # characters of a value that a row shows
 LOAD_SECONDS = 60.0  # between two looks at how busy a cluster is
 PATIENCE_SECONDS = 5.0  # for clusters; then what is known is shown
 FAR_SECONDS = 1.0  # for those that are to be logged in to first
-KEPT_CUTS = 4  # lists of groups that are kept: the action on the screen and those just left
 
 
 class InProcessEngine:
@@ -69,8 +59,7 @@ class InProcessEngine:
         self._project = project
         self._turn = asyncio.Lock()  # the records
         self._asking = asyncio.Lock()  # the queues
-        self._cuts: dict[tuple[int, int, tuple[Status, ...]], tuple[Group, ...]] = {}
-        self._generation = 0
+        self._pages = Pages(project)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changes = Changes(project)
         self._packings = 0
@@ -102,7 +91,7 @@ class InProcessEngine:
         ask = partial(self._ask_for_jobs, now=full)
         await self._briefly("jobs", ask, FAR_SECONDS if far else PATIENCE_SECONDS)
         async with self._turn:
-            return await asyncio.to_thread(self._snapshot)
+            return await asyncio.to_thread(snapshot, self._project, self._pages.generation)
 
     async def _prepare(self) -> None:
         with contextlib.suppress(RowtuiError):  # `_where` says what is missing
@@ -143,7 +132,7 @@ class InProcessEngine:
         """A page of groups; a `problem` where they cannot be told."""
         async with self._turn:
             return await asyncio.to_thread(
-                self._groups_page, action_index, tuple(statuses), start, length
+                self._pages.groups_page, action_index, tuple(statuses), start, length
             )
 
     async def group_directories(
@@ -157,7 +146,7 @@ class InProcessEngine:
         """A page of a group's directories, or of all groups' in order."""
         async with self._turn:
             return await asyncio.to_thread(
-                self._directories_page, action_index, tuple(statuses), group, start, length
+                self._pages.directories_page, action_index, tuple(statuses), group, start, length
             )
 
     async def explain(
@@ -169,14 +158,21 @@ class InProcessEngine:
     ) -> Explanation:
         """Where a group's job would go and why; a `problem` where that cannot be told."""
         project = self._project
-        action = self._action(action_index)
+        action = self._pages.action(action_index)
         await project.mapping.ask_loads(LOAD_SECONDS)
         async with self._turn:
             try:
-                groups = await asyncio.to_thread(self._cut, action, tuple(statuses))
+                groups = await asyncio.to_thread(self._pages.cut, action, tuple(statuses))
             except RowtuiError as error:
                 return Explanation(
-                    self._generation, action_index, group + 1, 0, 0, "", None, problem=str(error)
+                    self._pages.generation,
+                    action_index,
+                    group + 1,
+                    0,
+                    0,
+                    "",
+                    None,
+                    problem=str(error),
                 )
             return await asyncio.to_thread(
                 explain_group,
@@ -184,7 +180,7 @@ class InProcessEngine:
                 action,
                 groups,
                 group,
-                generation=self._generation,
+                generation=self._pages.generation,
                 what_if=what_if,
             )
 
@@ -220,7 +216,7 @@ class InProcessEngine:
         if action_index is None:
             return self._project.workflow.actions, None
         only = None if groups is None else {action_index: set(groups)}
-        return (self._action(action_index),), only
+        return (self._pages.action(action_index),), only
 
     async def transfers(self, plan: Plan) -> tuple[TransferView, ...]:
         """What a plan would copy to clusters that do not see the project's folder."""
@@ -231,7 +227,7 @@ class InProcessEngine:
     ) -> tuple[FailedJob, ...]:
         """The jobs at which these groups of failed directories failed. Raises: RowtuiError."""
         async with self._turn:
-            return await asyncio.to_thread(self._failed_jobs, action_index, groups)
+            return await asyncio.to_thread(self._pages.failed_jobs, action_index, groups)
 
     async def plan_again(self, tokens: Sequence[str], change: Change) -> Plan:
         """What would try these jobs' failed directories again. Raises: as `plan`."""
@@ -380,227 +376,4 @@ class InProcessEngine:
         if touched and not full:
             look_at_touched(project, touched)
         project.synchronise(full=full)
-        self._cuts.clear()
-        self._generation += 1
-
-    def _snapshot(self) -> Snapshot:
-        project = self._project
-        directories = project.state.directories
-        bad = directories.bad
-        cluster, because, scheduler = _where(project)
-        shown_bad = [
-            (directories.name(at), bad[at]) for at, _ in zip(bad, range(SHOWN_BAD), strict=False)
-        ]
-        return Snapshot(
-            generation=self._generation,
-            at=time.time(),
-            root=str(project.root),
-            cluster=cluster,
-            cluster_because=because,
-            scheduler=scheduler,
-            directories=len(directories),
-            bad=tuple(shown_bad),
-            bad_count=len(bad),
-            actions=tuple(_summary(row) for row in project.status().rows),
-            problems=_problems(project, cluster),
-            notices=project.take_notices(),
-        )
-
-    def _cut(self, action: Action, statuses: tuple[Status, ...]) -> tuple[Group, ...]:
-        key = (self._generation, action.index, statuses)
-        if key not in self._cuts:
-            while len(self._cuts) >= KEPT_CUTS:
-                self._cuts.pop(next(iter(self._cuts)))
-            self._cuts[key] = self._project.groups(action, statuses)
-        return self._cuts[key]
-
-    def _action(self, index: int) -> Action:
-        actions = self._project.workflow.actions
-        if not 0 <= index < len(actions):
-            raise RowtuiError("the action is no longer in workflow.toml")
-        return actions[index]
-
-    def _groups_page(
-        self, index: int, statuses: tuple[Status, ...], start: int, length: int
-    ) -> GroupsPage:
-        action = self._action(index)
-        try:
-            groups = self._cut(action, statuses)
-        except RowtuiError as error:
-            return GroupsPage(self._generation, index, 0, 0, 0, (), str(error))
-        page = groups[start : start + length]
-        mapped = has_mapping_files(self._project.root, self._project.environment)
-        return GroupsPage(
-            generation=self._generation,
-            action_index=index,
-            total=len(groups),
-            directories=sum(len(group.indices) for group in groups),
-            start=start,
-            groups=tuple(
-                self._group_summary(start + offset + 1, group, mapped)
-                for offset, group in enumerate(page)
-            ),
-        )
-
-    def _group_summary(self, number: int, group: Group, mapped: bool) -> GroupSummary:
-        """One row. `mapped`: mapping files say where its job goes, not the partitions alone."""
-        from rowtui.core.clusters.partition import choose_partition
-        from rowtui.core.values import compact, resolve
-
-        directories = self._project.state.directories
-        (request,) = job_requests((group,))
-        action = group.action
-        key = ""
-        if action.group.sort_by:
-            value = directories.value(group.indices[0])
-            key = compact([resolve(value, pointer) for pointer in action.group.sort_by])
-        cluster = self._project.jobs.queues.here()
-        problem = "which cluster this is cannot be told now"
-        if cluster is not None and mapped:
-            problem = ""  # the Explain view tells; mapping every row would look at its inputs
-        elif cluster is not None:
-            options = action.submit_options.get(cluster.name)
-            choice = choose_partition(
-                cluster,
-                action.resources,
-                len(group.indices),
-                options.partition if options else None,
-            )
-            problem = ""
-            if choice.partition is None and choice.refusals:
-                problem = "; ".join(str(refusal) for refusal in choice.refusals)
-        return GroupSummary(
-            number=number,
-            size=len(group.indices),
-            first=directories.name(group.indices[0]),
-            sort_key=key,
-            processes=request.processes,
-            cpus=request.cpus,
-            gpus=request.gpus,
-            walltime_seconds=request.walltime_seconds,
-            cost=request.cost,
-            problem=problem,
-        )
-
-    def _directories_page(
-        self,
-        index: int,
-        statuses: tuple[Status, ...],
-        group: int | None,
-        start: int,
-        length: int,
-    ) -> DirectoriesPage:
-        action = self._action(index)
-        groups = self._cut(action, statuses)
-        if group is not None:
-            groups = groups[group : group + 1]
-        total = sum(len(each.indices) for each in groups)
-        row = self._project.status_row(action)
-        rows = tuple(
-            self._directory_row(action, row, position)
-            for position in _positions(groups, start, length)
-        )
-        return DirectoriesPage(self._generation, total, start, rows)
-
-    def _failed_jobs(self, index: int, groups: Sequence[int] | None) -> tuple[FailedJob, ...]:
-        from rowtui.core.project.failed_jobs import cause_of
-
-        action = self._action(index)
-        cut = self._cut(action, (Status.FAILED,))
-        chosen = cut if groups is None else [cut[at] for at in groups if at < len(cut)]
-        failures = self._project.state.failed.get(action.name, {})
-        found: dict[str, list[int]] = {}
-        for group in chosen:
-            for position in group.indices:
-                if position in failures:
-                    found.setdefault(failures[position].token, []).append(position)
-        names = {it.token: it.label for it in self._project.jobs.records() if it.job_id}
-        return tuple(
-            FailedJob(
-                token,
-                names.get(token) or str(failures[positions[0]].job_id or ""),
-                action.name,
-                cause_of(failures[positions[0]]),
-                len(positions),
-            )
-            for token, positions in found.items()
-        )
-
-    def _directory_row(self, action: Action, row: ActionStatus, position: int) -> DirectoryRow:
-        from rowtui.core.values import compact
-
-        state = self._project.state
-        status = row.status_of(position) or Status.WAITING
-        job = state.submitted.get(action.name, {}).get(position)
-        failure = state.failed.get(action.name, {}).get(position)
-        text = compact(state.directories.value(position))
-        if len(text) > VALUE_LENGTH:
-            text = text[: VALUE_LENGTH - 1] + "…"
-        detail = ""
-        if failure is not None and status is Status.FAILED:
-            detail = f"{failure.reason} (job {failure.job_id})"
-        return DirectoryRow(
-            name=state.directories.name(position),
-            status=status,
-            value=text,
-            job=f"{job.cluster}/{job.job_id}" if job is not None and job.job_id else "",
-            detail=detail,
-        )
-
-
-def _where(project: Project) -> tuple[str, str, str]:
-    """The cluster, why it was taken, and its scheduler. Without a name where it cannot be told."""
-    try:
-        identified = project.identified
-    except RowtuiError as error:
-        with contextlib.suppress(RowtuiError):
-            cluster = project.recognised.cluster
-            if project.reach.is_remote(cluster):  # that much is known without asking it
-                return cluster.name, error.message, cluster.scheduler
-        return "", error.message, ""
-    return identified.cluster.name, identified.because, identified.cluster.scheduler
-
-
-def _problems(project: Project, cluster: str) -> tuple[Problem, ...]:
-    """What is wrong with the project's files; of mapping files once something has read them."""
-    found = project.workflow.problems
-    if cluster:
-        with contextlib.suppress(RowtuiError):  # its partitions are not known yet
-            found = project.problems()
-    return (*found, *(project.mapping.problems if "mapping" in vars(project) else ()))
-
-
-def _positions(groups: Sequence[Group], start: int, length: int) -> list[int]:
-    """`length` positions from the `start`-th on, across groups."""
-    found: list[int] = []
-    skip = start
-    for group in groups:
-        size = len(group.indices)
-        if skip >= size:
-            skip -= size
-            continue
-        found += group.indices[skip : skip + length - len(found)]
-        skip = 0
-        if len(found) >= length:
-            break
-    return found
-
-
-def _summary(row: ActionStatus) -> ActionSummary:
-    action = row.action
-    return ActionSummary(
-        index=action.index,
-        name=action.name,
-        command=action.command,
-        completed=row.completed.bit_count(),
-        submitted=row.submitted.bit_count(),
-        eligible=row.eligible.bit_count(),
-        waiting=row.waiting.bit_count(),
-        failed=row.failed.bit_count(),
-        remaining_cost=row.remaining_cost,
-        products=action.products,
-        previous_actions=action.previous_actions,
-        resources=describe_resources(action.resources),
-        grouping=describe_grouping(action.group),
-        problem=row.problem,
-    )
+        self._pages.next_generation()

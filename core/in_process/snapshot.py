@@ -1,0 +1,84 @@
+"""The project as a whole, as the status screen shows it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING
+
+from rowtui.core.engine import ActionSummary, Snapshot
+from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping.model import ActionStatus
+from rowtui.core.project.describe import describe_grouping, describe_resources
+
+if TYPE_CHECKING:
+    from rowtui.core.errors import Problem
+    from rowtui.core.project.project import Project
+
+SHOWN_BAD = 20  # bad directories that a snapshot names
+
+
+def snapshot(project: Project, generation: int) -> Snapshot:
+    """The project as a whole, after it was synchronised."""
+    directories = project.state.directories
+    bad = directories.bad
+    cluster, because, scheduler = _where(project)
+    shown_bad = [
+        (directories.name(at), bad[at]) for at, _ in zip(bad, range(SHOWN_BAD), strict=False)
+    ]
+    return Snapshot(
+        generation=generation,
+        at=time.time(),
+        root=str(project.root),
+        cluster=cluster,
+        cluster_because=because,
+        scheduler=scheduler,
+        directories=len(directories),
+        bad=tuple(shown_bad),
+        bad_count=len(bad),
+        actions=tuple(_summary(row) for row in project.status().rows),
+        problems=_problems(project, cluster),
+        notices=project.take_notices(),
+    )
+
+
+def _where(project: Project) -> tuple[str, str, str]:
+    """The cluster, why it was taken, and its scheduler. Without a name where it cannot be told."""
+    try:
+        identified = project.identified
+    except RowtuiError as error:
+        with contextlib.suppress(RowtuiError):
+            cluster = project.recognised.cluster
+            if project.reach.is_remote(cluster):  # that much is known without asking it
+                return cluster.name, error.message, cluster.scheduler
+        return "", error.message, ""
+    return identified.cluster.name, identified.because, identified.cluster.scheduler
+
+
+def _problems(project: Project, cluster: str) -> tuple[Problem, ...]:
+    """What is wrong with the project's files; of mapping files once something has read them."""
+    found = project.workflow.problems
+    if cluster:
+        with contextlib.suppress(RowtuiError):  # its partitions are not known yet
+            found = project.problems()
+    return (*found, *(project.mapping.problems if "mapping" in vars(project) else ()))
+
+
+def _summary(row: ActionStatus) -> ActionSummary:
+    action = row.action
+    return ActionSummary(
+        index=action.index,
+        name=action.name,
+        command=action.command,
+        completed=row.completed.bit_count(),
+        submitted=row.submitted.bit_count(),
+        eligible=row.eligible.bit_count(),
+        waiting=row.waiting.bit_count(),
+        failed=row.failed.bit_count(),
+        remaining_cost=row.remaining_cost,
+        products=action.products,
+        previous_actions=action.previous_actions,
+        resources=describe_resources(action.resources),
+        grouping=describe_grouping(action.group),
+        problem=row.problem,
+    )

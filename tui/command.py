@@ -1,0 +1,63 @@
+"""What a command of the registry is, and the views and parts that it may belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rowtui.tui.reasons import always
+from rowtui.tui.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing a person can do.
+
+    `scope` is "app", one of `PARTS`, or the name of a view. `hint` orders the bottom line, 0 keeps
+    it out. `asks`: it changes something outside, so it is confirmed first.
+    """
+
+    id: str
+    keys: str
+    label: str
+    description: str
+    scope: str = "app"
+    hint: int = 0
+    asks: bool = False
+    enabled: Callable[[Session], str] = always
+
+    @property
+    def method(self) -> str:
+        """The method of the app or view that carries it out."""
+        return "command_" + self.id.partition(".")[2].replace("-", "_").replace(".", "_")
+
+    @property
+    def shown_keys(self) -> str:
+        """The keys as people write them, `j ↓`."""
+        return " ".join(KEY_NAMES.get(key, key) for key in self.keys.split(","))
+
+
+PARTS = ("list", "text", "graph")
+"""Scopes of widgets, whatever the view."""
+
+CHANGE_KEYS = "abcd"
+"""Keys of the changes that would admit a job; a destination seldom has more."""
+
+KEY_NAMES = {
+    "down": "↓", "up": "↑", "left": "←", "right": "→", "enter": "Enter", "escape": "Esc",
+    "space": "space", "question_mark": "?", "at": "@", "pagedown": "PgDn", "pageup": "PgUp",
+    "home": "Home", "end": "End", "tab": "Tab", "left_square_bracket": "[",
+    "right_square_bracket": "]",
+}  # fmt: skip
+
+VIEWS = {
+    "status": (1, "Status"),
+    "groups": (2, "Groups"),
+    "explain": (3, "Explain"),
+    "pack": (4, "Pack"),
+    "submit": (5, "Submit"),
+    "queue": (6, "Queue"),
+    "log": (7, "Log"),
+    "network": (8, "Network"),
+}
+"""The views: name -> (number, title)."""

@@ -1,0 +1,26 @@
+"""What works in every view."""
+
+from __future__ import annotations
+
+from rowtui.tui.command import VIEWS, Command
+from rowtui.tui.reasons import may_connect
+
+_GO = tuple(
+    Command(f"go.{name}", str(number), title.lower(), f"go to {title}")
+    for name, (number, title) in VIEWS.items()
+)
+
+COMMANDS: tuple[Command, ...] = (
+    *_GO,
+    Command("app.refresh", "r", "refresh", "read the project and the scheduler again", hint=91),
+    Command("app.reread", "ctrl+r", "re-read all", "also read every directory again"),
+    Command("app.pause", "p", "pause", "stop or go on following changes"),
+    Command("app.activity", "at", "activity", "what happened: changes, commands, errors", hint=92),
+    Command("app.connect", "L", "log in", "log in to a cluster that waits for it",
+            enabled=may_connect),
+    Command("app.theme", "T", "theme", "next theme"),
+    Command("app.copy", "y", "copy", "copy the selected name or id"),
+    Command("app.help", "question_mark", "help", "this page", hint=90),
+    Command("app.back", "escape", "back", "one step back"),
+    Command("app.quit", "q", "quit", "leave; jobs go on without rowtui", hint=99),
+)  # fmt: skip

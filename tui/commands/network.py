@@ -1,0 +1,46 @@
+"""What can be done in the view Network."""
+
+from __future__ import annotations
+
+from rowtui.tui.command import Command
+from rowtui.tui.reasons import (
+    may_give_up,
+    may_mark_sample,
+    may_retry_in_network,
+    may_start_anew,
+    may_start_network,
+    may_step_network,
+    may_stop_network,
+    with_network,
+    with_run,
+)
+
+COMMANDS: tuple[Command, ...] = (
+    Command("network.open", "enter", "open", "samples of this node; log of this sample's job",
+            "network", 1, enabled=with_network),
+    Command("network.start", "s", "autopilot…",
+            "let the network run by itself within limits, go on, or allow more", "network", 2,
+            asks=True, enabled=may_start_network),
+    Command("network.stop", "x", "stop", "stop the autopilot; jobs that were sent go on",
+            "network", 3, enabled=may_stop_network),
+    Command("network.step", "e", "one step…", "plan what is ready, to be confirmed in 5",
+            "network", 4, asks=True, enabled=may_step_network),
+    Command("network.retry", "R", "retry…",
+            "try the marked jobs, this failure, or all that failed again", "network", 5, asks=True,
+            enabled=may_retry_in_network),
+    Command("network.give-up", "c", "give up…",
+            "give the marked jobs, or this one, up with what depends on them", "network", 6,
+            asks=True, enabled=may_give_up),
+    Command("network.mark", "space", "mark", "mark or unmark this sample", "network", 7,
+            enabled=may_mark_sample),
+    Command("network.filter", "f", "filter", "samples in the next state: all, failed, ...",
+            "network", 8, enabled=with_network),
+    Command("network.arrange", "o", "graph/list", "draw the network as a graph, or as a list",
+            "network", enabled=with_network),
+    Command("network.as-now", "v", "as it is now",
+            "what network.toml says now, or the run again", "network", enabled=with_run),
+    Command("network.new-run", "n", "new run…", "a new run, of what network.toml says now",
+            "network", asks=True, enabled=may_start_anew),
+    Command("network.pane", "tab", "pane", "between failures, graph, samples and node", "network",
+            9),
+)  # fmt: skip

@@ -1,0 +1,36 @@
+"""What can be done in the view Pack."""
+
+from __future__ import annotations
+
+from rowtui.tui.command import Command
+from rowtui.tui.reasons import (
+    may_reset_packing,
+    may_submit_packing,
+    may_toggle_node_type,
+    with_action,
+    with_destinations,
+    with_packing,
+)
+
+COMMANDS: tuple[Command, ...] = (
+    Command("pack.submit", "s", "submit…", "submit the jobs as they are packed here", "pack", 1,
+            asks=True, enabled=may_submit_packing),
+    Command("pack.packer", "c", "packer", "pack with the next packer", "pack", 2,
+            enabled=with_packing),
+    Command("pack.limits", "e", "limits", "jobs in a bundle, longest bundle, time factor", "pack",
+            3),
+    Command("pack.node-type", "space", "node type", "pack without this node type, or with it again",
+            "pack", 4, enabled=may_toggle_node_type),
+    Command("pack.reset", "u", "as configured", "forget what was chosen here", "pack", 5,
+            enabled=may_reset_packing),
+    Command("pack.longer", "b", "look longer", "take more time to find a better packing", "pack",
+            6, enabled=with_packing),
+    Command("pack.next-destination", "n,right_square_bracket", "next destination",
+            "the packing at the next destination", "pack", 7, enabled=with_destinations),
+    Command("pack.previous-destination", "N,left_square_bracket", "previous destination",
+            "the packing at the destination before", "pack", enabled=with_destinations),
+    Command("pack.all-actions", "a", "all actions",
+            "pack the jobs of all actions together, or of this one", "pack", 8,
+            enabled=with_action),
+    Command("pack.pane", "tab", "pane", "between bundles and the lanes of one", "pack", 9),
+)  # fmt: skip
