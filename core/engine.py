@@ -16,6 +16,7 @@ from rowtui.core.errors import Problem
 from rowtui.core.grouping.model import Status
 from rowtui.core.network.job_model import JobState
 from rowtui.core.project.change import Change
+from rowtui.core.project.needs import FailureCause, MappingReview, UntrustedFile
 from rowtui.core.project.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.questions import Question, Withdrawn
 from rowtui.core.project.views import (
@@ -43,6 +44,7 @@ __all__ = [
     "Engine",
     "Explanation",
     "FailedJob",
+    "FailureCause",
     "GroupSummary",
     "GroupsPage",
     "JobState",
@@ -50,6 +52,7 @@ __all__ = [
     "JobsView",
     "Limits",
     "LogTail",
+    "MappingReview",
     "NetworkView",
     "PackChoice",
     "PackedPlan",
@@ -58,6 +61,7 @@ __all__ = [
     "Snapshot",
     "SubmitProgress",
     "TransferView",
+    "UntrustedFile",
     "WhatIfAsked",
     "Withdrawn",
 ]
@@ -104,6 +108,8 @@ class Snapshot:
     actions: tuple[ActionSummary, ...]
     problems: tuple[Problem, ...] = ()
     notices: tuple[str, ...] = ()
+    failures: tuple[FailureCause, ...] = ()
+    untrusted: tuple[UntrustedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +197,14 @@ class Engine(Protocol):
         what_if: WhatIfAsked | None = None,
     ) -> Explanation:
         """Where the job of group `group` (from 0) of these statuses would go, and why."""
+        ...
+
+    async def mapping_file(self, place: str) -> MappingReview:
+        """A mapping file as a person reads it before trusting it. Raises: RowtuiError."""
+        ...
+
+    async def trust(self, place: str, digest: str) -> None:
+        """Let the code of that content run as this user. Raises: RowtuiError if it changed."""
         ...
 
     async def plan(

@@ -39,6 +39,7 @@ from rowtui.core.in_process.snapshot import snapshot
 from rowtui.core.network.find import has_network
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.follow import Changes, look_at_touched
+from rowtui.core.project.needs import MappingReview, Needs, review, trust
 from rowtui.core.project.questions import Question, Questions, Withdrawn
 from rowtui.core.submission.model import Plan
 from rowtui.core.workflow.model import Action
@@ -60,6 +61,7 @@ class InProcessEngine:
         self._turn = asyncio.Lock()  # the records
         self._asking = asyncio.Lock()  # the queues
         self._pages = Pages(project)
+        self._needs = Needs(project)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changes = Changes(project)
         self._packings = 0
@@ -91,7 +93,9 @@ class InProcessEngine:
         ask = partial(self._ask_for_jobs, now=full)
         await self._briefly("jobs", ask, FAR_SECONDS if far else PATIENCE_SECONDS)
         async with self._turn:
-            return await asyncio.to_thread(snapshot, self._project, self._pages.generation)
+            return await asyncio.to_thread(
+                snapshot, self._project, self._pages.generation, self._needs
+            )
 
     async def _prepare(self) -> None:
         with contextlib.suppress(RowtuiError):  # `_where` says what is missing
@@ -183,6 +187,15 @@ class InProcessEngine:
                 generation=self._pages.generation,
                 what_if=what_if,
             )
+
+    async def mapping_file(self, place: str) -> MappingReview:
+        """A mapping file as a person reads it before trusting it. Raises: RowtuiError."""
+        return await asyncio.to_thread(review, self._project, place)
+
+    async def trust(self, place: str, digest: str) -> None:
+        """Let the code of that content run as this user. Raises: RowtuiError if it changed."""
+        await asyncio.to_thread(trust, self._project, place, digest)
+        self._changes.say("mapping")
 
     async def plan(
         self, action_index: int | None, groups: Sequence[int] | None, limit: int | None

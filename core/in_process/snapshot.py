@@ -13,12 +13,13 @@ from rowtui.core.project.describe import describe_grouping, describe_resources
 
 if TYPE_CHECKING:
     from rowtui.core.errors import Problem
+    from rowtui.core.project.needs import Needs
     from rowtui.core.project.project import Project
 
 SHOWN_BAD = 20  # bad directories that a snapshot names
 
 
-def snapshot(project: Project, generation: int) -> Snapshot:
+def snapshot(project: Project, generation: int, needs: Needs) -> Snapshot:
     """The project as a whole, after it was synchronised."""
     directories = project.state.directories
     bad = directories.bad
@@ -26,6 +27,7 @@ def snapshot(project: Project, generation: int) -> Snapshot:
     shown_bad = [
         (directories.name(at), bad[at]) for at, _ in zip(bad, range(SHOWN_BAD), strict=False)
     ]
+    rows = project.status().rows
     return Snapshot(
         generation=generation,
         at=time.time(),
@@ -36,9 +38,11 @@ def snapshot(project: Project, generation: int) -> Snapshot:
         directories=len(directories),
         bad=tuple(shown_bad),
         bad_count=len(bad),
-        actions=tuple(_summary(row) for row in project.status().rows),
+        actions=tuple(_summary(row) for row in rows),
         problems=_problems(project, cluster),
         notices=project.take_notices(),
+        failures=needs.failures(rows),
+        untrusted=needs.untrusted(),
     )
 
 

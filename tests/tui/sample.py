@@ -47,6 +47,8 @@ from rowtui.core.project.questions import Questions
 from rowtui.core.submission.model import Destination, JobRecord, Plan, PlannedJob, Step
 from rowtui.core.text import Cost, plural
 
+from tests.tui.sample_needs import SampleNeeds
+
 if TYPE_CHECKING:
     from tests.tui.sample_network import SampleNetwork
 
@@ -98,7 +100,7 @@ class SampleJob:
     reason: str = ""
 
 
-class SampleEngine:
+class SampleEngine(SampleNeeds):
     """An Engine over dictionaries. `advance` lets time pass; the rest is what any engine does."""
 
     def __init__(
@@ -109,6 +111,7 @@ class SampleEngine:
         fresh: bool = False,
         live: bool = False,
     ) -> None:
+        super().__init__()
         self.actions = tuple(actions)
         self.values = dict(_directories(directories))
         self.names = sorted(self.values)
@@ -339,6 +342,8 @@ class SampleEngine:
             actions=tuple(summaries),
             problems=self.problems,
             notices=self.notices,
+            failures=self.failure_causes(),
+            untrusted=tuple(self.untrusted),
         )
 
     async def groups(

@@ -1,0 +1,180 @@
+"""What waits for a person, as far as a project's files and records say it.
+
+Failed directories by the cause of their failure, and mapping files whose code does not run because
+nobody trusted it. Pure but for the reading of mapping files; nothing is fetched, nothing is run.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping.model import ActionStatus
+from rowtui.core.project.failed_jobs import cause_of
+from rowtui.core.project.mapping_files import has_mapping_files, mapping_paths
+from rowtui.core.state.model import Failure
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.core.mapping.sources import Places, Source
+    from rowtui.core.project.project import Project
+
+MOST_CAUSES = 5
+"""Causes that are told apart for one action; the rest is one entry."""
+
+OTHER_CAUSES = "other causes"
+
+_MOST_LINES = 20_000  # of a mapping file on the screen
+_WIDEST = 1_000  # characters of one of them
+
+
+class FailureCause(NamedTuple):
+    """Directories of one action that failed alike. `jobs`: at how many jobs.
+
+    `cause` is the reason of the failure, or `OTHER_CAUSES` for what `MOST_CAUSES` left over.
+    """
+
+    action_index: int
+    cause: str
+    directories: int
+    jobs: int
+
+
+class UntrustedFile(NamedTuple):
+    """A mapping file whose code does not run. `place`: the absolute path, or a URL."""
+
+    name: str
+    place: str
+
+
+class MappingReview(NamedTuple):
+    """A mapping file as a person reads it before trusting it.
+
+    `lines`: the text, or what differs from the content that was trusted last (`differs`).
+    `digest` names exactly this content: `trust` refuses another one.
+    """
+
+    name: str
+    place: str
+    digest: str
+    lines: tuple[str, ...]
+    differs: bool = False
+
+
+class Needs:
+    """What one project needs; remembers what it has counted as long as nothing changed."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._counted: dict[int, tuple[object, int, tuple[FailureCause, ...]]] = {}
+        self._looked: tuple[tuple[object, ...], tuple[UntrustedFile, ...]] = ((), ())
+
+    def failures(self, rows: Iterable[ActionStatus]) -> tuple[FailureCause, ...]:
+        """Why the failed directories of these actions failed, the commonest cause first."""
+        found: list[FailureCause] = []
+        for row in rows:
+            records = self._project.state.failed.get(row.action.name, {})
+            kept = self._counted.get(row.action.index)
+            if kept is None or kept[0] is not records or kept[1] != row.failed:
+                kept = (records, row.failed, _causes(row, records))
+                self._counted[row.action.index] = kept
+            found += kept[2]
+        return tuple(found)
+
+    def untrusted(self) -> tuple[UntrustedFile, ...]:
+        """The mapping files that have to be trusted before their code runs."""
+        project = self._project
+        if not has_mapping_files(project.root, project.environment):
+            return ()
+        key = tuple(_identity(path) for path in mapping_paths(project))
+        if key != self._looked[0]:
+            self._looked = (key, _untrusted(project))
+        return self._looked[1]
+
+
+def _causes(row: ActionStatus, records: Mapping[int, Failure]) -> tuple[FailureCause, ...]:
+    if not row.failed:
+        return ()
+    directories: dict[str, int] = {}
+    jobs: dict[str, set[str]] = {}
+    failed = row.failed.to_bytes((row.failed.bit_length() + 7) // 8, "little")
+    for position, failure in records.items():
+        cell = position >> 3
+        if cell >= len(failed) or not failed[cell] >> (position & 7) & 1:
+            continue  # completed, submitted or left out of the action meanwhile
+        cause = cause_of(failure)
+        directories[cause] = directories.get(cause, 0) + 1
+        jobs.setdefault(cause, set()).add(failure.token)
+    order = sorted(directories, key=lambda cause: (-directories[cause], cause))
+    told = [(cause, directories[cause], len(jobs[cause])) for cause in order[:MOST_CAUSES]]
+    rest = order[MOST_CAUSES:]
+    if rest:
+        at_jobs = set().union(*(jobs[cause] for cause in rest))
+        told.append((OTHER_CAUSES, sum(directories[cause] for cause in rest), len(at_jobs)))
+    return tuple(FailureCause(row.action.index, *each) for each in told)
+
+
+def review(project: Project, place: str) -> MappingReview:
+    """What a person should read before they trust that file. Raises: RowtuiError."""
+    from rowtui.core.mapping.trust import TrustStore, difference
+
+    source = _source(project, place)
+    before = TrustStore(_places(project).trust).last_trusted(source.place)
+    if before is None:
+        text = source.data.decode(errors="replace").splitlines()
+    else:
+        text = difference(before, source.data, source.name)
+    lines = tuple(line[:_WIDEST] for line in text[:_MOST_LINES])
+    if len(text) > _MOST_LINES:
+        lines += (f"... {len(text) - _MOST_LINES:,} more lines: read the file itself",)
+    return MappingReview(source.name, source.place, source.digest, lines, before is not None)
+
+
+def trust(project: Project, place: str, digest: str) -> None:
+    """Let the code of that content run as this user. Raises: RowtuiError if it changed."""
+    from rowtui.core.mapping.trust import TrustStore
+
+    source = _source(project, place)
+    if source.digest != digest:
+        raise RowtuiError(f"{source.name} has changed meanwhile", "read it again, then trust it")
+    TrustStore(_places(project).trust).trust(source.place, source.data, time.time())
+
+
+def _places(project: Project) -> Places:
+    from rowtui.core.mapping.sources import user_places
+
+    return user_places(project.environment)
+
+
+def _sources(project: Project) -> tuple[Source, ...]:
+    from rowtui.core.mapping.sources import Fetching, find_sources
+
+    offline = Fetching(allowed=False)
+    found = find_sources(project.root, places=_places(project), now=time.time(), fetching=offline)
+    return found.sources
+
+
+def _source(project: Project, place: str) -> Source:
+    for source in _sources(project):
+        if source.place == place:
+            return source
+    raise RowtuiError(f"there is no mapping file {visible(place)} any more")
+
+
+def _untrusted(project: Project) -> tuple[UntrustedFile, ...]:
+    return tuple(
+        UntrustedFile(source.name, source.place)
+        for source in _sources(project)
+        if not source.trusted
+    )
+
+
+def _identity(path: object) -> tuple[object, ...]:
+    try:
+        status = os.stat(str(path))
+    except OSError:
+        return (str(path),)
+    return (str(path), status.st_mtime_ns, status.st_size, status.st_ino)
