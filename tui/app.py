@@ -101,6 +101,7 @@ class RowtuiApp(App[int]):
         self.logins = Logins(self, self.session, self._feed)
         self._last_failure: tuple[str, str] | None = None
         self.defect: Exception | None = None  # what ended the dashboard, if it was a defect
+        self.outside = False  # a pager or an editor has the terminal
 
     def _log(self, *_: object, **__: object) -> None:
         """Nothing, to nobody: see `__init__`."""
@@ -152,6 +153,8 @@ class RowtuiApp(App[int]):
         self.set_keymap(keymap)
 
     def _end_by_signal(self, number: signal.Signals) -> None:
+        if self.outside and number == signal.SIGINT:
+            return  # Ctrl-C in the pager is the pager's
         if self.session.sending is not None and self.session.sending.phase == "sending":
             self.session.sending.phase = "stopping"
         self.exit(128 + number, return_code=128 + number)
@@ -200,6 +203,10 @@ class RowtuiApp(App[int]):
             self.notify(shown, title="Error", severity="error", timeout=10, markup=False)
         if self.view is not None:
             self.view.show_bottom()
+
+    def look_again(self) -> None:
+        """Time went by unseen: read the project and the queues at once."""
+        self._feed.refresh_now()
 
     def look_at_network(self) -> None:
         """Somebody wants to see the network as it is now."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import pty
-import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +13,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.tui.app import run_dashboard
 
 from tests.tui.sample import SampleEngine
+from tests.tui.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,6 +23,7 @@ def test_the_first_paint_needs_none_of_the_heavy_modules() -> None:
 import asyncio, sys
 from rowtui.tui.app import RowtuiApp
 from tests.tui.sample import SampleEngine
+from tests.tui.terminal import Terminal
 
 async def main():
     engine = SampleEngine()
@@ -69,55 +68,6 @@ def test_errors_sent_to_a_file_would_take_the_picture_with_them(
         run_dashboard(SampleEngine())
 
 
-class Terminal:
-    """The sample dashboard in a terminal of its own."""
-
-    def __init__(self, tmp_path: Path, code: str = "") -> None:
-        self.master, slave = pty.openpty()
-        environment = {
-            **os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24",
-            "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path),
-            "XDG_STATE_HOME": str(tmp_path),
-        }  # fmt: skip
-        code = code or "from tests.tui.sample import main; raise SystemExit(main())"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code], cwd=ROOT, stdin=slave, stdout=slave, stderr=slave,
-            env=environment, start_new_session=True,
-        )  # fmt: skip
-        os.close(slave)
-        self.seen = b""
-
-    def until(self, text: bytes) -> None:
-        end = time.monotonic() + 60
-        while text not in self.seen:
-            assert time.monotonic() < end, self.seen[-2000:]
-            if select.select([self.master], [], [], 1)[0]:
-                try:
-                    self.seen += os.read(self.master, 65536)
-                except OSError:
-                    raise AssertionError(self.seen[-2000:]) from None
-
-    def drain(self) -> None:
-        while True:
-            if not select.select([self.master], [], [], 0.2)[0]:
-                if self.process.poll() is not None:
-                    return
-                continue
-            try:
-                data = os.read(self.master, 65536)
-            except OSError:
-                return
-            if not data:
-                return
-            self.seen += data
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(timeout=60)
-        os.close(self.master)
-
-
 def test_in_a_real_terminal_it_paints_answers_keys_and_gives_the_terminal_back(
     tmp_path: Path,
 ) -> None:
@@ -156,6 +106,7 @@ def test_a_defect_ends_it_with_one_sentence_and_a_file(tmp_path: Path) -> None:
 from rowtui.core.errors import RowtuiError
 from rowtui.tui.app import RowtuiApp, run_dashboard
 from tests.tui.sample import SampleEngine
+from tests.tui.terminal import Terminal
 
 def broken(self):
     raise KeyError("oops")

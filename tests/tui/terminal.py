@@ -1,0 +1,67 @@
+"""A real pseudo-terminal with the sample dashboard in it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+class Terminal:
+    """The sample dashboard in a terminal of its own."""
+
+    def __init__(self, tmp_path: Path, code: str = "", **more: str) -> None:
+        self.master, slave = pty.openpty()
+        environment = {
+            **os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24",
+            "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path),
+            "XDG_STATE_HOME": str(tmp_path), **more,
+        }  # fmt: skip
+        code = code or "from tests.tui.sample import main; raise SystemExit(main())"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT, stdin=slave, stdout=slave, stderr=slave,
+            env=environment, start_new_session=True,
+        )  # fmt: skip
+        os.close(slave)
+        self.seen = b""
+
+    def until(self, text: bytes) -> None:
+        end = time.monotonic() + 60
+        while text not in self.seen:
+            assert time.monotonic() < end, self.seen[-2000:]
+            if select.select([self.master], [], [], 1)[0]:
+                try:
+                    self.seen += os.read(self.master, 65536)
+                except OSError:
+                    raise AssertionError(self.seen[-2000:]) from None
+
+    def interrupt(self) -> None:
+        """What Ctrl-C does while the terminal is not the dashboard's."""
+        os.killpg(os.getpgid(self.process.pid), signal.SIGINT)
+
+    def drain(self) -> None:
+        while True:
+            if not select.select([self.master], [], [], 0.2)[0]:
+                if self.process.poll() is not None:
+                    return
+                continue
+            try:
+                data = os.read(self.master, 65536)
+            except OSError:
+                return
+            if not data:
+                return
+            self.seen += data
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(timeout=60)
+        os.close(self.master)

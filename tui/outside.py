@@ -1,0 +1,191 @@
+"""Hands the terminal to the person's own pager or editor, and takes it back when that ends.
+
+The dashboard goes on behind it: what it follows it follows, what it sends it sends; only nothing
+is drawn. Texts and read-only files are shown from a private copy that is removed afterwards. What
+cannot be opened is a sentence on the screen, never an exception.
+Takes: `$PAGER`, `$VISUAL`, `$EDITOR`, split as a shell would. Source: tui study §2.4, §2.9.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+from textual.app import SuspendNotSupported
+
+if TYPE_CHECKING:
+    from rowtui.tui.app import RowtuiApp
+
+PAGERS = ("less", "more")
+EDITORS = ("nano", "vi", "vim", "emacs")
+"""Taken where nothing is set: the first that is installed."""
+
+NO_PAGERS = ("", "cat")
+"""Values of `$PAGER` under which nobody could read anything: as if it was not set."""
+
+
+MOST_COPIED = 50_000_000
+"""Bytes of a file that is shown as a copy: more than anybody edits."""
+
+
+async def open_in_pager(app: RowtuiApp, source: str | Path, name: str) -> bool:
+    """Show a text, or a file, in `$PAGER`; `name` is what the temporary file of a text is called.
+
+    Whether a program ran; where not, the screen says why. It takes as long as the person reads:
+    call it in a worker (`tui/work.py`).
+    """
+    try:
+        argv = pager()
+        if isinstance(source, Path):
+            return await _hand_over(app, [*argv, _regular(source)])
+        shown = "\n".join(visible(text.expandtabs()) for text in source.split("\n"))
+        with _copy(shown.encode("utf-8", "surrogateescape"), name) as path:
+            return await _hand_over(app, [*argv, path])
+    except (RowtuiError, OSError) as error:
+        return _told(app, "the pager", error)
+
+
+async def open_in_editor(
+    app: RowtuiApp, source: str | Path, read_only: bool, name: str = "text"
+) -> bool:
+    """Open a file in the editor; with `read_only`, or of a text, a copy that nobody reads again.
+
+    Whether a program ran; where not, the screen says why.
+    """
+    try:
+        argv = editor()
+        if isinstance(source, Path) and not read_only:
+            return await _hand_over(app, [*argv, _regular(source)])
+        data, name = _content(source, name)
+        with _copy(data, name, mode=0o400 if read_only else 0o600) as path:
+            return await _hand_over(app, [*argv, path])
+    except (RowtuiError, OSError) as error:
+        return _told(app, "the editor", error)
+
+
+def pager(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """The pager's program and arguments.
+
+    Raises: RowtuiError where none is installed, or the variable cannot be read.
+    """
+    names = [name for name in ("PAGER",) if environment.get(name, "").strip() not in NO_PAGERS]
+    return _program(names, PAGERS, "a pager", "PAGER", environment)
+
+
+def editor(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """The editor's program and arguments.
+
+    Raises: RowtuiError where none is installed, or the variable cannot be read.
+    """
+    names = [name for name in ("VISUAL", "EDITOR") if environment.get(name, "").strip()]
+    return _program(names, EDITORS, "an editor", "EDITOR", environment)
+
+
+def _program(
+    names: Sequence[str], others: Sequence[str], what: str, set_it: str, env: Mapping[str, str]
+) -> list[str]:
+    if names:
+        text = env[names[0]]
+        try:
+            argv = shlex.split(text)
+        except ValueError as error:
+            raise RowtuiError(
+                f"${names[0]} cannot be read: {error}: {visible(text)}",
+                f"write it as in a shell: `export {names[0]}='program --option'`",
+            ) from None
+        if argv and shutil.which(argv[0], path=env.get("PATH")):
+            return argv
+        raise RowtuiError(
+            f"${names[0]} is {visible(text)}, and there is no such program",
+            f"set {names[0]} to a program that is installed",
+        )
+    for name in others:
+        if shutil.which(name, path=env.get("PATH")):
+            return [name]
+    raise RowtuiError(
+        f"{what} is not installed ({', '.join(others)})", f"set {set_it} to a program that is"
+    )
+
+
+def _regular(path: Path) -> str:
+    """The path in full, so that no name can be taken for an option.
+
+    Raises: RowtuiError for what is no file: a pipe would be waited for without end.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise RowtuiError(f"{path}: {error.strerror or error}") from None
+    if not stat.S_ISREG(mode):
+        raise RowtuiError(f"{path} is not a file")
+    return os.path.abspath(path)
+
+
+def _content(source: str | Path, name: str) -> tuple[bytes, str]:
+    if isinstance(source, str):
+        return source.encode("utf-8", "surrogateescape"), name
+    with open(_regular(source), "rb") as file:
+        data = file.read(MOST_COPIED + 1)
+    if len(data) > MOST_COPIED:
+        raise RowtuiError(f"{source} is too long to be copied", "look at it in the pager")
+    return data, source.name
+
+
+@contextlib.contextmanager
+def _copy(data: bytes, name: str, mode: int = 0o600) -> Iterator[str]:
+    """A file of its own for this person alone; gone afterwards, whatever happens."""
+    plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII).lstrip(".-")[:80] or "text"
+    with tempfile.TemporaryDirectory(prefix="rowtui-") as folder:
+        path = os.path.join(folder, plain)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(data)
+        yield path
+
+
+async def _hand_over(app: RowtuiApp, argv: Sequence[str]) -> bool:
+    """Run this program on the terminal, and draw everything again afterwards."""
+    if app.outside:
+        raise RowtuiError("another program has the terminal")
+    app.outside = True
+    try:
+        with app.suspend(), app.batch_update():
+            process = await asyncio.create_subprocess_exec(*argv)
+            try:
+                code = await process.wait()
+            finally:
+                if process.returncode is None:  # we are leaving
+                    process.terminate()
+    except SuspendNotSupported:
+        raise RowtuiError("the terminal cannot be handed to another program here") from None
+    finally:
+        app.outside = False
+    app.refresh(layout=True)
+    app.look_again()
+    if code:
+        program = visible(os.path.basename(argv[0]))
+        app.notify(f"{program} ended with code {code}", severity="warning", markup=False)
+    return True
+
+
+def _told(app: RowtuiApp, what: str, error: RowtuiError | OSError) -> bool:
+    message, hint = (
+        (error.message, error.hint)
+        if isinstance(error, RowtuiError)
+        else (error.strerror or str(error), "")
+    )
+    text = f"{what} was not opened: {message}" + (f"\n{hint}" if hint else "")
+    app.notify(
+        "\n".join(map(visible, text.split("\n"))), severity="warning", timeout=8, markup=False
+    )
+    return False
