@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import subprocess
     from pathlib import Path
 
+    from rowtui.core.clusters.command_log import CommandLog
+
 OUTPUT_LIMIT = 64 << 20  # bytes of each stream that are kept; 10,300 jobs of squeue are 0.8 MB
 _PIPE_GRACE = 1.0  # seconds for a finished command's pipes to close: a daemon may hold them open
 _KILL_GRACE = 5.0  # seconds for a killed command to be gone
@@ -92,10 +94,13 @@ class Transport(Protocol):
 
 
 class LocalTransport:
-    """Runs commands on this machine."""
+    """Runs commands on this machine. `log`: where they are written down."""
 
-    def __init__(self, env: Mapping[str, str | None] | None = None) -> None:
+    def __init__(
+        self, env: Mapping[str, str | None] | None = None, *, log: CommandLog | None = None
+    ) -> None:
         self._env = dict(env or {})
+        self.log = log
 
     async def run(
         self,
@@ -108,7 +113,12 @@ class LocalTransport:
     ) -> CommandResult:
         """Run one command here. See `run_command`."""
         changes = {**self._env, **(env or {})}
-        return await run_command(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=changes)
+        run = run_command(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=changes)
+        if self.log is None:
+            return await run
+        from rowtui.core.clusters.command_log import noted
+
+        return await noted(self.log, "here", argv, run)
 
 
 CLIENT_OPTIONS = ("SLURM_", "SBATCH_", "SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_")

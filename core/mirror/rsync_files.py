@@ -14,11 +14,12 @@ import contextlib
 import os
 import re
 import shutil
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.clusters.commands import client_environment, run_command
+from rowtui.core.clusters.commands import CommandResult, client_environment, run_command
 from rowtui.core.mirror.arriving import explain_here
 from rowtui.core.mirror.bridge import Bridge, open_bridge
 from rowtui.core.mirror.compare import Copy
@@ -134,6 +135,7 @@ class RsyncFiles:
         there = os.path.join(self._there, base)
         async with open_bridge(self._transport, there, self._where) as (bridge, shell):
             pipe = asyncio.subprocess.PIPE
+            began = time.monotonic()
             process = await asyncio.create_subprocess_exec(
                 self._program, *options, f"--rsh={shell}", *ends,
                 stdin=pipe, stdout=pipe, stderr=pipe, cwd=self._root / base,
@@ -153,8 +155,15 @@ class RsyncFiles:
                 feeding.cancel()
                 listening.cancel()
                 await end_process(process, _GRACE)
+                self._note((self._program, *options, *ends), process.returncode, said, began)
             text = said.decode(errors="surrogateescape")
             notices += self._conclude(status, text, bridge, what)
+
+    def _note(self, argv: Sequence[str], status: int | None, said: bytearray, began: float) -> None:
+        log = getattr(self._transport, "log", None)
+        if log is not None:
+            seconds = time.monotonic() - began
+            log.note(self._where, CommandResult(tuple(argv), status, b"", bytes(said), seconds))
 
     def _conclude(self, status: int, said: str, bridge: Bridge, what: str) -> tuple[str, ...]:
         """What was not copied, if the rest was. Raises: MirrorError."""

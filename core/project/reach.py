@@ -86,6 +86,7 @@ class Reach:
         self._connections: dict[str, Connection] = {}
         self._schedulers: dict[str, Scheduler] = {}
         self._mirrors: dict[str, Mirror] = {}
+        self.log = around.log
 
     # Which
 
@@ -212,7 +213,7 @@ class Reach:
         if not self.is_remote(cluster):
             from rowtui.core.clusters.commands import LocalTransport
 
-            return LocalTransport()
+            return LocalTransport(log=self.log)
         return self._connection(cluster)
 
     def _connection(self, cluster: Cluster) -> Connection:
@@ -223,7 +224,7 @@ class Reach:
             assert cluster.remote is not None
             door = Door(cluster.remote, partial(self._person, cluster.name))
             self._connections[cluster.name] = transport_for(
-                cluster.remote, door, cluster=cluster.name
+                cluster.remote, door, cluster=cluster.name, log=self.log
             )
         return self._connections[cluster.name]
 
@@ -274,8 +275,7 @@ class Reach:
             cluster = self.known(name)
             if cluster is None:
                 return None
-            transport = self.transport(cluster) if self.is_remote(cluster) else None
-            self._schedulers[name] = scheduler_of(cluster, transport)
+            self._schedulers[name] = scheduler_of(cluster, self.transport(cluster))
         return self._schedulers[name]
 
     @property
@@ -297,10 +297,10 @@ class Reach:
     async def _site(self, cluster: Cluster) -> Site:
         root = self.root
         if not self.is_remote(cluster):
-            return LocalSite(root)
+            return LocalSite(root, log=self.log)
         shared = self._shared_folder(cluster)
         if shared is not None:
-            return LocalSite(root, shared)
+            return LocalSite(root, shared, log=self.log)
         with self.explained(cluster.name):
             copy = await self.mirror(cluster).resolve()
         return RemoteSite(self.transport(cluster), Path(copy))

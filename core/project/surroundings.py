@@ -10,12 +10,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.errors import RowtuiError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rowtui.core.clusters.command_log import CommandLog
+    from rowtui.core.clusters.commands import CommandResult
     from rowtui.core.clusters.load import ClusterFile
     from rowtui.core.clusters.model import Cluster, Identified
     from rowtui.core.clusters.transports.login import Asker
@@ -56,8 +60,25 @@ class Surroundings:
         from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
 
         return identify_cluster(
-            self.configured.clusters, self.environment, self.cluster_name, describe_this_machine
+            self.configured.clusters,
+            self.environment,
+            self.cluster_name,
+            partial(describe_this_machine, self._run_here),
         )
+
+    def _run_here(self, argv: Sequence[str]) -> CommandResult:
+        from rowtui.core.clusters.commands import run_briefly
+
+        result = run_briefly(argv)
+        self.log.note("here", result)
+        return result
+
+    @cached_property
+    def log(self) -> CommandLog:
+        """What was run, on this machine and on clusters."""
+        from rowtui.core.clusters.command_log import CommandLog
+
+        return CommandLog()
 
     @cached_property
     def configured(self) -> ClusterFile:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rowtui.core.clusters.commands import CommandResult, LocalTransport, Transport
 from rowtui.core.clusters.schedulers.base import Scheduler
@@ -25,6 +25,9 @@ from rowtui.core.submission.fence import (
     read_ended,
     read_fence,
 )
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.command_log import CommandLog
 
 LOOK_SECONDS = 60.0
 
@@ -77,9 +80,12 @@ class Access(NamedTuple):
 class LocalSite:
     """The project's folder as it is on this machine, by another name on the cluster or not."""
 
-    def __init__(self, root: Path, workdir: Path | None = None) -> None:
+    def __init__(
+        self, root: Path, workdir: Path | None = None, *, log: CommandLog | None = None
+    ) -> None:
         self._root = root
         self._workdir = workdir or root
+        self._log = log
 
     @property
     def workdir(self) -> Path:
@@ -108,7 +114,7 @@ class LocalSite:
 
     async def shell(self, script: str, *words: str, stdin: bytes = b"") -> bytes:
         """See `Site`."""
-        return await _printed(LocalTransport(), script, self._root, words, stdin)
+        return await _printed(LocalTransport(log=self._log), script, self._root, words, stdin)
 
     def _make_folders(self, paths: Collection[str]) -> None:
         for path in paths:

@@ -37,7 +37,7 @@ class NodeKind(NamedTuple):
     gpus: int
 
 
-def describe_this_machine() -> Cluster | None:
+def describe_this_machine(run: Run = run_briefly) -> Cluster | None:
     """The Slurm cluster that this machine is a login node of. See `describe_slurm`.
 
     Where Slurm is not installed this costs a look into the folders of PATH and no process.
@@ -45,7 +45,7 @@ def describe_this_machine() -> Cluster | None:
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     if not any(os.access(os.path.join(folder, "sbatch"), os.X_OK) for folder in folders):
         return None
-    return describe_slurm(run_briefly)
+    return describe_slurm(run)
 
 
 def describe_slurm(run: Run = run_briefly) -> Cluster | None:

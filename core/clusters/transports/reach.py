@@ -8,9 +8,11 @@ way, which may ask. Nothing is opened before the first command.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from rowtui.core.clusters.command_log import CommandLog, noted
 from rowtui.core.clusters.commands import CommandResult, Transport, Trouble
 from rowtui.core.clusters.load_remote import ssh_target
 from rowtui.core.clusters.model import Remote
@@ -26,9 +28,11 @@ from rowtui.core.clusters.transports.shared_calls import log_in_at
 from rowtui.core.clusters.transports.shared_folder import NobodyThere, SharedError, shared_socket
 
 
-def transport_for(remote: Remote, asker: Asker, *, cluster: str) -> ClusterTransport:
-    """The way to a cluster."""
-    return ClusterTransport(remote, asker, cluster)
+def transport_for(
+    remote: Remote, asker: Asker, *, cluster: str, log: CommandLog | None = None
+) -> ClusterTransport:
+    """The way to a cluster. `log`: where its commands are written down."""
+    return ClusterTransport(remote, asker, cluster, log)
 
 
 class ClusterTransport:
@@ -38,8 +42,12 @@ class ClusterTransport:
     connection that is there is not used, "" if nothing is to be said.
     """
 
-    def __init__(self, remote: Remote, asker: Asker, cluster: str) -> None:
+    def __init__(
+        self, remote: Remote, asker: Asker, cluster: str, log: CommandLog | None = None
+    ) -> None:
         self.target = ssh_target(remote)
+        self.cluster = cluster
+        self.log = log
         self.shared = False
         self.notice = ""
         self._kind = remote.transport
@@ -70,6 +78,18 @@ class ClusterTransport:
         env: Mapping[str, str | None] | None = None,
     ) -> CommandResult:
         """Run one command there. See `Transport`."""
+        run = self._run(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=env)
+        return await noted(self.log, self.cluster, argv, run)
+
+    async def _run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes,
+        timeout: float,  # noqa: ASYNC109
+        cwd: Path | None,
+        env: Mapping[str, str | None] | None,
+    ) -> CommandResult:
         if await self._is_shared():
             result = await self._over.run(argv, stdin=stdin, timeout=timeout, cwd=cwd, env=env)
             if result.trouble is not Trouble.UNREACHABLE or self._over.alive:
@@ -93,6 +113,19 @@ class ClusterTransport:
 
         A shared login that was lost is made again for all. Raises: LoginError.
         """
+        began, failed = time.monotonic(), "given up"
+        try:
+            await self._reconnect()
+            failed = ""
+        except LoginError as error:
+            failed = error.message
+            raise
+        finally:
+            if self.log is not None:
+                seconds = time.monotonic() - began
+                self.log.note_login(self.cluster, str(self.target), seconds, failed)
+
+    async def _reconnect(self) -> None:
         if await self._is_shared():
             try:
                 await log_in_at(self._over.socket_path, self._asker)

@@ -1,0 +1,155 @@
+"""What this process ran on clusters and on this machine: the last commands, to be read by people.
+
+Takes the results of commands as transports get them; gives `RanCommand`s with a number, so that a
+reader asks only for what is new. Bounded in number and in length. Input, output and environment of
+a command are not kept, and what looks like a secret in its words is not shown.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import threading
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.secrets.variables import is_secret
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.commands import CommandResult
+
+MOST_COMMANDS = 1000
+"""Commands that are kept; at one look a minute at three clusters, half a day."""
+
+LONGEST_WHAT = 1000
+"""Characters of a command; a question for 500 jobs is longer than anybody reads."""
+
+LONGEST_SAID = 300
+"""Characters of what a command complained of."""
+
+HIDDEN = "•••"
+
+_NAMES = r"[\w-]{0,40}(?:password|passphrase|passwd|secret|api[_-]?key|authorization)[\w-]{0,40}"
+_SECRET = re.compile(
+    rf"(?i)(?P<name>(?:--?{_NAMES}(?:=|\s+))|(?:{_NAMES}\s*[=:]\s*(?:(?:bearer|basic|token)\s+)?))"
+    r"(?P<value>'[^']*'|\"[^\"]*\"|[^\s'\"]+)"
+)
+_IN_ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*://)[^\s/@'\"]*:[^\s/@'\"]*@")
+
+
+class RanCommand(NamedTuple):
+    """One command. `at`: epoch seconds of its start; `where`: a cluster, or "here".
+
+    `number`: from 1, in the order of their ends. `exit_status`: None where it is unknown, and
+    `said` then says why; else `said` is the first line of its standard error.
+    """
+
+    number: int
+    at: float
+    where: str
+    what: str
+    seconds: float
+    exit_status: int | None
+    said: str = ""
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether it ended with status 0."""
+        return self.exit_status == 0
+
+
+class CommandLog:
+    """The last commands. May be written and read from any thread. `clock`: epoch seconds."""
+
+    def __init__(
+        self, clock: Callable[[], float] = time.time, *, most: int = MOST_COMMANDS
+    ) -> None:
+        self._clock = clock
+        self._kept: deque[RanCommand] = deque(maxlen=most)
+        self._lock = threading.Lock()
+        self._number = 0
+
+    def note(self, where: str, result: CommandResult) -> None:
+        """A command has ended, or will not be waited for any more."""
+        said = _first_line(result.stderr.decode("utf-8", "surrogateescape"))
+        if result.trouble is not None:
+            said = result.complaint
+        self._add(where, result.argv, result.seconds, result.exit_status, said)
+
+    def note_cut_off(self, where: str, argv: Sequence[str], seconds: float) -> None:
+        """Nobody waits for a command any more: how it ended will not be known."""
+        self._add(where, argv, seconds, None, "nobody waited for it any more")
+
+    def note_login(self, where: str, target: str, seconds: float, error: str = "") -> None:
+        """Somebody logged in, or could not."""
+        self._add(where, ("ssh", target), seconds, 255 if error else 0, error)
+
+    def after(self, number: int) -> tuple[RanCommand, ...]:
+        """The commands that are kept with higher numbers than this, oldest first."""
+        with self._lock:
+            return tuple(one for one in self._kept if one.number > number)
+
+    def _add(
+        self, where: str, argv: Sequence[str], seconds: float, status: int | None, said: str
+    ) -> None:
+        what, told = command_text(argv), without_secrets(visible(said))[:LONGEST_SAID]
+        at = self._clock() - seconds
+        with self._lock:
+            self._number += 1
+            self._kept.append(RanCommand(self._number, at, where, what, seconds, status, told))
+
+
+async def noted(
+    log: CommandLog | None, where: str, argv: Sequence[str], run: Awaitable[CommandResult]
+) -> CommandResult:
+    """The result of a command that runs, written down; without a log, just the result."""
+    import asyncio
+
+    if log is None:
+        return await run
+    began = time.monotonic()
+    try:
+        result = await run
+    except asyncio.CancelledError:
+        log.note_cut_off(where, argv, time.monotonic() - began)
+        raise
+    log.note(where, result)
+    return result
+
+
+def command_text(argv: Sequence[str]) -> str:
+    """A command as one line that a shell would understand, but for scripts: of these the start."""
+    left = LONGEST_WHAT
+    words = []
+    for word in argv:
+        shown = _word(word[: left + 1])
+        words.append(shown)
+        left -= len(shown) + 1
+        if left <= 0:
+            break
+    text = without_secrets(" ".join(words))
+    return text if len(text) <= LONGEST_WHAT else text[: LONGEST_WHAT - 1] + "…"
+
+
+def without_secrets(text: str) -> str:
+    """The text without what is a secret of this process, or looks like one."""
+    for name, value in os.environ.items():
+        if value and is_secret(name):
+            text = text.replace(value, HIDDEN).replace(visible(value), HIDDEN)
+    text = _IN_ADDRESS.sub(lambda found: f"{found['scheme']}{HIDDEN}@", text)
+    return _SECRET.sub(lambda found: f"{found['name']}{HIDDEN}", text)
+
+
+def _word(word: str) -> str:
+    lines = word.strip("\n").splitlines() if "\n" in word else [word]
+    if len(lines) < 2:
+        return visible(shlex.quote(word))
+    return visible(f"{shlex.quote(lines[0].strip())}…")
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
