@@ -26,8 +26,10 @@ LARGE = 1 << 22  # three of these are more positions than a number of 64 bits ca
 
 
 def wide(name: str) -> Domain:
-    """A dimension of so many values that nobody wants to see them written."""
-    return Domain(name, range(LARGE))
+    """A dimension of so many values that nobody wants to see them written, nor to keep them."""
+    domain = Domain(name, ())
+    domain.values = range(LARGE)  # type: ignore[assignment]
+    return domain
 
 
 BIG = tuple(wide(name) for name in "ABC")

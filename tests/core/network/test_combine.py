@@ -32,7 +32,16 @@ from rowtui.core.network.output import UNKNOWN, Opens, Output
 A = Domain("A", ["a0", "a1"])
 B = Domain("B", ["b0", "b1", "b2"])
 C = Domain("C", ["c0", "c1"])
-BIG = tuple(Domain(name, range(1 << 22)) for name in "ABC")
+
+
+def wide(name: str) -> Domain:
+    """A dimension of four million values, none of which is kept."""
+    domain = Domain(name, ())
+    domain.values = range(1 << 22)  # type: ignore[assignment]
+    return domain
+
+
+BIG = tuple(map(wide, "ABC"))
 
 
 def sparse(axes: Sequence[Domain], *rows: tuple[int, ...]) -> Columns:
