@@ -25,6 +25,7 @@ from rowtui.tui.actions import BY_ID, VIEWS, bindings_for, checked_keymap
 from rowtui.tui.feed import Feed
 from rowtui.tui.kept_rules import KeptStylesheet
 from rowtui.tui.logins import Logins
+from rowtui.tui.need_steps import NeedSteps
 from rowtui.tui.network_verbs import NetworkVerbs
 from rowtui.tui.palette_commands import RegistryProvider
 from rowtui.tui.screens.explain import ExplainView
@@ -99,6 +100,7 @@ class RowtuiApp(App[int]):
         self.verbs = Verbs(self, self.session, self._feed)
         self.network = NetworkVerbs(self, self.session, self._feed)
         self.logins = Logins(self, self.session, self._feed)
+        self.needs = NeedSteps(self, self.session)
         self._last_failure: tuple[str, str] | None = None
         self.defect: Exception | None = None  # what ended the dashboard, if it was a defect
         self.outside = False  # a pager or an editor has the terminal

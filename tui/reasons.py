@@ -22,6 +22,20 @@ def with_action(session: Session) -> str:
     return "" if session.action else "there is no action yet"
 
 
+def with_action_or_need(session: Session) -> str:
+    """There is something to open: an action, or what waits for a person."""
+    return "" if session.need else with_action(session)
+
+
+def may_retry_need(session: Session) -> str:
+    """What needs the person, under the cursor, is a failure that can be tried again."""
+    if reason := may_change(session):
+        return reason
+    if session.need is None or not session.need.cause:
+        return "put the cursor on failed directories among what needs you (Tab)"
+    return ""
+
+
 def with_failures(session: Session) -> str:
     """Some directory failed."""
     if session.snapshot and any(action.failed for action in session.snapshot.actions):

@@ -29,6 +29,7 @@ from rowtui.tui.network import NetworkLook
 from rowtui.tui.packing import Packing
 from rowtui.tui.render.chrome import STALE_AFTER, Freshness
 from rowtui.tui.render.jobs import Other
+from rowtui.tui.render.needs import Need
 from rowtui.tui.render.plan import Sending
 
 MOST_ACTIVITY = 1000
@@ -76,6 +77,7 @@ class Session:
     action_index: int | None = None
     filter: Filter = FILTERS[0]
     marked_groups: int = 0
+    need: Need | None = None  # under the cursor of what needs the person, if that has the focus
     chosen_group: tuple[int, Filter, int] | None = None  # action index, filter, group from 0
     explanation: Explanation | None = None  # the latest answer
     destination: str = ""  # of the explanation, under the cursor

@@ -18,6 +18,7 @@ from rowtui.tui.actions import (
 )
 from rowtui.tui.app import RowtuiApp
 from rowtui.tui.render.bundles import picture_of
+from rowtui.tui.render.needs import needs
 from rowtui.tui.render.plan import Sending
 from rowtui.tui.screens.help import help_sections
 from rowtui.tui.session import FILTERS, Session
@@ -119,6 +120,7 @@ async def test_read_only_refuses_every_command_that_asks_whatever_is_chosen() ->
     session.jobs = await engine.jobs()
     session.marked_jobs = frozenset(job.record.token for job in session.jobs.jobs)
     session.network.take(SampleNetwork(engine.now).view(frozen=True))
+    session.need = needs(session.snapshot)[0]
     session.network.under = "failures"
     session.network.failure = FAILURES[0]
     asking = [command for command in COMMANDS if command.asks]

@@ -1,13 +1,10 @@
-"""A project's status as lines: the table of actions, the chosen one, what needs a person."""
+"""A project's status as lines: the table of actions, and the chosen one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
-from rowtui.core.engine import ActionSummary, JobsView, NetworkView, Snapshot
-from rowtui.core.errors import InvalidFileError, Problem
-from rowtui.core.text import plural
+from rowtui.core.engine import ActionSummary, JobsView, Snapshot
 from rowtui.tui.render.cells import Bar, Cell, Choice, Line, Number, line
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.marks import JOB_MARKS
@@ -117,113 +114,6 @@ def _standing(action: ActionSummary) -> list[tuple[str, str]]:
 
 def _field(name: str, *parts: str | tuple[str, str]) -> Line:
     return line((f"{name:<10} ", "dim"), *parts)
-
-
-class Need(NamedTuple):
-    """One thing that waits for a person. `hint` is the key that leads there."""
-
-    glyph: str
-    text: str
-    style: str
-    hint: str = ""
-
-    @property
-    def spans(self) -> Line:
-        """`✗ 12 directories of analyze failed  x`."""
-        tail = [("  " + self.hint, "key")] if self.hint else []
-        return line((self.glyph + " ", self.style), self.text, *tail)
-
-
-def needs(
-    snapshot: Snapshot | None,
-    broken: Exception | None = None,
-    jobs: JobsView | None = None,
-    network: NetworkView | None = None,
-) -> list[Need]:
-    """What needs a person, the worst first: errors, failures, warnings, then what is ready."""
-    found = list(_broken(broken))
-    if snapshot is None:
-        return found
-    found += [_problem(one) for one in snapshot.problems if one.severity == "error"]
-    found += [
-        Need("▲", f"{action.name}: {first_line(action.problem)}", "warning")
-        for action in snapshot.actions
-        if action.problem
-    ]
-    found += [
-        Need("✗", f"{action.name}: {action.failed:,} failed", "failed", "x")
-        for action in snapshot.actions
-        if action.failed
-    ]
-    if network is not None and network.run is not None and network.run.why:
-        found.append(Need("▲", f"network {network.name}: {network.run.why}", "warning", "8"))
-    found += _clusters(snapshot, jobs)
-    if snapshot.bad_count:
-        found.append(
-            Need(
-                "▲",
-                plural(snapshot.bad_count, "bad directory", "bad directories") + " set aside",
-                "warning",
-            )
-        )
-        found += [Need(" ", f"{name}: {reason}", "dim") for name, reason in snapshot.bad[:3]]
-    found += [_problem(one) for one in snapshot.problems if one.severity != "error"]
-    found += [Need("▲", notice, "warning") for notice in snapshot.notices]
-    found += [
-        Need("○", f"{action.name}: {action.eligible - action.failed:,} eligible", "eligible", "s")
-        for action in snapshot.actions
-        if action.eligible > action.failed
-    ]
-    return found
-
-
-def _clusters(snapshot: Snapshot, jobs: JobsView | None) -> list[Need]:
-    """Clusters that wait for a login, or whose queue does not answer."""
-    if jobs is None:
-        return []
-    found = [
-        Need("▲", f"{one.name} needs a login: {one.login}", "warning", "L")
-        for one in jobs.clusters
-        if one.login
-    ]
-    silent = [one for one in jobs.clusters if one.error and not one.login]
-    found += [Need("▲", f"{one.name}: {one.error}", "warning", "6") for one in silent]
-    if jobs.error and not any(one.error or one.login for one in jobs.clusters):
-        found.append(Need("▲", f"{snapshot.cluster}: {jobs.error}", "warning", "6"))
-    return found
-
-
-def _broken(error: Exception | None) -> list[Need]:
-    if error is None:
-        return []
-    if isinstance(error, InvalidFileError):
-        return [_problem(problem) for problem in error.problems]
-    hint = getattr(error, "hint", "")
-    text = getattr(error, "message", "") or str(error) or type(error).__name__
-    return [Need("✗", text, "failed")] + ([Need(" ", hint, "dim")] if hint else [])
-
-
-def _problem(problem: Problem) -> Need:
-    place = problem.file.rsplit("/", 1)[-1]
-    if problem.line:
-        place += f":{problem.line}:{problem.column}"
-    text = f"{place}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
-    if problem.severity == "error":
-        return Need("✗", text, "failed")
-    return Need("▲", text, "warning")
-
-
-def nothing_needed(snapshot: Snapshot) -> Line:
-    """The one calm line for a project that needs nobody."""
-    if not snapshot.actions:
-        return line(("workflow.toml has no action yet. Add an [[action]] and it appears.", "dim"))
-    if not snapshot.directories:
-        return line(("The workspace has no directories yet. They appear when made.", "dim"))
-    if all(action.completed == action.total for action in snapshot.actions):
-        return line(("✓ ", "completed"), "Everything is completed.")
-    if any(action.submitted for action in snapshot.actions):
-        return line(("▶ ", "submitted"), "Nothing now: jobs are with the scheduler.")
-    return line(("Nothing now.", "dim"))
 
 
 def job_counts(view: JobsView | None) -> list[Line]:

@@ -8,16 +8,23 @@ from rowtui.core.engine import ActionSummary
 from rowtui.core.grouping.model import Status
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.cells import line, wrapped
+from rowtui.tui.render.cells import line
 from rowtui.tui.render.jobs import jobs_in_brief
+from rowtui.tui.render.needs import COLUMNS as NEEDS_COLUMNS
+from rowtui.tui.render.needs import (
+    Need,
+    distinct,
+    need_cells,
+    need_detail,
+    needs,
+    nothing_needed,
+)
 from rowtui.tui.render.numbers import clock_time
 from rowtui.tui.render.status import (
     action_cells,
     action_columns,
     action_detail,
     job_counts,
-    needs,
-    nothing_needed,
 )
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.session import FILTERS
@@ -35,6 +42,10 @@ class StatusView(View):
     BINDINGS = bindings_for("status")
     AUTO_FOCUS: ClassVar[str | None] = "#actions"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._needs: list[Need] = []
+
     def body(self) -> ComposeResult:
         """Actions and detail on the left, what needs a person on the right (or below)."""
         with Vertical(id="left"):
@@ -42,7 +53,7 @@ class StatusView(View):
             yield Panel("Action", name="detail")
             yield Panel("Activity", name="activity")
         with Vertical(id="right"):
-            yield Panel("Needs you", name="needs")
+            yield VirtualTable(name="needs")
             yield Panel("Jobs", name="jobs")
 
     def show_body(self) -> None:
@@ -86,8 +97,12 @@ class StatusView(View):
         set_titles(activity, "Activity", "@ all of it")
 
     def _show_detail(self) -> None:
-        action = self.session.action
+        action, need = self.session.action, self.session.need
         detail = self.query_one("#detail", Panel)
+        if need is not None:
+            detail.show(need_detail(need, detail.size.width), stale=self.session.stale)
+            set_titles(detail, "What needs you")
+            return
         if action is None:
             detail.show([])
             set_titles(detail, "Action")
@@ -108,18 +123,41 @@ class StatusView(View):
 
     def _show_needs(self) -> None:
         session = self.session
-        found = needs(session.snapshot, session.broken, session.jobs, session.network.view)
-        panel = self.query_one("#needs", Panel)
-        if found:
-            panel.show(part for need in found for part in wrapped(need.spans, panel.size.width, 2))
-        elif session.snapshot is not None:
-            panel.show(wrapped(nothing_needed(session.snapshot), panel.size.width, 2))
-        else:
-            panel.show([])
-        set_titles(panel, "Needs you")
+        found = distinct(
+            needs(
+                session.snapshot, session.broken, session.jobs, session.network.view,
+                session.sending,
+            )
+        )  # fmt: skip
+        self._needs = found
+        table = self.query_one("#needs", VirtualTable)
+        calm = nothing_needed(session.snapshot) if session.snapshot is not None else ()
+        table.say_if_empty(calm)
+        table.show(
+            ListRows(found, lambda need: need.key, lambda _, need: need_cells(need)), NEEDS_COLUMNS
+        )
+        self._choose_need()
+        set_titles(table, "Needs you", "Enter: next step" if found else "")
+
+    def _choose_need(self) -> None:
+        table = self.query_one("#needs", VirtualTable)
+        chosen = table.has_focus and table.cursor < len(self._needs)
+        need = self._needs[table.cursor] if chosen else None
+        if need != self.session.need:
+            self.session.need = need
+            self._show_detail()
+            self.show_bottom()
+
+    def on_descendant_focus(self) -> None:
+        """The keys mean the list that has the focus."""
+        if self.ready:
+            self._choose_need()
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
-        """Another action is the chosen one."""
+        """Another action, or need, is the chosen one."""
+        if event.table.id == "needs":
+            self._choose_need()
+            return
         snapshot = self.session.snapshot
         if snapshot is not None and event.index < len(snapshot.actions):
             self.session.action_index = snapshot.actions[event.index].index
@@ -130,8 +168,28 @@ class StatusView(View):
         """A second click opens."""
         await self.dashboard.action_command("status.open")
 
+    def command_pane(self) -> None:
+        """The other list."""
+        needs_you = self.query_one("#needs", VirtualTable)
+        (self.query_one("#actions", VirtualTable) if needs_you.has_focus else needs_you).focus()
+
+    def command_retry(self) -> None:
+        """Ask how what failed alike is tried again."""
+        if self.session.need is not None:
+            self.dashboard.needs.retry(self.session.need)
+
+    def back(self) -> bool:
+        """From what needs the person to the actions."""
+        actions = self.query_one("#actions", VirtualTable)
+        if actions.has_focus:
+            return False
+        actions.focus()
+        return True
+
     def copyable(self) -> str:
-        """The name of the chosen action."""
+        """The name of the chosen action, or what needs the person."""
+        if self.session.need is not None:
+            return self.session.need.text
         return self.session.action.name if self.session.action else ""
 
     def show_packed(self) -> None:
@@ -139,7 +197,10 @@ class StatusView(View):
         self.pack_action()
 
     def command_open(self) -> None:
-        """The groups of the chosen action."""
+        """The groups of the chosen action; the next step of what needs the person."""
+        if self.session.need is not None:
+            self.dashboard.needs.take(self.session.need)
+            return
         action = self.session.action
         if action is not None:
             word = "eligible" if action.eligible else "all"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import JobsView
-from rowtui.core.errors import Problem, RowtuiError, WorkflowError
 from rowtui.core.grouping.model import Status
 from rowtui.tui.render.cells import plain
 from rowtui.tui.render.jobs import SORTS, sort_jobs
@@ -17,8 +15,6 @@ from rowtui.tui.render.status import (
     action_columns,
     action_detail,
     changed_counts,
-    needs,
-    nothing_needed,
 )
 
 from tests.tui.sample import SampleEngine
@@ -45,43 +41,6 @@ async def test_only_other_numbers_count_as_changed() -> None:
     engine.complete("analyze", engine.names[40:44])
     new = await engine.refresh()
     assert changed_counts(old, new) == {(3, "completed"), (3, "eligible")}
-
-
-async def test_what_needs_a_person_comes_worst_first() -> None:
-    engine = SampleEngine()
-    engine.problems = (Problem("/p/workflow.toml", 3, 1, "odd", severity="warning"),)
-    engine.bad = (("x\n", "not JSON"),)
-    snapshot = await engine.refresh()
-    jobs = JobsView(1, 0.0, (), "squeue: no answer")
-    texts = [plain(need.spans) for need in needs(snapshot, None, jobs)]
-    assert texts[0] == "✗ equilibrate: 3 failed  x"
-    assert texts[1] == "▲ local: squeue: no answer  6"
-    assert texts[2] == "▲ 1 bad directory set aside"
-    assert texts[3] == "  x\\n: not JSON"
-    assert texts[4] == "▲ workflow.toml:3:1: odd"
-    assert texts[-1] == "○ analyze: 34 eligible  s"
-
-
-async def test_a_broken_workflow_shows_every_problem_with_its_place() -> None:
-    error = WorkflowError(
-        (Problem("workflow.toml", 2, 5, "no", "try yes"), Problem("b", 0, 0, "x"))
-    )
-    texts = [plain(need.spans) for need in needs(None, error)]
-    assert texts == ["✗ workflow.toml:2:5: no (try yes)", "✗ b: x"]
-    assert plain(needs(None, RowtuiError("gone", "come back"))[1].spans) == "  come back"
-    assert plain(needs(None, ValueError())[0].spans) == "✗ ValueError"
-
-
-async def test_the_calm_line_says_why_nothing_is_needed() -> None:
-    snapshot = await SampleEngine(fresh=True).refresh()
-    empty = replace(snapshot, actions=())
-    assert "no action yet" in plain(nothing_needed(empty))
-    assert "no directories yet" in plain(nothing_needed(replace(snapshot, directories=0)))
-    done = tuple(
-        replace(action, completed=240, eligible=0, waiting=0, failed=0, submitted=0)
-        for action in snapshot.actions
-    )
-    assert "Everything is completed" in plain(nothing_needed(replace(snapshot, actions=done)))
 
 
 async def test_an_action_with_a_problem_says_it_first() -> None:

@@ -1,0 +1,231 @@
+"""What waits for a person, as a list of values: each with its cause and its next step.
+
+Pure: takes the engine's last answers, gives `Need`s, the worst first. `tui/need_steps.py` carries a
+step out. Source: tui study §5.1, "answer first".
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rowtui.core.engine import ActionSummary, JobsView, NetworkView, Snapshot
+from rowtui.core.errors import InvalidFileError, Problem
+from rowtui.core.text import plural
+from rowtui.tui.render.cells import Cell, Line, line, wrapped
+from rowtui.tui.render.columns import Column
+from rowtui.tui.render.plan import Sending
+from rowtui.tui.render.status import first_line
+
+
+class NextStep(enum.Enum):
+    """What Enter does about a need; the value says it to the person."""
+
+    NOTHING = ""
+    EDIT = "open the file"
+    FAILED = "look at these directories"
+    LOGIN = "log in"
+    QUEUE = "look at the queue"
+    JOBS = "look at the job"
+    TRUST = "read the file, then trust it"
+    NETWORK = "look at the network"
+    SENDING = "look at the submission"
+    BAD = "see which"
+    SUBMIT = "plan them"
+
+
+class Need(NamedTuple):
+    """One thing that waits for a person. `subject` makes it unique; `more`: what else is known.
+
+    `cause`, `cluster`, `place` (a file), `line` and `token` say what the next step is about.
+    """
+
+    glyph: str
+    text: str
+    style: str
+    step: NextStep = NextStep.NOTHING
+    subject: str = ""
+    more: tuple[str, ...] = ()
+    action_index: int | None = None
+    cause: str = ""
+    cluster: str = ""
+    place: str = ""
+    line: int = 0
+    token: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is, whatever its numbers are now."""
+        return (self.step.name, self.subject or self.text)
+
+    @property
+    def spans(self) -> Line:
+        """`✗ equilibrate: 12 failed: out of memory`."""
+        return line((self.glyph + " ", self.style), self.text)
+
+
+COLUMNS = (Column("text", "", 8, grow=1),)
+
+
+def need_cells(need: Need) -> dict[str, Cell]:
+    """One row of the list."""
+    return {"text": need.spans}
+
+
+def need_detail(need: Need, width: int) -> list[Line]:
+    """All that is known of a need, and what Enter does about it."""
+    lines = wrapped(need.spans, width, 2)
+    for text in need.more:
+        lines += wrapped(line(("  " + text, "dim")), width, 2)
+    if need.step is not NextStep.NOTHING:
+        lines.append(line(("Enter ", "key"), need.step.value))
+    if need.step is NextStep.FAILED:
+        lines.append(line(("R ", "key"), "try those that failed like this again"))
+    return lines
+
+
+def needs(
+    snapshot: Snapshot | None,
+    broken: Exception | None = None,
+    jobs: JobsView | None = None,
+    network: NetworkView | None = None,
+    sending: Sending | None = None,
+) -> list[Need]:
+    """What needs a person, the worst first: errors, failures, warnings, then what is ready."""
+    found = list(_broken(broken))
+    if snapshot is None:
+        return found
+    found += [_problem(one) for one in snapshot.problems if one.severity == "error"]
+    found += [
+        Need(
+            "▲", f"{action.name}: {first_line(action.problem)}", "warning",
+            subject=f"problem {action.index}", more=tuple(action.problem.splitlines()[1:]),
+        )
+        for action in snapshot.actions
+        if action.problem
+    ]  # fmt: skip
+    found += _sending(sending)
+    found += _failures(snapshot)
+    if network is not None and network.run is not None and network.run.why:
+        text = f"network {network.name}: {network.run.why}"
+        found.append(Need("▲", text, "warning", NextStep.NETWORK, network.name))
+    found += _clusters(snapshot, jobs)
+    found += [
+        Need(
+            "▲", f"{one.name} is not trusted: its code does not run", "warning", NextStep.TRUST,
+            one.place, place=one.place,
+        )
+        for one in snapshot.untrusted
+    ]  # fmt: skip
+    if snapshot.bad_count:
+        text = plural(snapshot.bad_count, "bad directory", "bad directories") + " set aside"
+        more = tuple(f"{name}: {reason}" for name, reason in snapshot.bad)
+        found.append(Need("▲", text, "warning", NextStep.BAD, "bad", more))
+    found += [_problem(one) for one in snapshot.problems if one.severity != "error"]
+    found += [Need("▲", notice, "warning") for notice in snapshot.notices]
+    found += [
+        Need(
+            "○", f"{action.name}: {action.eligible - action.failed:,} eligible", "eligible",
+            NextStep.SUBMIT, str(action.index), action_index=action.index,
+        )
+        for action in snapshot.actions
+        if action.eligible > action.failed
+    ]  # fmt: skip
+    return found
+
+
+def _failures(snapshot: Snapshot) -> Iterable[Need]:
+    """Failed directories by action and cause; without causes, by action."""
+    told = {one.action_index for one in snapshot.failures}
+    for action in snapshot.actions:
+        if not action.failed:
+            continue
+        if action.index not in told:
+            yield _failed(action, action.failed, "", ())
+        for one in snapshot.failures:
+            if one.action_index == action.index:
+                more = (f"at {plural(one.jobs, 'job')}",)
+                yield _failed(action, one.directories, one.cause, more)
+
+
+def _failed(action: ActionSummary, count: int, cause: str, more: tuple[str, ...]) -> Need:
+    text = f"{action.name}: {count:,} failed" + (f": {cause}" if cause else "")
+    return Need(
+        "✗", text, "failed", NextStep.FAILED, f"{action.index} {cause}", more,
+        action_index=action.index, cause=cause,
+    )  # fmt: skip
+
+
+def _sending(sending: Sending | None) -> Iterable[Need]:
+    """A submission that was stopped or broke off: what was not sent waits for somebody."""
+    if sending is None or sending.phase not in ("stopped", "broken"):
+        return
+    left = len(sending.plan.jobs) - len(sending.outcomes)
+    text = f"{plural(left, 'planned job')} not sent"
+    if sending.phase == "broken":
+        text = f"sending broke off: {sending.error}"
+    yield Need("✗", text, "failed", NextStep.SENDING, sending.plan.id)
+
+
+def _clusters(snapshot: Snapshot, jobs: JobsView | None) -> list[Need]:
+    """Clusters that wait for a login, or whose queue does not answer."""
+    if jobs is None:
+        return []
+    found = [
+        Need(
+            "▲", f"{one.name} needs a login: {one.login}", "warning", NextStep.LOGIN, one.name,
+            cluster=one.name,
+        )
+        for one in jobs.clusters
+        if one.login
+    ]  # fmt: skip
+    silent = [(one.name, one.error) for one in jobs.clusters if one.error and not one.login]
+    if jobs.error and not any(one.error or one.login for one in jobs.clusters):
+        silent.append((snapshot.cluster, jobs.error))
+    found += [
+        Need("▲", f"{name}: {error}", "warning", NextStep.QUEUE, name, cluster=name)
+        for name, error in silent
+    ]
+    return found
+
+
+def _broken(error: Exception | None) -> list[Need]:
+    if error is None:
+        return []
+    if isinstance(error, InvalidFileError):
+        return [_problem(problem) for problem in error.problems]
+    hint = getattr(error, "hint", "")
+    text = getattr(error, "message", "") or str(error) or type(error).__name__
+    return [Need("✗", text, "failed", more=(hint,) if hint else ())]
+
+
+def _problem(problem: Problem) -> Need:
+    place = problem.file.rsplit("/", 1)[-1]
+    if problem.line:
+        place += f":{problem.line}:{problem.column}"
+    text = f"{place}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
+    glyph, style = ("✗", "failed") if problem.severity == "error" else ("▲", "warning")
+    step = NextStep.EDIT if problem.file.startswith("/") else NextStep.NOTHING
+    return Need(glyph, text, style, step, text, place=problem.file, line=problem.line)
+
+
+def nothing_needed(snapshot: Snapshot) -> Line:
+    """The one calm line for a project that needs nobody."""
+    if not snapshot.actions:
+        return line(("workflow.toml has no action yet. Add an [[action]] and it appears.", "dim"))
+    if not snapshot.directories:
+        return line(("The workspace has no directories yet. They appear when made.", "dim"))
+    if all(action.completed == action.total for action in snapshot.actions):
+        return line(("✓ ", "completed"), "Everything is completed.")
+    if any(action.submitted for action in snapshot.actions):
+        return line(("▶ ", "submitted"), "Nothing now: jobs are with the scheduler.")
+    return line(("Nothing now.", "dim"))
+
+
+def distinct(found: Sequence[Need]) -> list[Need]:
+    """Without what says the same twice: the list keeps its rows by key."""
+    first: dict[tuple[str, str], Need] = {}
+    for need in found:
+        first.setdefault(need.key, need)
+    return list(first.values())

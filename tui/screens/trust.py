@@ -1,0 +1,81 @@
+"""The question whether the code of a mapping file may run. It is read first; no is the default."""
+
+from __future__ import annotations
+
+from rowtui.core.engine import MappingReview
+from rowtui.core.text import plural, visible
+from rowtui.tui.render.cells import Line, line
+from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.palette import as_content
+from rowtui.tui.widgets.text_lines import TextLines
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+WORD = "trust"
+
+
+class TrustScreen(ModalScreen[bool]):
+    """True after the very word."""
+
+    BINDINGS = [
+        Binding("escape", "no", "no", id="trust.no", tooltip="trust nothing"),
+        Binding("tab", "other", "text or answer", id="trust.pane", priority=True,
+                tooltip="between the text and the answer"),
+    ]  # fmt: skip
+
+    def __init__(self, review: MappingReview) -> None:
+        super().__init__()
+        self._review = review
+
+    def compose(self) -> ComposeResult:
+        """The text, or what differs from what was trusted before; below it, where to type."""
+        review = self._review
+        asked = line(
+            f"Its expressions are Python and run as you. {visible(review.place)}  ",
+            (f"sha256 {review.digest[:12]}", "dim"),
+        )
+        typed = line(
+            "Read it, then type ", (WORD, "key"), " and press ", ("Enter", "key"), ".  ",
+            ("Tab", "key"), " scrolls the text.  ", ("Esc", "key"), " trusts nothing.",
+        )  # fmt: skip
+        with Vertical(id="trust"):
+            page: TextLines[str] = TextLines(
+                _difference if review.differs else line, name="trust-text"
+            )
+            what = "what changed in" if review.differs else "all of"
+            set_titles(page, f"Trust {review.name}?", f"{what} {plural(len(review.lines), 'line')}")
+            page.lines = review.lines
+            page.empty = line(("The file is empty.", "dim"))
+            yield page
+            yield Static(as_content([asked, typed]), markup=False)
+            yield Input(id="answer", compact=True)
+
+    def on_mount(self) -> None:
+        """The text from its beginning; the keys go to the answer."""
+        page: TextLines[str] = self.query_one(TextLines)
+        lines, page.lines = tuple(page.lines), ()
+        page.show(lines)
+        self.query_one(Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Only the very word is a yes."""
+        event.stop()
+        self.dismiss(event.value.strip().lower() == WORD)
+
+    def action_no(self) -> None:
+        """No."""
+        self.dismiss(False)
+
+    def action_other(self) -> None:
+        """From the answer to the text, and back."""
+        answer = self.query_one(Input)
+        (self.query_one(TextLines) if answer.has_focus else answer).focus()
+
+
+def _difference(text: str) -> Line:
+    """A line of a difference, by its first sign."""
+    style = {"+": "completed", "-": "failed", "@": "dim"}.get(text[:1], "")
+    return line((text, style))
