@@ -1,0 +1,50 @@
+"""How fast an action's directories complete, from the jobs that ended: a count for each hour.
+
+Pure: takes job records and the time, gives a `Pace` for each action. Directories that somebody
+completed by hand are not in it; what it says of the end is what this rate would make of the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from rowtui.core.submission.model import JobRecord, Step
+
+HOURS = 24
+"""Of the past that are counted."""
+
+RATE_HOURS = 6
+"""The latest hours, of which the rate is the mean: a night's standstill is soon forgotten."""
+
+
+class Pace(NamedTuple):
+    """Directories that jobs completed in each of the last `HOURS` hours, the oldest hour first."""
+
+    hours: tuple[int, ...] = (0,) * HOURS
+
+    @property
+    def per_hour(self) -> float:
+        """Directories an hour, over the latest `RATE_HOURS` or since the first in them."""
+        latest = self.hours[-RATE_HOURS:]
+        first = next((at for at, count in enumerate(latest) if count), None)
+        if first is None:
+            return 0.0
+        return sum(latest) / (len(latest) - first)
+
+    def hours_left(self, directories: int) -> float | None:
+        """Hours until so many more are done at this rate; None where nothing was done lately."""
+        return directories / self.per_hour if self.per_hour else None
+
+
+def paces(records: Iterable[JobRecord], now: float) -> Mapping[str, Pace]:
+    """The pace of each action of which a job ended well within `HOURS`. `now`: epoch seconds."""
+    counts: dict[str, list[int]] = {}
+    for record in records:
+        if record.step is not Step.ENDED or record.end_reason or record.exit_code:
+            continue
+        ago = int((now - record.ended_at) // 3600)
+        if 0 <= ago < HOURS:
+            hours = counts.setdefault(record.action, [0] * HOURS)
+            hours[HOURS - 1 - ago] += len(record.directories)
+    return {action: Pace(tuple(hours)) for action, hours in counts.items()}
