@@ -11,11 +11,13 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from rowtui.core.clusters.command_log import RanCommand
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.errors import Problem
 from rowtui.core.grouping.model import Status
 from rowtui.core.network.job_model import JobState
 from rowtui.core.project.change import Change
+from rowtui.core.project.cluster_views import ClusterDetail, ClusterNodes, ClustersView
 from rowtui.core.project.needs import FailureCause, MappingReview, UntrustedFile
 from rowtui.core.project.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.questions import Question, Withdrawn
@@ -38,7 +40,10 @@ from rowtui.core.text import Cost
 __all__ = [
     "ActionSummary",
     "Change",
+    "ClusterDetail",
+    "ClusterNodes",
     "ClusterView",
+    "ClustersView",
     "DirectoriesPage",
     "DirectoryRow",
     "Engine",
@@ -57,6 +62,7 @@ __all__ = [
     "PackChoice",
     "PackedPlan",
     "Question",
+    "RanCommand",
     "SamplesPage",
     "Snapshot",
     "SubmitProgress",
@@ -255,6 +261,18 @@ class Engine(Protocol):
 
     async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Let these jobs start."""
+        ...
+
+    async def clusters(self) -> ClustersView:
+        """The clusters themselves, as they are known now: it waits for none of them."""
+        ...
+
+    async def cluster_nodes(self, cluster: str) -> ClusterNodes:
+        """The nodes of a cluster, which is asked at most once a minute. Raises: RowtuiError."""
+        ...
+
+    async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
+        """What the engine ran on clusters and here, with numbers above `after`; bounded."""
         ...
 
     async def connect(self, cluster: str) -> None:

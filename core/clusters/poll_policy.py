@@ -7,6 +7,7 @@ seconds. Source: slurm_rig §8 (what SchedMD's manual pages and administrators a
 
 from __future__ import annotations
 
+import enum
 from typing import NamedTuple
 
 FLOOR_SECONDS = 30.0  # between two looks, unless the user wants to look more often than that
@@ -34,6 +35,24 @@ class PollHistory(NamedTuple):
     hurried: float = 0.0
     submitted: float = 0.0
     chance: float = 0.5
+
+
+class Pace(enum.Enum):
+    """Why a queue is looked at as often as it is."""
+
+    AT_WILL = "whenever somebody wants to know"
+    AS_CONFIGURED = "as configured"
+    SLOWED = "slowed down"  # its answers take long
+    BACKING_OFF = "backing off"  # it did not answer
+
+
+def pace_of(latency: float, failures: int, interval: float) -> Pace:
+    """The pace at which a queue is looked at, from its last answer's seconds and its failures."""
+    if interval <= 0.0:
+        return Pace.AT_WILL
+    if failures:
+        return Pace.BACKING_OFF
+    return Pace.SLOWED if LOAD_SHARE * latency > interval else Pace.AS_CONFIGURED
 
 
 def next_look(history: PollHistory, interval: float) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -42,6 +42,7 @@ class Polled:
     when the look for it began: a job that was submitted later may be missing from it. `age`:
     seconds since then. `error`: why the last look failed, else "". `asked_at`: when the last look
     began, whoever looked; None if nobody did. `next_at`: when the next is due; 0.0: at once.
+    `latency`: seconds that the last answer took; `failures`: looks in a row that failed.
     """
 
     cluster: str
@@ -51,6 +52,8 @@ class Polled:
     next_at: float = 0.0
     as_of: float | None = None
     age: float | None = None
+    latency: float = field(default=0.0, compare=False)
+    failures: int = field(default=0, compare=False)
 
     @property
     def answer(self) -> QueueSnapshot | None:
@@ -217,6 +220,8 @@ class Poll:
             next_look(self._history, self.cluster.poll_seconds) if self._is_kept else 0.0,
             as_of if good else None,
             max(0.0, self._clock() - as_of) if good else None,
+            history.seconds,
+            history.errors,
         )
 
 

@@ -12,9 +12,12 @@ from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapp
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from rowtui.core.clusters.command_log import RanCommand
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.engine import (
     Change,
+    ClusterNodes,
+    ClustersView,
     DirectoriesPage,
     Explanation,
     FailedJob,
@@ -34,6 +37,7 @@ from rowtui.core.engine import (
 )
 from rowtui.core.errors import InvalidFileError, RowtuiError
 from rowtui.core.grouping.model import Status
+from rowtui.core.in_process.clusters import ClustersWork
 from rowtui.core.in_process.pages import Pages
 from rowtui.core.in_process.snapshot import snapshot
 from rowtui.core.network.find import has_network
@@ -61,6 +65,7 @@ class InProcessEngine:
         self._turn = asyncio.Lock()  # the records
         self._asking = asyncio.Lock()  # the queues
         self._pages = Pages(project)
+        self._clusters = ClustersWork(project, self._turn, self._briefly)
         self._needs = Needs(project)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changes = Changes(project)
@@ -280,6 +285,18 @@ class InProcessEngine:
         """Let these jobs start."""
         return await self._project.jobs.release(tokens)
 
+    async def clusters(self) -> ClustersView:
+        """The clusters themselves, as they are known now."""
+        return await self._clusters.view()
+
+    async def cluster_nodes(self, cluster: str) -> ClusterNodes:
+        """The nodes of a cluster. Raises: RowtuiError."""
+        return await self._clusters.nodes(cluster)
+
+    async def commands_ran(self, after: int) -> tuple[RanCommand, ...]:
+        """What was run here and on clusters since that number."""
+        return self._project.log.after(after)
+
     async def connect(self, cluster: str) -> None:
         """Log in to a cluster, and look at its queue. Raises: RowtuiError."""
         await self._project.reach.connect(cluster)
@@ -370,6 +387,7 @@ class InProcessEngine:
         if self._network is not None:
             await self._network.stop()
         self._changes.close()
+        self._clusters.close()
         tasks = [*filter(None, (self._connecting, *self._under_way.values()))]
         for task in tasks:
             task.cancel()

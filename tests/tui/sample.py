@@ -47,6 +47,7 @@ from rowtui.core.project.questions import Questions
 from rowtui.core.submission.model import Destination, JobRecord, Plan, PlannedJob, Step
 from rowtui.core.text import Cost, plural
 
+from tests.tui.sample_cluster_details import SampleClusterDetails
 from tests.tui.sample_needs import SampleNeeds
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class SampleJob:
     reason: str = ""
 
 
-class SampleEngine(SampleNeeds):
+class SampleEngine(SampleNeeds, SampleClusterDetails):
     """An Engine over dictionaries. `advance` lets time pass; the rest is what any engine does."""
 
     def __init__(

@@ -1,0 +1,46 @@
+"""Where in the user's files each cluster is described: for people who want to change it.
+
+Takes the environment (where the files are); gives name, file and line of every entry, also of one
+that only adds something. What cannot be read is left out: `load_clusters` says what is wrong there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rowtui.core.clusters.load import LARGEST_FILE, own_config_folder, row_config_folder
+from rowtui.core.errors import RowtuiError
+from rowtui.core.files import read_bounded
+from rowtui.core.text import visible
+from rowtui.core.workflow.toml_file import TomlFile
+
+
+class Place(NamedTuple):
+    """One `[[cluster]]`. `file`: safe to show."""
+
+    name: str
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        """`/home/me/.config/rowtui/clusters.toml:12`."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+def cluster_places(environ: Mapping[str, str]) -> tuple[Place, ...]:
+    """Every entry of Row's file, then of ours, in their order."""
+    found = []
+    for folder in (row_config_folder(environ), own_config_folder(environ)):
+        if folder is None:
+            continue
+        path = folder / "clusters.toml"
+        try:
+            file = TomlFile(read_bounded(path, LARGEST_FILE), visible(str(path)))
+        except (OSError, RowtuiError):
+            continue
+        for table in file.top.tables("cluster") or ():
+            name = table.values.get("name")
+            if isinstance(name, str):
+                found.append(Place(name, file.file, file.locate(table.path)[0]))
+    return tuple(found)
