@@ -21,8 +21,29 @@ from rowtui.core.project.cluster_views import ClusterDetail, ClusterNodes, Clust
 from rowtui.core.project.needs import FailureCause, MappingReview, UntrustedFile
 from rowtui.core.project.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.questions import Question, Withdrawn
+from rowtui.core.project.review_views import (
+    Budget,
+    Check,
+    CheckState,
+    Exported,
+    Finding,
+    ScriptAsked,
+    ScriptBefore,
+)
+from rowtui.core.project.queue_needs import QueueNeed
+from rowtui.core.project.queue_views import (
+    Acted,
+    ChosenJobs,
+    JobDetail,
+    MarkedRow,
+    QueueAsked,
+    QueuePage,
+    QueueRow,
+    RowKey,
+)
 from rowtui.core.project.views import (
     ClusterView,
+    EndedJob,
     Explanation,
     FailedJob,
     JobsView,
@@ -38,32 +59,51 @@ from rowtui.core.submission.model import Plan
 from rowtui.core.text import Cost
 
 __all__ = [
+    "ENGINE_BACK",
+    "ENGINE_LOST",
+    "Acted",
     "ActionSummary",
+    "Budget",
     "Change",
+    "ChosenJobs",
     "ClusterDetail",
     "ClusterNodes",
+    "Check",
+    "CheckState",
     "ClusterView",
     "ClustersView",
     "DirectoriesPage",
     "DirectoryRow",
+    "EndedJob",
     "Engine",
     "Explanation",
+    "Exported",
     "FailedJob",
     "FailureCause",
+    "Finding",
     "GroupSummary",
     "GroupsPage",
+    "JobDetail",
     "JobState",
     "JobView",
     "JobsView",
     "Limits",
     "LogTail",
     "MappingReview",
+    "MarkedRow",
     "NetworkView",
     "PackChoice",
     "PackedPlan",
     "Question",
+    "QueueAsked",
+    "QueueNeed",
+    "QueuePage",
+    "QueueRow",
     "RanCommand",
+    "RowKey",
     "SamplesPage",
+    "ScriptAsked",
+    "ScriptBefore",
     "Snapshot",
     "SubmitProgress",
     "TransferView",
@@ -170,6 +210,9 @@ class DirectoriesPage:
 
 SubmitProgress = Progress  # one step of carrying out a plan
 
+ENGINE_LOST = "engine lost"  # words of `changes`; the first one is followed by ": " and why
+ENGINE_BACK = "engine back"
+
 
 class Engine(Protocol):
     """A project, seen from a screen. Nothing here blocks the event loop."""
@@ -243,12 +286,68 @@ class Engine(Protocol):
         """What would be submitted to try the failed directories of these jobs again."""
         ...
 
+    def review(self, plan: Plan) -> AsyncIterator[Check]:
+        """The checks of a plan: all as pending at once, then each again when it is done."""
+        ...
+
+    async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
+        """The script last submitted for the same action on the same cluster, or one like it."""
+        ...
+
+    async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
+        """A plan without these jobs and those that depend on them, with its own id.
+
+        Raises: RowtuiError if nothing is left.
+        """
+        ...
+
+    async def export_plan(self, plan: Plan, folder: str, *, overwrite: bool = False) -> Exported:
+        """Write all scripts and plan.json to a folder (from the project's on, or `~`).
+
+        Nothing is written where files are in the way, unless `overwrite`. Raises: RowtuiError.
+        """
+        ...
+
     def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         """Carry out a plan that a person confirmed."""
         ...
 
     async def jobs(self, *, now: bool = False) -> JobsView:
-        """The project's jobs, and all clusters; queues are asked where that is due, or `now`."""
+        """The newest jobs of the project, counts of all, and the clusters.
+
+        Queues are asked where that is due, or `now`.
+        """
+        ...
+
+    async def queue(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
+        """A page of the jobs of all clusters, arrays and bundles folded, as of the last `jobs`."""
+        ...
+
+    async def queue_all(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
+        """The rows of this project with jobs that are `active` or `failed`; bounded."""
+        ...
+
+    async def queue_marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
+        """Rows as they are now; those that are gone are not among them."""
+        ...
+
+    async def queue_chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
+        """What `cancel`, `hold`, `release` or `resubmit` would be done to: all jobs of a fold."""
+        ...
+
+    async def queue_act(self, keys: Sequence[RowKey], verb: str) -> Acted:
+        """Cancel, hold or release the jobs of these rows, each whatever becomes of the others."""
+        ...
+
+    async def job_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
+        """What its scheduler says of a job, at most a minute ago; `estimate`: also when it starts.
+
+        What a scheduler does not offer is said so in the answer.
+        """
+        ...
+
+    async def find_job(self, action: str, directory: str) -> JobView | None:
+        """The newest job of an action that has this directory; None if there is none."""
         ...
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
@@ -294,7 +393,8 @@ class Engine(Protocol):
     def changes(self) -> AsyncIterator[str]:
         """A word whenever something on disk changes, and "watching ..." once it would be noticed.
 
-        The words: "completed", "workspace", "workflow", "jobs", "products", "network".
+        The words: "completed", "workspace", "workflow", "jobs", "products", "network". One in a
+        process of its own also says "engine lost: why" and "engine back".
         """
         ...
 

@@ -15,21 +15,31 @@ from typing import TYPE_CHECKING, Any
 from rowtui.core.clusters.command_log import RanCommand
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.engine import (
+    Acted,
     Change,
+    ChosenJobs,
     ClusterNodes,
     ClustersView,
     DirectoriesPage,
     Explanation,
     FailedJob,
     GroupsPage,
+    JobDetail,
     JobState,
     JobsView,
+    JobView,
     Limits,
     LogTail,
+    MarkedRow,
     NetworkView,
     PackChoice,
     PackedPlan,
+    QueueAsked,
+    QueuePage,
+    RowKey,
     SamplesPage,
+    ScriptAsked,
+    ScriptBefore,
     Snapshot,
     SubmitProgress,
     TransferView,
@@ -39,6 +49,8 @@ from rowtui.core.errors import InvalidFileError, RowtuiError
 from rowtui.core.grouping.model import Status
 from rowtui.core.in_process.clusters import ClustersWork
 from rowtui.core.in_process.pages import Pages
+from rowtui.core.in_process.review import ReviewWork
+from rowtui.core.in_process.queue import QueueWork
 from rowtui.core.in_process.snapshot import snapshot
 from rowtui.core.network.find import has_network
 from rowtui.core.project.explaining import explain_group
@@ -58,13 +70,19 @@ FAR_SECONDS = 1.0  # for those that are to be logged in to first
 
 
 class InProcessEngine:
-    """An `Engine` over one `Project`. Open it once for each dashboard."""
+    """An `Engine` over one `Project`. Open it once for each dashboard.
 
-    def __init__(self, project: Project) -> None:
+    `generation`: snapshots go on from this one, which was the last of another engine.
+    """
+
+    def __init__(self, project: Project, generation: int = 0) -> None:
         self._project = project
         self._turn = asyncio.Lock()  # the records
         self._asking = asyncio.Lock()  # the queues
         self._pages = Pages(project)
+        self._review = ReviewWork(project, self._turn)
+        self._pages.generation = generation
+        self._queue = QueueWork(project)
         self._clusters = ClustersWork(project, self._turn, self._briefly)
         self._needs = Needs(project)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -257,6 +275,25 @@ class InProcessEngine:
         async with self._turn:
             return (await asyncio.to_thread(plan_again, project, choice, change)).plan
 
+    def review(self, plan: Plan) -> AsyncIterator[Check]:
+        """The checks of a plan."""
+        return self._review.checks(plan)
+
+    async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
+        """The script that was submitted last."""
+        return await self._review.before(asked)
+
+    async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
+        """The plan that is left. Raises: RowtuiError if nothing is."""
+        left = await self._review.without(plan, tokens)
+        if self._network is not None:
+            self._network.planned_less(plan, left)
+        return left
+
+    async def export_plan(self, plan: Plan, folder: str, *, overwrite: bool = False) -> Exported:
+        """Write a plan to a folder. Raises: RowtuiError."""
+        return await self._review.export(plan, folder, overwrite=overwrite)
+
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         """Carry out a plan. Closing the iterator stops between two jobs."""
         network = self._network
@@ -266,12 +303,41 @@ class InProcessEngine:
                 yield step
 
     async def jobs(self, *, now: bool = False) -> JobsView:
-        """The project's jobs, newest first, and all clusters' queues."""
+        """The project's newest jobs, counts of all, and all clusters."""
         ask = partial(self._ask_for_jobs, now=now, everywhere=True)
         await self._briefly("all now" if now else "all", ask)
         async with self._turn:
             jobs = self._project.jobs
-            return await asyncio.to_thread(jobs.show, jobs.queues.looks.latest)
+            view = await asyncio.to_thread(jobs.show, jobs.queues.looks.latest)
+        return await self._queue.take(view)
+
+    async def queue(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
+        """A page of the jobs of all clusters, as of the last `jobs`."""
+        return await self._queue.page(asked, start, length)
+
+    async def queue_all(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
+        """The rows with jobs that are `active` or `failed`."""
+        return await self._queue.all_of(asked, which)
+
+    async def queue_marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
+        """Rows as they are now."""
+        return await self._queue.marked(keys)
+
+    async def queue_chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
+        """What a verb would be done to."""
+        return await self._queue.chosen(keys, verb)
+
+    async def queue_act(self, keys: Sequence[RowKey], verb: str) -> Acted:
+        """Cancel, hold or release the jobs of these rows."""
+        return await self._queue.act(keys, verb)
+
+    async def job_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
+        """What its scheduler says of a job."""
+        return await self._queue.detail(key, estimate=estimate)
+
+    async def find_job(self, action: str, directory: str) -> JobView | None:
+        """The newest job of an action that has this directory."""
+        return await self._queue.find(action, directory)
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Cancel these jobs."""
@@ -386,6 +452,7 @@ class InProcessEngine:
         """Stop watching; bring Row's files up to date."""
         if self._network is not None:
             await self._network.stop()
+        await self._queue.close()
         self._changes.close()
         self._clusters.close()
         tasks = [*filter(None, (self._connecting, *self._under_way.values()))]

@@ -64,6 +64,7 @@ class Jobs:
     journal: Journal = field(init=False)
     queues: Queues = field(init=False)
     _plans: dict[str, Plan] = field(default_factory=dict)
+    _shown: tuple[object, tuple[JobView, ...]] | None = None  # made from what, and the views
 
     def __post_init__(self) -> None:
         """Find the journal."""
@@ -232,7 +233,10 @@ class Jobs:
                 why = f"{name} cannot be asked from here"
                 answers += [JobAnswer(key, why) for key in keys.values()]
                 continue
-            found = await find_requests(scheduler, list(keys))
+            try:
+                found = await find_requests(scheduler, list(keys))
+            except (RowtuiError, OSError):  # the other clusters are asked all the same
+                found = None
             if found is None:
                 why = f"whether the id still is this job's cannot be asked: {name} does not answer"
                 answers += [JobAnswer(key, why) for key in keys.values()]
@@ -258,15 +262,19 @@ class Jobs:
         found: list[JobRecord] = []
         for plan_id in self.journal.plan_ids():
             try:
-                if plan_id not in self._plans:
-                    self._plans[plan_id] = load_plan(self.project.root, plan_id)
-                found += job_records(self._plans[plan_id], self.journal.entries(plan_id))
+                found += job_records(self.plan(plan_id), self.journal.entries(plan_id))
             except RowtuiError as error:
                 self.project.notice(str(error))
         return sorted(
             found,
             key=lambda it: (-it.submitted_at, token_in_queue(it.token), it.member or 0, it.token),
         )
+
+    def plan(self, plan_id: str) -> Plan:
+        """A plan that was carried out. Raises: RowtuiError if it cannot be read."""
+        if plan_id not in self._plans:
+            self._plans[plan_id] = load_plan(self.project.root, plan_id)
+        return self._plans[plan_id]
 
     def planned(self) -> dict[str, PlannedJob]:
         """What was sent for each token of `records`, as far as plans can be read."""
@@ -287,30 +295,42 @@ class Jobs:
         return await asyncio.to_thread(self.show, queues)
 
     def show(self, queues: Mapping[str, Polled]) -> JobsView:
-        """All jobs as they were at these looks at the queues. Waits for the disk."""
-        records = self.records()
+        """All jobs as they were at these looks at the queues. Waits for the disk.
+
+        As long as nothing has changed, `jobs` is the very same tuple.
+        """
+        # Journals only grow; one that is over is put away.
+        written = (self.journal.stamp(), tuple(self.journal.plan_ids()))
+        looked = {name: (polled.snapshot, polled.as_of) for name, polled in queues.items()}
+        if self._shown is None or self._shown[0] != (written, looked):
+            self._shown = ((written, looked), self._views(queues))
+        jobs = self._shown[1]
         unreachable = {
-            record.cluster
-            for record in records
-            if record.step is Step.ACCEPTED and self.project.reach.scheduler(record.cluster) is None
+            job.record.cluster
+            for job in jobs
+            if job.record.step is Step.ACCEPTED
+            and self.project.reach.scheduler(job.record.cluster) is None
         }
         errors = dict(self.queues.unanswered)
         for name in unreachable:
             errors.setdefault(name, "it cannot be asked from here")
+        return JobsView(
+            generation=self.project.state.generation,
+            at=time.time(),
+            jobs=jobs,
+            error="; ".join(f"{name}: {why}" for name, why in sorted(errors.items())),
+            clusters=self.queues.views(),
+        )
+
+    def _views(self, queues: Mapping[str, Polled]) -> tuple[JobView, ...]:
         known = {
             name: {job.key: job for job in polled.snapshot.jobs}
             for name, polled in queues.items()
             if polled.snapshot is not None
         }
-        return JobsView(
-            generation=self.project.state.generation,
-            at=time.time(),
-            jobs=tuple(
-                _view(record, queues.get(record.cluster), known.get(record.cluster, {}))
-                for record in records
-            ),
-            error="; ".join(f"{name}: {why}" for name, why in sorted(errors.items())),
-            clusters=self.queues.views(),
+        return tuple(
+            _view(record, queues.get(record.cluster), known.get(record.cluster, {}))
+            for record in self.records()
         )
 
     async def log_tail(self, token: str, lines: int) -> LogTail:
@@ -350,16 +370,21 @@ class Jobs:
 
 
 def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job]) -> JobView:
+    job = known.get(record.key)
+    if job is not None and job.token not in ("", token_in_queue(record.token)):
+        job = None  # ids are given again
     if record.step is Step.ENDED:
-        if not record.end_reason:
-            return JobView(record, JobState.COMPLETED)
-        return JobView(record, _REASONS.get(record.end_reason, JobState.FAILED), record.end_reason)
+        state = JobState.COMPLETED
+        if record.end_reason:
+            state = _REASONS.get(record.end_reason, JobState.FAILED)
+        if job is None or job.state.active or record.member is not None:
+            return JobView(record, state, record.end_reason)
+        return JobView(record, state, record.end_reason, job.elapsed, job.limit, job.nodes)
     if record.step is Step.REJECTED:
         return JobView(record, JobState.FAILED, record.end_reason)
     if record.step is Step.ABANDONED:
         return JobView(record, JobState.CANCELLED, record.end_reason)
-    job = known.get(record.key)
-    if job is not None and job.token in ("", token_in_queue(record.token)):
+    if job is not None:
         if record.member is not None and not record.begun and job.state is JobState.RUNNING:
             return JobView(record, JobState.PENDING, IN_LANE, nodes=job.nodes)
         return JobView(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.errors import Problem
@@ -10,9 +11,15 @@ from rowtui.core.mapping.decision import Decision
 from rowtui.core.mapping.request import WhatIf
 from rowtui.core.submission.model import JobRecord
 
+if TYPE_CHECKING:
+    from rowtui.core.project.queue_needs import QueueNeed
+
 
 class JobView(NamedTuple):
-    """One row of the jobs screen: our record and what the scheduler last said."""
+    """One row of the jobs screen: our record and what the scheduler last said.
+
+    `directories`: how many the job has, where the record only has the first of them.
+    """
 
     record: JobRecord
     state: JobState
@@ -21,6 +28,12 @@ class JobView(NamedTuple):
     limit: int | None = None
     nodes: str = ""
     start_estimate: int | None = None
+    directories: int = -1
+
+    @property
+    def size(self) -> int:
+        """How many directories the job has."""
+        return len(self.record.directories) if self.directories < 0 else self.directories
 
 
 class ClusterView(NamedTuple):
@@ -29,7 +42,8 @@ class ClusterView(NamedTuple):
     `where`: "here" or `me@host`; `connected`: None where nobody has to log in; `login`: why a
     person is needed, "" if none is; `login_command`: what that person can type. `as_of`: of
     `jobs`, None if nothing is known yet; `next_at`: of the next look. `error`: why the last look
-    failed, else "". `jobs`: all of this user's there, also those that are not of this project.
+    failed, else "". `jobs`: all of this user's there, also those that are not of this project;
+    empty in what a screen gets. `counts`: how many of them are in which state.
     """
 
     name: str
@@ -42,6 +56,7 @@ class ClusterView(NamedTuple):
     next_at: float = 0.0
     error: str = ""
     jobs: tuple[Job, ...] = ()
+    counts: tuple[tuple[JobState, int], ...] = ()
 
 
 class FailedJob(NamedTuple):
@@ -75,14 +90,42 @@ class TransferView(NamedTuple):
     notices: tuple[str, ...] = ()
 
 
+class EndedJob(NamedTuple):
+    """A job that has ended since the last look."""
+
+    token: str
+    label: str
+    action: str
+    state: JobState
+    reason: str = ""
+
+
 class JobsView(NamedTuple):
-    """The jobs of this project, newest first. `error`: why `state` may be out of date."""
+    """The jobs of this project, newest first. `error`: why `state` may be out of date.
+
+    A screen gets the newest of the jobs only, and what it needs of all of them: `counts`, those
+    that `ended` since its last look (the first of `ended_in_all`), and what `needs` a person.
+    """
 
     generation: int
     at: float
     jobs: tuple[JobView, ...]
     error: str = ""
     clusters: tuple[ClusterView, ...] = ()
+    counts: tuple[tuple[JobState, int], ...] = ()
+    ended: tuple[EndedJob, ...] = ()
+    ended_in_all: int = 0
+    needs: tuple[QueueNeed, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """How many jobs of this project there are."""
+        return sum(number for _, number in self.counts) if self.counts else len(self.jobs)
+
+    @property
+    def states(self) -> dict[JobState, int]:
+        """How many of them are in which state."""
+        return dict(self.counts) or dict(Counter(job.state for job in self.jobs))
 
 
 class LogTail(NamedTuple):

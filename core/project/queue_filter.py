@@ -1,0 +1,62 @@
+"""Which jobs of the queue a filter shows: its words are those of every list (`core/row_filter`).
+
+Takes the text and gives a test of one job. A word without a field is looked for in everything
+that a row shows. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from rowtui.core.row_filter import CONTAINS, Term, holds, parse_filter, with_known_fields
+
+COLUMNS: Mapping[str, str] = {
+    "cluster": "cluster",
+    "id": "label",
+    "state": "word",
+    "action": "name",
+    "size": "size",
+    "first": "first",
+    "partition": "partition",
+    "nodes": "nodes",
+    "elapsed": "elapsed",
+    "limit": "limit",
+    "left": "left",
+    "reason": "reason",
+    "user": "user",
+}
+"""The columns of the queue that can be asked for by name, and where a job has their value."""
+
+OTHER_NAMES: Mapping[str, str] = {"job": "id", "name": "action", "dirs": "size", "dir": "first"}
+
+_KNOWN = {**{name: name for name in COLUMNS}, **OTHER_NAMES}
+
+
+class Filtered(Protocol):
+    """What the words are looked for in."""
+
+    @property
+    def words(self) -> str:
+        """Everything that is shown of it, in lower case."""
+        ...
+
+
+def read_filter(text: str) -> Callable[[Filtered], bool] | None:
+    """A test for these words, None for none. Raises: FilterError."""
+    terms = with_known_fields(parse_filter(text), _KNOWN).terms
+    if not terms:
+        return None
+
+    def fits(one: Filtered) -> bool:
+        return all(_holds(term, one) is not term.negated for term in terms)
+
+    return fits
+
+
+def _holds(term: Term, one: Filtered) -> bool:
+    if term.field:
+        return holds(term, getattr(one, COLUMNS[term.field]))
+    if term.operator == CONTAINS and term.folds:
+        return term.text in one.words
+    return any(holds(term, getattr(one, where)) for where in COLUMNS.values())

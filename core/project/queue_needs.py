@@ -1,0 +1,91 @@
+"""Which jobs of a queue need a person: those that wait for days, those that fail at once.
+
+Takes the project's jobs with their states and the time; gives one value for each cause, with how
+many jobs it concerns. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.project.views import JobView
+from rowtui.core.text import visible
+
+WAITS_LONG_SECONDS = 2 * 86_400
+"""A job that waits longer deserves a look: most partitions turn over within a day."""
+
+AT_ONCE_SECONDS = 60
+"""A job that fails within a minute has not computed anything: a path, a module, a licence."""
+
+RECENT_SECONDS = 7 * 86_400
+"""Failures that are older are no news."""
+
+MOST_TOKENS = 200
+"""Jobs of one cause that are named; all are counted."""
+
+MOST_CAUSES = 20
+"""Causes that are told; those of the most jobs."""
+
+LONG, AT_ONCE = "waits long", "failed at once"
+
+
+class QueueNeed(NamedTuple):
+    """Jobs of one action on one cluster with one cause. `since`: of the oldest, epoch seconds.
+
+    `kind`: LONG or AT_ONCE. `cause`: the scheduler's reason, or how they ended. `hint`: what to do.
+    """
+
+    kind: str
+    cluster: str
+    action: str
+    cause: str
+    jobs: int
+    since: float
+    tokens: tuple[str, ...]
+    hint: str = ""
+
+
+def queue_needs(jobs: Iterable[JobView], now: float) -> tuple[QueueNeed, ...]:
+    """What needs a person, most jobs first; at most MOST_CAUSES."""
+    found: dict[tuple[str, str, str, str], list[tuple[float, str]]] = {}
+    for job in jobs:
+        kind = _kind(job, now)
+        if kind:
+            record = job.record
+            cause = (job.reason if kind is LONG else record.end_reason or job.reason).strip()
+            about = (kind, record.cluster, record.action, cause)
+            since = record.submitted_at if kind is LONG else record.ended_at
+            found.setdefault(about, []).append((since, record.token))
+    needs = [
+        QueueNeed(
+            kind, cluster, action, visible(cause), len(those), min(those)[0],
+            tuple(token for _, token in sorted(those)[:MOST_TOKENS]), _hint(kind, cause, now),
+        )
+        for (kind, cluster, action, cause), those in found.items()
+    ]  # fmt: skip
+    needs.sort(key=lambda need: (need.kind != AT_ONCE, -need.jobs, need[1:4]))
+    return tuple(needs[:MOST_CAUSES])
+
+
+def _kind(job: JobView, now: float) -> str:
+    record = job.record
+    if job.state in (JobState.PENDING, JobState.HELD):
+        waits = bool(record.submitted_at) and now - record.submitted_at >= WAITS_LONG_SECONDS
+        return LONG if waits else ""
+    if job.state is not JobState.FAILED or not record.ended_at or not record.job_id:
+        return ""
+    if now - record.ended_at > RECENT_SECONDS:
+        return ""
+    lasted = record.ended_at - record.submitted_at if job.elapsed is None else job.elapsed
+    return AT_ONCE if 0 <= lasted <= AT_ONCE_SECONDS else ""
+
+
+def _hint(kind: str, cause: str, now: float) -> str:
+    if kind is AT_ONCE:
+        return "Look at the log of one of them before more are submitted."
+    from rowtui.core.clusters.schedulers.base import Job
+    from rowtui.core.clusters.schedulers.reasons import explain  # tables: seldom needed
+
+    return explain(Job(0, JobState.PENDING, reason=cause), now).hint
