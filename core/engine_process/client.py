@@ -1,0 +1,166 @@
+"""The engine's process as an `Engine`: what screens hold. Its twin is `InProcessEngine`.
+
+A method of the `Engine` protocol is one line here: `name = asked(Engine.name)` for one that
+answers, `streamed(Engine.name)` for one that gives several values. Its arguments and answers must
+be picklable and bounded; nothing else is to be done (the engine's process calls the method of the
+same name). When the process is lost, `ProcessEngine` starts it again; see `supervision`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import aclosing
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from rowtui.core.engine import ENGINE_BACK, ENGINE_LOST, Engine, SubmitProgress
+from rowtui.core.engine_process.errors import EngineLost
+from rowtui.core.engine_process.supervision import Supervised
+from rowtui.core.project.questions import Question, Withdrawn
+from rowtui.core.submission.model import Plan
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LOGINS_OF_A_LIFE = 1_000_000
+"""Questions are numbered anew in each life of the process: those of the next begin behind."""
+
+AFTER_A_LOSS = "what was sent stands in the journal: press r, and look at 6 before anything is sent"
+
+
+def asked(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[ProcessEngine, P], Coroutine[Any, Any, T]]:
+    """A method of the protocol that the engine's process answers."""
+
+    @wraps(method)
+    async def ask(self: ProcessEngine, /, *arguments: P.args, **named: P.kwargs) -> T:
+        answer: T = await self.ask(method.__name__, arguments, named)
+        return answer
+
+    return ask
+
+
+def streamed(
+    method: Callable[Concatenate[Any, P], AsyncIterator[T]],
+) -> Callable[Concatenate[ProcessEngine, P], AsyncGenerator[T, None]]:
+    """A method of the protocol that gives one value after another."""
+
+    @wraps(method)
+    def stream(
+        self: ProcessEngine, /, *arguments: P.args, **named: P.kwargs
+    ) -> AsyncGenerator[T, None]:
+        return self.stream(method.__name__, arguments, named)
+
+    return stream
+
+
+class Concealed(tuple[str, ...]):
+    """What a person typed for a login: in no log, whoever shows it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """No word of it."""
+        return "(concealed)"
+
+
+class ProcessEngine(Supervised):
+    """An `Engine` in a process of its own. Made before the event loop, used in one."""
+
+    refresh = asked(Engine.refresh)
+    groups = asked(Engine.groups)
+    group_directories = asked(Engine.group_directories)
+    directories = asked(Engine.directories)
+    explain = asked(Engine.explain)
+    mapping_file = asked(Engine.mapping_file)
+    trust = asked(Engine.trust)
+    plan = asked(Engine.plan)
+    pack = asked(Engine.pack)
+    transfers = asked(Engine.transfers)
+    failed_jobs = asked(Engine.failed_jobs)
+    plan_again = asked(Engine.plan_again)
+    review = streamed(Engine.review)
+    script_before = asked(Engine.script_before)
+    without = asked(Engine.without)
+    export_plan = asked(Engine.export_plan)
+    jobs = asked(Engine.jobs)
+    queue = asked(Engine.queue)
+    queue_all = asked(Engine.queue_all)
+    queue_marked = asked(Engine.queue_marked)
+    queue_chosen = asked(Engine.queue_chosen)
+    queue_act = asked(Engine.queue_act)
+    job_detail = asked(Engine.job_detail)
+    find_job = asked(Engine.find_job)
+    cancel = asked(Engine.cancel)
+    hold = asked(Engine.hold)
+    release = asked(Engine.release)
+    clusters = asked(Engine.clusters)
+    cluster_nodes = asked(Engine.cluster_nodes)
+    commands_ran = asked(Engine.commands_ran)
+    connect = asked(Engine.connect)
+    log_tail = asked(Engine.log_tail)
+    network = asked(Engine.network)
+    network_samples = asked(Engine.network_samples)
+    network_dependents = asked(Engine.network_dependents)
+    network_start = asked(Engine.network_start)
+    network_stop = asked(Engine.network_stop)
+    network_plan = asked(Engine.network_plan)
+    network_retry = asked(Engine.network_retry)
+    network_cancel = asked(Engine.network_cancel)
+
+    # More than one line
+
+    async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+        """Carry out a plan. Closing the iterator stops between two jobs."""
+        try:
+            async with aclosing(self.stream("submit", (plan,), {})) as steps:
+                async for step in steps:
+                    yield step
+        except EngineLost as lost:
+            raise EngineLost(lost.message, AFTER_A_LOSS) from None
+
+    async def changes(self) -> AsyncIterator[str]:
+        """The engine's words, and that it was lost or is back; until it is closed."""
+        while True:
+            try:
+                async with aclosing(self.stream("changes", (), {})) as words:
+                    async for word in words:
+                        yield word
+                return
+            except EngineLost as lost:
+                yield f"{ENGINE_LOST}: {lost}"
+            if not await self.back():
+                return
+            yield ENGINE_BACK
+
+    async def questions(self) -> AsyncIterator[Question | Withdrawn]:
+        """What logins ask; nobody waits for the answers to a process that was lost."""
+        while True:
+            first = self.lives * LOGINS_OF_A_LIFE
+            open_ones: set[int] = set()
+            try:
+                async with aclosing(self.stream("questions", (), {})) as news:
+                    async for one in news:
+                        number = first + one.number
+                        if isinstance(one, Question):
+                            open_ones.add(number)
+                        else:
+                            open_ones.discard(number)
+                        yield one._replace(number=number)
+                return
+            except EngineLost:
+                for number in open_ones:
+                    yield Withdrawn(number)
+            if not await self.back():
+                return
+
+    def answer(self, number: int, answers: Sequence[str] | None) -> None:
+        """Answer a question of a login, if it was one of this life of the process."""
+        life, number = divmod(number, LOGINS_OF_A_LIFE)
+        if life == self.lives:
+            self.tell("answer", (number, None if answers is None else Concealed(answers)))
+
+    async def close(self) -> None:
+        """Close the engine, and let its process end."""
+        await self.end()

@@ -1,0 +1,23 @@
+"""What the engine's process is told at its start, and what it says once the project is open."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rowtui.core.errors import Problem
+
+
+class EngineOptions(NamedTuple):
+    """Which project, and how. `start`: its folder or one below; `generation`: the last one seen."""
+
+    start: str
+    cluster: str | None = None
+    io_threads: int | None = None
+    generation: int = 0
+
+
+class Opened(NamedTuple):
+    """The project is open; what there is to say of it."""
+
+    problems: tuple[Problem, ...]
+    notices: tuple[str, ...]

@@ -1,0 +1,64 @@
+"""Plans that both sides have: 10,000 jobs with scripts are 30 MB, and their name is 64 bytes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rowtui.core.engine_process.errors import UnknownPlan
+from rowtui.core.submission.model import Plan
+
+KEPT = 4
+"""Plans: the one on the screen, and those a person may come back to."""
+
+
+class Known(NamedTuple):
+    """In place of a plan that the engine made."""
+
+    plan_id: str
+
+
+class Plans:
+    """The last plans that the engine made, on either side."""
+
+    def __init__(self) -> None:
+        self._plans: OrderedDict[str, Plan] = OrderedDict()
+
+    def remember(self, value: object) -> None:
+        """Keep the plans of an answer."""
+        for plan in _plans_in(value):
+            self._plans[plan.id] = plan
+            self._plans.move_to_end(plan.id)
+            while len(self._plans) > KEPT:
+                self._plans.popitem(last=False)
+
+    def forget(self) -> None:
+        """The other side has none any more."""
+        self._plans.clear()
+
+    def named(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """Arguments in which plans that are exactly those of the engine are named."""
+        return tuple(
+            Known(one.id) if isinstance(one, Plan) and self._plans.get(one.id) is one else one
+            for one in arguments
+        )
+
+    def whole(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """The arguments again. Raises: UnknownPlan."""
+        return tuple(self._find(one) if isinstance(one, Known) else one for one in arguments)
+
+    def _find(self, known: Known) -> Plan:
+        plan = self._plans.get(known.plan_id)
+        if plan is None:
+            raise UnknownPlan(f"plan {known.plan_id} is not known here")
+        return plan
+
+
+def _plans_in(value: object) -> Iterator[Plan]:
+    if isinstance(value, Plan):
+        yield value
+        return
+    for part in (getattr(value, "plan", None), *(value if isinstance(value, tuple) else ())):
+        if isinstance(part, Plan):
+            yield part

@@ -1,0 +1,134 @@
+"""Start the engine's process: first of all, so that it opens the project while Textual is loaded.
+
+Takes `EngineOptions`, gives the running process with one end of a socket pair; the other end is
+its only way to us. It has a session of its own (the terminal's Ctrl-C and hang-up are not for it),
+no standard input, and a log of its own that nobody else can read. Nothing heavy is imported here.
+Source: tui study §3 (explicit descriptors: a start inside a running Textual app works as well).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from rowtui.core.engine_process.errors import EngineLost, from_value, how_it_ended
+from rowtui.core.engine_process.options import EngineOptions, Opened
+
+LARGEST_LOG = 1 << 20
+"""Bytes; a longer one is begun anew."""
+
+END_SECONDS = 2.0
+"""How long a process may take to end, before it is ended."""
+
+# -P: a file of the project's folder must not pass for one of our modules. The code is shorter to
+# run than `-m`, which imports runpy and pkgutil first.
+PROGRAM = "from rowtui.core.engine_process.serve import main; main()"
+
+
+class Started:
+    """An engine's process, from its start to its end."""
+
+    def __init__(self, options: EngineOptions) -> None:
+        """Start it. Raises: OSError."""
+        self.options = options
+        self.log = log_path()
+        self.socket, inner = socket.socketpair()
+        log = _open_log(self.log)
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-c", PROGRAM, str(inner.fileno()), str(self.log)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(inner.fileno(),),
+                start_new_session=True,
+            )
+        except BaseException:
+            self.socket.close()
+            raise
+        finally:
+            inner.close()
+            os.close(log)
+        with contextlib.suppress(OSError):  # it may have ended: `opened` tells
+            self.socket.sendall(as_line(options))
+
+    def opened(self) -> Opened:
+        """Wait for the project to be open. Raises: what opening it raised; EngineLost."""
+        try:
+            error, value = read_line(self.socket)
+        except (EOFError, OSError):
+            how = how_it_ended(self.wait())
+            raise EngineLost(
+                f"the engine did not start: {how}", f"the details are in {self.log}"
+            ) from None
+        if error is not None:
+            self.wait()
+            raise from_value(error)
+        opened: Opened = value
+        return opened
+
+    def wait(self, seconds: float = END_SECONDS) -> int | None:
+        """Its exit code; it is made to end if it takes longer."""
+        for end in (self.process.terminate, self.process.kill):
+            try:
+                return self.process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                end()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.process.wait(seconds)
+        return None
+
+    def end(self) -> None:
+        """Let go of it: it ends by itself, and else is ended."""
+        self.socket.close()
+        self.wait()
+
+
+def as_line(value: object) -> bytes:
+    """Something small with its length, for the moments before there are event loops."""
+    data = pickle.dumps(value)
+    return len(data).to_bytes(8, "big") + data
+
+
+def read_line(connection: socket.socket) -> Any:
+    """What `as_line` wrote. Raises: EOFError, OSError."""
+    size = int.from_bytes(_read(connection, 8), "big")
+    return pickle.loads(_read(connection, size))  # noqa: S301 (our own process)
+
+
+def _read(connection: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        more = connection.recv(min(1 << 16, size - len(data)))
+        if not more:
+            raise EOFError
+        data += more
+    return bytes(data)
+
+
+def log_path() -> Path:
+    """Where the engine writes what nobody is meant to see, unless something went wrong."""
+    import platformdirs
+
+    return Path(platformdirs.user_log_dir("rowtui")) / "engine.log"
+
+
+def _open_log(path: Path) -> int:
+    """A descriptor of the log, or of nothing where none can be written."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log = os.open(path, flags, 0o600)
+    except OSError:
+        return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    with contextlib.suppress(OSError):
+        os.fchmod(log, 0o600)
+        if os.fstat(log).st_size > LARGEST_LOG:
+            os.ftruncate(log, 0)
+    return log

@@ -1,0 +1,171 @@
+"""Keeps one engine's process running: starts it again when it is lost, one at a time.
+
+The first new start is at once, the following ones after longer and longer pauses. Meanwhile calls
+wait for a start that is under way; between two starts they are told why there is no engine.
+Snapshots of a new process go on from the last generation that was seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Any
+
+from rowtui.core.engine_process.errors import EngineLost, UnknownPlan
+from rowtui.core.engine_process.life import Life
+from rowtui.core.engine_process.plans import Plans
+from rowtui.core.engine_process.start import Started
+from rowtui.core.errors import RowtuiError
+
+PAUSES = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)
+"""Seconds before a new start; the last one again and again."""
+
+WELL_AFTER = 60.0
+"""A process that lived so long did not end because of how it was started."""
+
+CLOSE_SECONDS = 5.0
+"""For Row's files; then it is told to end."""
+
+
+class Supervised:
+    """A process that is there again soon after it was lost."""
+
+    def __init__(self, started: Started) -> None:
+        self.lives = 1
+        self._started = started
+        self._life: Life | None = None
+        self._begun = False
+        self._failures = 0
+        self._generation = 0
+        self._plans = Plans()
+        self._closed = False
+        self._lost: EngineLost | None = None  # why there is none, between two starts
+        self._restarting: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+
+    # Asking
+
+    async def ask(self, name: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        """Call a method there. Raises: RowtuiError, OSError."""
+        life = await self._living()
+        try:
+            value = await life.call((name, self._plans.named(arguments), named))
+        except UnknownPlan:
+            value = await life.call((name, arguments, named))
+        self._remember(value)
+        return value
+
+    async def stream(
+        self, name: str, arguments: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> AsyncGenerator[Any, None]:
+        """The values of a method there. Raises: RowtuiError, OSError."""
+        life = await self._living()
+        for tried in (self._plans.named(arguments), arguments):
+            try:
+                async with aclosing(life.stream((name, tried, named))) as values:
+                    async for value in values:
+                        yield value
+                return
+            except UnknownPlan:
+                if tried is arguments:
+                    raise
+
+    def tell(self, name: str, arguments: tuple[Any, ...]) -> None:
+        """Call a method there that has no answer, if there is a process."""
+        if self._life is not None:
+            self._life.tell((name, arguments, {}))
+
+    def _remember(self, value: Any) -> None:
+        self._plans.remember(value)
+        generation = getattr(value, "generation", 0)
+        if isinstance(generation, int):
+            self._generation = max(self._generation, generation)
+
+    # Being there
+
+    async def back(self) -> bool:
+        """Wait until there is a process again; False once this was closed."""
+        while self._life is None and not self._closed:
+            await self._news.wait()
+        return not self._closed
+
+    async def _living(self) -> Life:
+        if not self._begun:
+            self._begun = True
+            await self._begin(self._started)
+        while self._life is None:
+            if self._closed:
+                raise EngineLost("the engine was closed")
+            if self._lost is not None:
+                raise EngineLost(self._lost.message, self._lost.hint)
+            await self._news.wait()
+        return self._life
+
+    async def _begin(self, started: Started) -> None:
+        life = Life(started, self._on_lost)
+        await life.begin()
+        self._life, self._lost = life, None
+        self._tell_news()
+
+    def _tell_news(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def _on_lost(self, life: Life) -> None:
+        self._life = None
+        self._plans.forget()
+        if asyncio.get_running_loop().time() - life.began > WELL_AFTER:
+            self._failures = 0
+        self._restarting = asyncio.create_task(self._start_again())
+
+    async def _start_again(self) -> None:
+        while not self._closed:
+            pause = PAUSES[min(self._failures, len(PAUSES) - 1)]
+            if pause:
+                self._lost = self._lost or EngineLost(
+                    "the engine ended again and again", f"the log is {self._started.log}"
+                )
+                self._tell_news()
+                await asyncio.sleep(pause)
+                self._lost = None  # from now on calls wait
+            self._failures += 1
+            try:
+                options = self._started.options._replace(generation=self._generation)
+                self._started = Started(options)
+                await asyncio.to_thread(self._started.opened)
+                self.lives += 1
+                await self._begin(self._started)
+            except (RowtuiError, OSError) as error:
+                hint = getattr(error, "hint", "") or f"the log is {self._started.log}"
+                text = getattr(error, "message", str(error))
+                self._lost = EngineLost(f"the engine cannot be started again: {text}", hint)
+                self._tell_news()
+            else:
+                return
+
+    async def end(self) -> None:
+        """Close the engine there, wait a little, and see to it that its process ends."""
+        if self._closed:
+            return
+        life, self._closed = self._life, True
+        if not self._begun:  # nobody ever asked
+            self._begun = True
+        elif life is not None:
+            with contextlib.suppress(RowtuiError, OSError, TimeoutError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await life.call(("close", (), {}))
+        self._life = None
+        self._tell_news()
+        if self._restarting is not None and not self._restarting.done():
+            self._started.process.kill()
+            self._restarting.cancel()
+            await asyncio.wait({self._restarting})
+        if life is not None:
+            await life.end()
+        await asyncio.to_thread(self._started.end)
+
+    def end_at_once(self) -> None:
+        """See to it that the process ends, without an event loop."""
+        self._started.end()
