@@ -21,15 +21,6 @@ from rowtui.core.project.cluster_views import ClusterDetail, ClusterNodes, Clust
 from rowtui.core.project.needs import FailureCause, MappingReview, UntrustedFile
 from rowtui.core.project.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.questions import Question, Withdrawn
-from rowtui.core.project.review_views import (
-    Budget,
-    Check,
-    CheckState,
-    Exported,
-    Finding,
-    ScriptAsked,
-    ScriptBefore,
-)
 from rowtui.core.project.queue_needs import QueueNeed
 from rowtui.core.project.queue_views import (
     Acted,
@@ -42,6 +33,15 @@ from rowtui.core.project.queue_views import (
     RowKey,
 )
 from rowtui.core.project.views import (
+from rowtui.core.project.review_views import (
+    Budget,
+    Check,
+    CheckState,
+    Exported,
+    Finding,
+    ScriptAsked,
+    ScriptBefore,
+)
     ClusterView,
     EndedJob,
     Explanation,
@@ -67,9 +67,9 @@ __all__ = [
     "Change",
     "ChosenJobs",
     "ClusterDetail",
-    "ClusterNodes",
     "Check",
     "CheckState",
+    "ClusterNodes",
     "ClusterView",
     "ClustersView",
     "DirectoriesPage",

@@ -162,6 +162,11 @@ class NetworkWork:
         self._say("network")
         return plan, blocked
 
+    def planned_less(self, before: Plan, left: Plan) -> None:
+        """A person switched jobs off: what is left is what the run would send."""
+        if self._planned is not None and self._planned[1].id == before.id:
+            self._planned = (self._planned[0], left)
+
     @contextlib.asynccontextmanager
     async def submitting(self, plan: Plan) -> AsyncGenerator[None]:
         """While a plan is carried out: if it is a run's, that is written down before, and what of

@@ -35,7 +35,7 @@ _HERE_ONLY = ("bash", "local")  # their jobs are processes of this machine
 _CLUSTER = ("name", "identify", "scheduler", "partition", "slurm_gpus_per_task", "submit_options")
 _RESOURCES = ("memory_resource", "gpu_resource")  # of Grid Engine
 _OF_PACKING = ("node_type", "currency", "packing")
-_OURS = ("ssh", "poll", "arrays", *_RESOURCES, *_OF_PACKING)  # only in our own file
+_OURS = ("ssh", "poll", "arrays", "budget", *_RESOURCES, *_OF_PACKING)  # only in our own file
 _OURS_OF_PARTITION = ("parallel_environment",)
 _OWN_DESCRIPTION = ("scheduler", "identify", "partition")
 _COUNTS = (
@@ -176,6 +176,7 @@ def _cluster(table: TomlTable, own: bool) -> list[Cluster]:
     )
     if own:
         cluster = _with_packing(_with_resources(cluster, table), table)
+        cluster = _with_budget(cluster, table)
     if name is None or identify is None or scheduler is None or _errors(table.file) > before:
         return []
     return [_with_the_rest(cluster, gpus, poll)]
@@ -228,7 +229,8 @@ def _added(table: TomlTable, cluster: Cluster) -> Cluster:
         table.problem("ssh", f"'{name}' has a second `ssh`", "one way to reach it is enough")
     remote, poll = _reach(table, cluster.scheduler)
     cluster = _with_resources(cluster._replace(remote=remote or cluster.remote), table)
-    return _with_the_rest(_with_packing(cluster, table), gpus, poll)
+    cluster = _with_budget(_with_packing(cluster, table), table)
+    return _with_the_rest(cluster, gpus, poll)
 
 
 def _with_the_rest(cluster: Cluster, gpus: str | None, poll: float | None) -> Cluster:
@@ -254,6 +256,15 @@ def _with_packing(cluster: Cluster, table: TomlTable) -> Cluster:
     from rowtui.core.clusters.load_node_types import with_packing
 
     return with_packing(cluster, table)
+
+
+def _with_budget(cluster: Cluster, table: TomlTable) -> Cluster:
+    """With what this user allows one project there, if they said."""
+    if "budget" not in table:
+        return cluster
+    from rowtui.core.clusters.load_budget import load_budget
+
+    return cluster._replace(budget=load_budget(table))
 
 
 def _may_be_left_out(key: str, table: TomlTable, over_ssh: bool) -> bool:

@@ -105,6 +105,13 @@ class PackingDefaults(NamedTuple):
     partitions: tuple[tuple[str, PackingDefaults], ...] = ()
 
 
+class BudgetLimit(NamedTuple):
+    """Hours that the jobs of one project may ask for on a cluster in all; None: no limit."""
+
+    cpu_hours: float | None = None
+    gpu_hours: float | None = None
+
+
 class Cluster(NamedTuple):
     """One cluster. `source` says where it was described: built-in, a file, sinfo.
 
@@ -116,6 +123,7 @@ class Cluster(NamedTuple):
     `node_types` are those that a file describes: `node_types_for` knows more. `currency`: what
     their prices are in, "" where nobody said. `packing`: None where nobody said anything of it.
     `asked_partitions`: its description leaves them to be asked for where its commands run.
+    `budget`: what one project may spend there; None where nobody said.
     """
 
     name: str
@@ -135,6 +143,7 @@ class Cluster(NamedTuple):
     currency: str = ""
     packing: PackingDefaults | None = None
     asked_partitions: bool = False
+    budget: BudgetLimit | None = None
 
     @property
     def has_partitions(self) -> bool:

@@ -18,11 +18,13 @@ from rowtui.core.engine import (
     Acted,
     Change,
     ChosenJobs,
+    Check,
     ClusterNodes,
     ClustersView,
     DirectoriesPage,
     Explanation,
     FailedJob,
+    Exported,
     GroupsPage,
     JobDetail,
     JobState,
@@ -49,10 +51,10 @@ from rowtui.core.errors import InvalidFileError, RowtuiError
 from rowtui.core.grouping.model import Status
 from rowtui.core.in_process.clusters import ClustersWork
 from rowtui.core.in_process.pages import Pages
-from rowtui.core.in_process.review import ReviewWork
 from rowtui.core.in_process.queue import QueueWork
 from rowtui.core.in_process.snapshot import snapshot
 from rowtui.core.network.find import has_network
+from rowtui.core.in_process.review import ReviewWork
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.follow import Changes, look_at_touched
 from rowtui.core.project.needs import MappingReview, Needs, review, trust

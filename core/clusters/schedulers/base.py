@@ -196,6 +196,27 @@ class Unreachable:
 SubmitResult = Accepted | Rejected | OutcomeUnknown | Unreachable
 
 
+class Verdict(enum.Enum):
+    """What a scheduler thinks of a job that it was only asked about."""
+
+    TAKES = "takes it"
+    REFUSES = "refuses it"
+    NOT_TOLD = "not told"  # it cannot be asked that, or gave no clear answer
+
+
+@dataclass(frozen=True, slots=True)
+class DryAnswer:
+    """What came of a dry check. `reason`: why it refuses the job, or why nothing was told.
+
+    `start`: when the job might begin, epoch seconds, None if that was not told; `detail`: where.
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    start: float | None = None
+    detail: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class JobAnswer:
     """What became of a request about one job; `error` is empty if it was taken.
@@ -258,6 +279,10 @@ class Scheduler(Protocol):
 
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Hand one job over."""
+        ...
+
+    async def test_only(self, job: JobSpec) -> DryAnswer:
+        """Whether it would take this job, as far as it can say without taking it."""
         ...
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:

@@ -19,6 +19,7 @@ from typing import Any
 
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
+    DryAnswer,
     Job,
     JobAnswer,
     JobKey,
@@ -26,6 +27,7 @@ from rowtui.core.clusters.schedulers.base import (
     QueueSnapshot,
     Rejected,
     SubmitResult,
+    Verdict,
 )
 from rowtui.core.clusters.schedulers.local_machine import host_name
 from rowtui.core.clusters.schedulers.local_processes import (
@@ -122,6 +124,10 @@ class BashScheduler:
             if process.returncode is None:  # we were cancelled, so the job is too
                 await asyncio.to_thread(end_job_processes, job.token, process.pid, 0.5)
                 await process.wait()
+
+    async def test_only(self, job: JobSpec) -> DryAnswer:
+        """Nothing but running it could tell."""
+        return DryAnswer(Verdict.NOT_TOLD, "bash runs any job; it checks none before")
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
         """Nothing: no job is left to be found."""

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from rowtui.core.clusters.commands import CommandResult, LocalTransport, Transport, Trouble
 from rowtui.core.clusters.schedulers.base import (
+    DryAnswer,
     Job,
     JobAnswer,
     JobKey,
@@ -37,6 +38,7 @@ from rowtui.core.clusters.schedulers.grid_engine_parse import (
     marked_name,
     read_accounts,
     read_answers,
+    read_dry_run,
     read_error_reasons,
     read_queue,
     read_submission,
@@ -144,6 +146,16 @@ class GridEngineScheduler:
             cwd=job.workdir,
         )
         return read_submission(result)
+
+    async def test_only(self, job: JobSpec) -> DryAnswer:
+        """What `qsub -w v` says: whether any queue could run it, were the cluster empty."""
+        argv = ["qsub", "-w", "v", "-sync", "n", "-b", "n", "-now", "n"]
+        result = await self._transport.run(
+            [*argv, "-N", marked_name(job.name, job.token)],
+            stdin=job.script.encode("utf-8", "surrogateescape"),
+            timeout=self._query_timeout,
+        )
+        return read_dry_run(result)
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
         """The jobs with these tokens; None if the answer is not certain.

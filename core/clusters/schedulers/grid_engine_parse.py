@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
+    DryAnswer,
     Job,
     JobKey,
     JobState,
@@ -24,6 +25,7 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     SubmitResult,
     Unreachable,
+    Verdict,
     task_token,
 )
 
@@ -126,6 +128,26 @@ def read_submission(result: CommandResult) -> SubmitResult:
     if any("Connection refused" in line for line in lines):  # nobody listens: nothing was sent
         return Unreachable(said)
     return OutcomeUnknown(said or result.complaint)
+
+
+_VERIFIED = re.compile(r"verification: found (?:suitable queue|possible assignment)")
+_UNSUITABLE = re.compile(r"verification: no suitable queues?|no suitable queues")
+
+
+def read_dry_run(result: CommandResult) -> DryAnswer:
+    """What `qsub -w v` said: whether any queue could run the job on an empty cluster."""
+    if result.exit_status is None:
+        return DryAnswer(Verdict.NOT_TOLD, result.complaint)
+    lines = (result.stdout + b"\n" + result.stderr).decode(errors="replace").splitlines()
+    if any(_VERIFIED.search(line) for line in lines):
+        return DryAnswer(Verdict.TAKES)
+    said = _said(lines) or result.complaint
+    refusals = (line.strip().removeprefix(_FAILED) for line in lines)
+    if any(
+        _UNSUITABLE.search(it) or _REFUSED.match(it) or _NEVER_SENT.match(it) for it in refusals
+    ):
+        return DryAnswer(Verdict.REFUSES, said)
+    return DryAnswer(Verdict.NOT_TOLD, said or "qsub said nothing")
 
 
 def _said(lines: Iterable[str]) -> str:

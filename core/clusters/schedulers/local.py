@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
+    DryAnswer,
     Job,
     JobAnswer,
     JobKey,
@@ -26,6 +27,7 @@ from rowtui.core.clusters.schedulers.base import (
     QueueSnapshot,
     Rejected,
     SubmitResult,
+    Verdict,
 )
 from rowtui.core.clusters.schedulers.local_machine import (
     boot_id,
@@ -122,6 +124,11 @@ class LocalScheduler:
     async def submit(self, job: JobSpec) -> SubmitResult:
         """Queue a job and return at once. The same token again gives the same id again."""
         return await _aside(self.submit_now, job)
+
+    async def test_only(self, job: JobSpec) -> DryAnswer:
+        """Whether this machine can ever run it."""
+        refusal = await _aside(self._refusal, job)
+        return DryAnswer(Verdict.REFUSES if refusal else Verdict.TAKES, refusal)
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
         """The jobs with these tokens, also when they ended up to 400 days ago."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from rowtui.core.clusters.commands import CommandResult, LocalTransport, Transport, Trouble
 from rowtui.core.clusters.schedulers.base import (
+    DryAnswer,
     Job,
     JobAnswer,
     JobKey,
@@ -22,7 +23,11 @@ from rowtui.core.clusters.schedulers.base import (
     SubmitResult,
 )
 from rowtui.core.clusters.schedulers.slurm_accounts import AccountForm
-from rowtui.core.clusters.schedulers.slurm_answers import read_answers, read_submission
+from rowtui.core.clusters.schedulers.slurm_answers import (
+    read_answers,
+    read_dry_run,
+    read_submission,
+)
 from rowtui.core.clusters.schedulers.slurm_parse import COMMENT_PREFIX, UnreadableError
 from rowtui.core.clusters.schedulers.slurm_queue import (
     EXIT_FORM,
@@ -137,6 +142,20 @@ class SlurmScheduler:
             env=env,
         )
         return read_submission(result)
+
+    async def test_only(self, job: JobSpec) -> DryAnswer:
+        """What `sbatch --test-only` says: a refusal, or when and where the job might start.
+
+        It is not told of the job's folder, which may not be there before its files are copied.
+        """
+        result = await self._transport.run(
+            ["sbatch", "--test-only"],
+            stdin=job.script.encode("utf-8", "surrogateescape"),
+            timeout=self._query_timeout,
+            env={"SLURM_TIME_FORMAT": "%s"}
+            | ({"SBATCH_ACCOUNT": None} if names_account(job.script) else {}),
+        )
+        return read_dry_run(result)
 
     async def find(self, tokens: Collection[str]) -> Mapping[str, tuple[Job, ...]] | None:
         """The jobs with these tokens, by id: from one squeue, the rest from the accounts.

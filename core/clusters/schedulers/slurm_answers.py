@@ -13,11 +13,13 @@ from collections.abc import Iterable
 from rowtui.core.clusters.commands import CommandResult, Trouble
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
+    DryAnswer,
     JobKey,
     OutcomeUnknown,
     Rejected,
     SubmitResult,
     Unreachable,
+    Verdict,
 )
 from rowtui.core.clusters.schedulers.slurm_parse import REASON_LIMIT
 from rowtui.core.clusters.schedulers.slurm_tasks import MOST_JOBS, read_tasks
@@ -120,11 +122,38 @@ def read_submission(result: CommandResult) -> SubmitResult:
     return OutcomeUnknown(f"{result.complaint}. {said}" if result.trouble else said)
 
 
+_TEST_FAILED = "allocation failure: "
+_ESTIMATE = re.compile(r"Job \d+ to start at (\d+) using (.+)")
+
+
+def read_dry_run(result: CommandResult) -> DryAnswer:
+    """What `sbatch --test-only` said, with times as epoch seconds. It speaks on stderr alone."""
+    if result.exit_status is None:
+        return DryAnswer(Verdict.NOT_TOLD, result.complaint)
+    lines = result.stderr.decode(errors="replace").splitlines()
+    if result.exit_status == 0:
+        for line in lines:
+            if match := _ESTIMATE.search(line):
+                return DryAnswer(Verdict.TAKES, "", float(match[1]), match[2].strip())
+        return DryAnswer(Verdict.TAKES)
+    verdicts = [line.partition(_TEST_FAILED)[2].strip() for line in lines if _TEST_FAILED in line]
+    own_words = any(line.startswith("sbatch: ") for line in lines)
+    refused = (
+        all(verdict in _REFUSALS for verdict in verdicts)
+        if verdicts
+        else any(_NEVER_SENT.search(line) for line in lines)
+        or (result.exit_status == 255 and own_words)
+    )
+    said = _said(result.stderr) or result.complaint
+    return DryAnswer(Verdict.REFUSES if refused else Verdict.NOT_TOLD, said)
+
+
 def _said(stderr: bytes) -> str:
     """A failed sbatch's words in one line, without its own name."""
     lines = []
     for line in stderr.decode(errors="replace").splitlines():
         words = re.sub(r"^sbatch: (?:error: |fatal: )?", "", line.strip()).removeprefix(_FAILED)
+        words = words.removeprefix(_TEST_FAILED)
         if words and not words.startswith("Try "):
             lines.append(words)
     return "; ".join(dict.fromkeys(lines))[:REASON_LIMIT]
