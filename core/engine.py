@@ -18,6 +18,7 @@ from rowtui.core.grouping.model import Status
 from rowtui.core.network.job_model import JobState
 from rowtui.core.project.change import Change
 from rowtui.core.project.cluster_views import ClusterDetail, ClusterNodes, ClustersView
+from rowtui.core.project.lists import AS_IS, ListAsked
 from rowtui.core.project.needs import FailureCause, MappingReview, UntrustedFile
 from rowtui.core.project.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.questions import Question, Withdrawn
@@ -32,7 +33,6 @@ from rowtui.core.project.queue_views import (
     QueueRow,
     RowKey,
 )
-from rowtui.core.project.views import (
 from rowtui.core.project.review_views import (
     Budget,
     Check,
@@ -42,6 +42,7 @@ from rowtui.core.project.review_views import (
     ScriptAsked,
     ScriptBefore,
 )
+from rowtui.core.project.views import (
     ClusterView,
     EndedJob,
     Explanation,
@@ -59,16 +60,17 @@ from rowtui.core.submission.model import Plan
 from rowtui.core.text import Cost
 
 __all__ = [
+    "AS_IS",
     "ENGINE_BACK",
     "ENGINE_LOST",
     "Acted",
     "ActionSummary",
     "Budget",
     "Change",
-    "ChosenJobs",
-    "ClusterDetail",
     "Check",
     "CheckState",
+    "ChosenJobs",
+    "ClusterDetail",
     "ClusterNodes",
     "ClusterView",
     "ClustersView",
@@ -88,6 +90,7 @@ __all__ = [
     "JobView",
     "JobsView",
     "Limits",
+    "ListAsked",
     "LogTail",
     "MappingReview",
     "MarkedRow",
@@ -176,7 +179,11 @@ class GroupSummary:
 
 @dataclass(frozen=True, slots=True)
 class GroupsPage:
-    """Groups `start`.. of an action, of `total`; for the statuses that were asked for."""
+    """Groups `start`.. of an action, of `total`; for the statuses that were asked for.
+
+    `total`, `directories` and `cost` are of what the filter leaves, `of` is all; `found`: where
+    the group that was looked for stands.
+    """
 
     generation: int
     action_index: int
@@ -185,6 +192,9 @@ class GroupsPage:
     start: int
     groups: tuple[GroupSummary, ...]
     problem: str = ""
+    of: int = 0
+    cost: Cost = Cost()
+    found: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,16 +206,24 @@ class DirectoryRow:
     value: str
     job: str = ""  # "cluster/id"
     detail: str = ""  # why it failed, ...
+    fields: tuple[str, ...] = ()  # at the page's `pointers`
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoriesPage:
-    """Directories `start`.. of one group, or of all groups of an action, of `total`."""
+    """Directories `start`.. of one group, or of all of an action, of `total`.
+
+    `of`: without the filter; `pointers`: the columns of values; `found`: where the directory that
+    was looked for stands.
+    """
 
     generation: int
     total: int
     start: int
     rows: tuple[DirectoryRow, ...]
+    of: int = 0
+    pointers: tuple[str, ...] = ()
+    found: int | None = None
 
 
 SubmitProgress = Progress  # one step of carrying out a plan
@@ -222,9 +240,21 @@ class Engine(Protocol):
         ...
 
     async def groups(
-        self, action_index: int, statuses: Sequence[Status], start: int, length: int
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        start: int,
+        length: int,
+        *,
+        asked: ListAsked = AS_IS,
+        find: str = "",
     ) -> GroupsPage:
-        """A page of the groups formed from an action's directories with these statuses."""
+        """A page of the groups formed from an action's directories with these statuses.
+
+        `asked`: some of them, or in another order; they keep their numbers. `find`: the first
+        directory of a group to look for. Raises: RowtuiError for a filter that cannot be used, or
+        if a newer question about another list of groups came meanwhile.
+        """
         ...
 
     async def group_directories(
@@ -234,8 +264,26 @@ class Engine(Protocol):
         group: int | None,
         start: int,
         length: int,
+        *,
+        asked: ListAsked = AS_IS,
     ) -> DirectoriesPage:
         """A page of the directories of group `group` (from 0), or of all groups in order."""
+        ...
+
+    async def directories(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        start: int,
+        length: int,
+        *,
+        asked: ListAsked = AS_IS,
+        find: str = "",
+    ) -> DirectoriesPage:
+        """A page of all directories of an action with these statuses, by name.
+
+        `asked` and `find` (a name) as for `groups`.
+        """
         ...
 
     async def explain(
@@ -257,9 +305,17 @@ class Engine(Protocol):
         ...
 
     async def plan(
-        self, action_index: int | None, groups: Sequence[int] | None, limit: int | None
+        self,
+        action_index: int | None,
+        groups: Sequence[int] | None,
+        limit: int | None,
+        *,
+        directories: Sequence[str] | None = None,
     ) -> Plan:
-        """What would be submitted: one action or all; these eligible groups (from 0) or all."""
+        """What would be submitted: one action or all; these eligible groups (from 0) or all.
+
+        `directories`: groups are formed of these alone.
+        """
         ...
 
     async def pack(

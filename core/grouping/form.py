@@ -40,6 +40,11 @@ class GroupCut:
         """How many groups there are."""
         return len(self.begins) - 1
 
+    def __getitem__(self, number: int) -> Group:
+        """Group `number`, from 0."""
+        begin, end = self.begins[number], self.begins[number + 1]
+        return Group(self.action, tuple(self.positions[begin:end].tolist()))
+
     @property
     def directories(self) -> int:
         """How many directories there are in all groups."""

@@ -15,22 +15,24 @@ from typing import TYPE_CHECKING, Any
 from rowtui.core.clusters.command_log import RanCommand
 from rowtui.core.clusters.schedulers.base import JobAnswer
 from rowtui.core.engine import (
+    AS_IS,
     Acted,
     Change,
-    ChosenJobs,
     Check,
+    ChosenJobs,
     ClusterNodes,
     ClustersView,
     DirectoriesPage,
     Explanation,
-    FailedJob,
     Exported,
+    FailedJob,
     GroupsPage,
     JobDetail,
     JobState,
     JobsView,
     JobView,
     Limits,
+    ListAsked,
     LogTail,
     MarkedRow,
     NetworkView,
@@ -52,9 +54,9 @@ from rowtui.core.grouping.model import Status
 from rowtui.core.in_process.clusters import ClustersWork
 from rowtui.core.in_process.pages import Pages
 from rowtui.core.in_process.queue import QueueWork
+from rowtui.core.in_process.review import ReviewWork
 from rowtui.core.in_process.snapshot import snapshot
 from rowtui.core.network.find import has_network
-from rowtui.core.in_process.review import ReviewWork
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.follow import Changes, look_at_touched
 from rowtui.core.project.needs import MappingReview, Needs, review, trust
@@ -156,13 +158,20 @@ class InProcessEngine:
             self._project.notice(f"{name} could not be asked: {why}")
 
     async def groups(
-        self, action_index: int, statuses: Sequence[Status], start: int, length: int
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        start: int,
+        length: int,
+        *,
+        asked: ListAsked = AS_IS,
+        find: str = "",
     ) -> GroupsPage:
-        """A page of groups; a `problem` where they cannot be told."""
+        """A page of groups; a `problem` where they cannot be told. Raises: RowtuiError."""
+        which = self._pages.which("groups", action_index, tuple(statuses), asked)
         async with self._turn:
-            return await asyncio.to_thread(
-                self._pages.groups_page, action_index, tuple(statuses), start, length
-            )
+            page = partial(self._pages.groups_page, which, start, length, find)
+            return await asyncio.to_thread(page)
 
     async def group_directories(
         self,
@@ -171,12 +180,30 @@ class InProcessEngine:
         group: int | None,
         start: int,
         length: int,
+        *,
+        asked: ListAsked = AS_IS,
     ) -> DirectoriesPage:
-        """A page of a group's directories, or of all groups' in order."""
+        """A page of a group's directories, or of all groups' in order. Raises: RowtuiError."""
+        which = self._pages.which("group", action_index, tuple(statuses), asked)
         async with self._turn:
-            return await asyncio.to_thread(
-                self._pages.directories_page, action_index, tuple(statuses), group, start, length
-            )
+            page = partial(self._pages.group_directories_page, which, group, start, length)
+            return await asyncio.to_thread(page)
+
+    async def directories(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        start: int,
+        length: int,
+        *,
+        asked: ListAsked = AS_IS,
+        find: str = "",
+    ) -> DirectoriesPage:
+        """A page of all directories of an action. Raises: RowtuiError."""
+        which = self._pages.which("directories", action_index, tuple(statuses), asked)
+        async with self._turn:
+            page = partial(self._pages.directories_page, which, start, length, find)
+            return await asyncio.to_thread(page)
 
     async def explain(
         self,
@@ -223,12 +250,19 @@ class InProcessEngine:
         self._changes.say("mapping")
 
     async def plan(
-        self, action_index: int | None, groups: Sequence[int] | None, limit: int | None
+        self,
+        action_index: int | None,
+        groups: Sequence[int] | None,
+        limit: int | None,
+        *,
+        directories: Sequence[str] | None = None,
     ) -> Plan:
         """What would be submitted. Raises: RowtuiError with every problem at once."""
         actions, only = self._chosen(action_index, groups)
         async with self._turn:
-            return await asyncio.to_thread(self._project.plan, actions, only=only, limit=limit)
+            among = None if directories is None else self._pages.positions(directories)
+            plan = partial(self._project.plan, actions, among, only=only, limit=limit)
+            return await asyncio.to_thread(plan)
 
     async def pack(
         self,

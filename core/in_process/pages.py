@@ -5,7 +5,9 @@ Scrolling costs the page, whatever the number of directories. Everything here ru
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rowtui.core.engine import (
@@ -16,15 +18,21 @@ from rowtui.core.engine import (
     GroupSummary,
 )
 from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping.cost import job_cost
 from rowtui.core.grouping.model import ActionStatus, Group, Status
 from rowtui.core.grouping.request import job_requests
+from rowtui.core.in_process.lists import Listed, Lists, Which
+from rowtui.core.project.lists import AS_IS, ListAsked
 from rowtui.core.project.mapping_files import has_mapping_files
+from rowtui.core.text import Cost, visible
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
+    from rowtui.core.grouping.form import GroupCut
     from rowtui.core.project.project import Project
 
 VALUE_LENGTH = 200  # characters of a value that a row shows
+MOST_POINTERS = 8  # columns of values that a page has
 KEPT_CUTS = 4  # lists of groups that are kept: the action on the screen and those just left
 
 
@@ -34,20 +42,22 @@ class Pages:
     def __init__(self, project: Project) -> None:
         self._project = project
         self.generation = 0
-        self._cuts: dict[tuple[int, int, tuple[Status, ...]], tuple[Group, ...]] = {}
+        self.lists = Lists(project)
+        self._cuts: dict[tuple[int, int, tuple[Status, ...]], GroupCut] = {}
 
     def next_generation(self) -> None:
         """The project was synchronised: what was cut may be wrong now."""
         self._cuts.clear()
+        self.lists.forget()
         self.generation += 1
 
-    def cut(self, action: Action, statuses: tuple[Status, ...]) -> tuple[Group, ...]:
+    def cut(self, action: Action, statuses: tuple[Status, ...]) -> GroupCut:
         """The groups of an action's directories with these statuses. Raises: RowtuiError."""
         key = (self.generation, action.index, statuses)
         if key not in self._cuts:
             while len(self._cuts) >= KEPT_CUTS:
                 self._cuts.pop(next(iter(self._cuts)))
-            self._cuts[key] = self._project.groups(action, statuses)
+            self._cuts[key] = self._project.cut(action, statuses)
         return self._cuts[key]
 
     def action(self, index: int) -> Action:
@@ -57,89 +67,154 @@ class Pages:
             raise RowtuiError("the action is no longer in workflow.toml")
         return actions[index]
 
-    def groups_page(
-        self, index: int, statuses: tuple[Status, ...], start: int, length: int
-    ) -> GroupsPage:
+    def which(self, kind: str, index: int, statuses: tuple[Status, ...], asked: ListAsked) -> Which:
+        """The list that is meant, from now on the newest of its kind. Raises: RowtuiError."""
+        which = Which(self.action(index), statuses, asked)
+        return which._replace(go_on=self.lists.begin(kind, which.key))
+
+    def positions(self, names: Sequence[str]) -> list[int]:
+        """Where these directories are. Raises: RowtuiError for one that is gone."""
+        position = self._project.state.directories.position
+        found = []
+        for name in names:
+            at = position(name)
+            if at is None:
+                raise RowtuiError(f"there is no directory '{visible(name)}' any more")
+            found.append(at)
+        return found
+
+    def groups_page(self, which: Which, start: int, length: int, find: str = "") -> GroupsPage:
         """A page of groups; a `problem` where they cannot be told."""
-        action = self.action(index)
+        action = which.action
         try:
-            groups = self.cut(action, statuses)
+            cut = self.cut(action, which.statuses)
         except RowtuiError as error:
-            return GroupsPage(self.generation, index, 0, 0, 0, (), str(error))
-        page = groups[start : start + length]
+            return GroupsPage(self.generation, action.index, 0, 0, 0, (), str(error))
         mapped = has_mapping_files(self._project.root, self._project.environment)
+        problem_of = self._problems(action, mapped)
+        listed = self.lists.groups(which, cut, problem_of)
+        numbers = listed.page(start, length)
         return GroupsPage(
             generation=self.generation,
-            action_index=index,
-            total=len(groups),
-            directories=sum(len(group.indices) for group in groups),
+            action_index=action.index,
+            total=listed.total,
+            directories=sum(size * count for size, count in listed.sizes),
             start=start,
             groups=tuple(
-                self._group_summary(start + offset + 1, group, mapped)
-                for offset, group in enumerate(page)
+                self._group_summary(number + 1, cut.page(number, 1)[0], problem_of)
+                for number in numbers
             ),
+            of=listed.of,
+            cost=_total_cost(action, listed),
+            found=self._find_group(cut, listed, find) if find else None,
         )
 
-    def _group_summary(self, number: int, group: Group, mapped: bool) -> GroupSummary:
-        """One row. `mapped`: mapping files say where its job goes, not the partitions alone."""
+    def _find_group(self, cut: GroupCut, listed: Listed, first: str) -> int | None:
+        """Where the group that begins with this directory stands."""
+        position = self._project.state.directories.position(first)
+        if position is None:
+            return None
+        from rowtui.core.grouping.listing import first_of
+
+        at = first_of(cut.positions, cut.begins, position)
+        return None if at is None else listed.find(at)
+
+    def _problems(self, action: Action, mapped: bool) -> Callable[[int], str]:
+        """Why a group of so many directories cannot be submitted, "" if it can.
+
+        `mapped`: mapping files say where its job goes, not the partitions alone; the Explain view
+        tells that, mapping every row would look at its inputs.
+        """
         from rowtui.core.clusters.partition import choose_partition
-        from rowtui.core.values import compact, resolve
+
+        cluster = self._project.jobs.queues.here()
+        if cluster is None:
+            return lambda _: "which cluster this is cannot be told now"
+        if mapped:
+            return lambda _: ""
+        options = action.submit_options.get(cluster.name)
+        named = options.partition if options else None
+
+        @lru_cache(maxsize=1000)
+        def problem_of(size: int) -> str:
+            choice = choose_partition(cluster, action.resources, size, named)
+            if choice.partition is None and choice.refusals:
+                return "; ".join(str(refusal) for refusal in choice.refusals)
+            return ""
+
+        return problem_of
+
+    def _group_summary(
+        self, number: int, group: Group, problem_of: Callable[[int], str]
+    ) -> GroupSummary:
+        """One row."""
+        from rowtui.core.grouping.form import sort_key
 
         directories = self._project.state.directories
         (request,) = job_requests((group,))
-        action = group.action
-        key = ""
-        if action.group.sort_by:
-            value = directories.value(group.indices[0])
-            key = compact([resolve(value, pointer) for pointer in action.group.sort_by])
-        cluster = self._project.jobs.queues.here()
-        problem = "which cluster this is cannot be told now"
-        if cluster is not None and mapped:
-            problem = ""  # the Explain view tells; mapping every row would look at its inputs
-        elif cluster is not None:
-            options = action.submit_options.get(cluster.name)
-            choice = choose_partition(
-                cluster,
-                action.resources,
-                len(group.indices),
-                options.partition if options else None,
-            )
-            problem = ""
-            if choice.partition is None and choice.refusals:
-                problem = "; ".join(str(refusal) for refusal in choice.refusals)
         return GroupSummary(
             number=number,
             size=len(group.indices),
             first=directories.name(group.indices[0]),
-            sort_key=key,
+            sort_key=sort_key(group.action, directories, group.indices[0]),
             processes=request.processes,
             cpus=request.cpus,
             gpus=request.gpus,
             walltime_seconds=request.walltime_seconds,
             cost=request.cost,
-            problem=problem,
+            problem=problem_of(len(group.indices)),
         )
 
-    def directories_page(
-        self,
-        index: int,
-        statuses: tuple[Status, ...],
-        group: int | None,
-        start: int,
-        length: int,
+    def group_directories_page(
+        self, which: Which, group: int | None, start: int, length: int
     ) -> DirectoriesPage:
         """A page of a group's directories, or of all groups' in order."""
-        action = self.action(index)
-        groups = self.cut(action, statuses)
+        action = which.action
+        cut = self.cut(action, which.statuses)
+        begin, end = 0, cut.directories
         if group is not None:
-            groups = groups[group : group + 1]
-        total = sum(len(each.indices) for each in groups)
-        row = self._project.status_row(action)
-        rows = tuple(
-            self._directory_row(action, row, position)
-            for position in _positions(groups, start, length)
+            inside = 0 <= group < len(cut)
+            begin, end = (cut.begins[group], cut.begins[group + 1]) if inside else (0, 0)
+        if which.asked == AS_IS:
+            first, last = begin + max(0, start), min(end, begin + max(0, start + length))
+            positions = cut.positions[first : max(first, last)].tolist()
+            return self._directories_page(action, Listed(None, end - begin), start, positions)
+        listed = self.lists.of_group(
+            which, -1 if group is None else group, cut.positions[begin:end]
         )
-        return DirectoriesPage(self.generation, total, start, rows)
+        return self._directories_page(action, listed, start, listed.page(start, length))
+
+    def directories_page(
+        self, which: Which, start: int, length: int, find: str = ""
+    ) -> DirectoriesPage:
+        """A page of all directories of an action."""
+        listed = self.lists.directories(which)
+        page = self._directories_page(
+            which.action, listed, start, listed.page(start, length), which.action.group.sort_by
+        )
+        position = self._project.state.directories.position(find) if find else None
+        found = None if position is None else listed.find(position)
+        return page if found is None else replace(page, found=found)
+
+    def _directories_page(
+        self,
+        action: Action,
+        listed: Listed,
+        start: int,
+        positions: Sequence[int],
+        pointers: tuple[str, ...] = (),
+    ) -> DirectoriesPage:
+        from rowtui.core.state.texts import PointerTexts
+
+        row = self._project.status_row(action)
+        pointers = tuple(dict.fromkeys((*pointers, *listed.pointers)))[:MOST_POINTERS]
+        directories = self._project.state.directories
+        texts = [PointerTexts(directories, pointer).at(positions) for pointer in pointers]
+        rows = tuple(
+            self._directory_row(action, row, position, tuple(cell or "" for cell in cells))
+            for position, *cells in zip(positions, *texts, strict=True)
+        )
+        return DirectoriesPage(self.generation, listed.total, start, rows, listed.of, pointers)
 
     def failed_jobs(self, index: int, groups: Sequence[int] | None) -> tuple[FailedJob, ...]:
         """The jobs at which these groups of failed directories failed."""
@@ -147,7 +222,11 @@ class Pages:
 
         action = self.action(index)
         cut = self.cut(action, (Status.FAILED,))
-        chosen = cut if groups is None else [cut[at] for at in groups if at < len(cut)]
+        chosen = (
+            cut.page()
+            if groups is None
+            else [group for at in groups if at >= 0 for group in cut.page(at, 1)]
+        )
         failures = self._project.state.failed.get(action.name, {})
         found: dict[str, list[int]] = {}
         for group in chosen:
@@ -166,7 +245,9 @@ class Pages:
             for token, positions in found.items()
         )
 
-    def _directory_row(self, action: Action, row: ActionStatus, position: int) -> DirectoryRow:
+    def _directory_row(
+        self, action: Action, row: ActionStatus, position: int, fields: tuple[str, ...]
+    ) -> DirectoryRow:
         from rowtui.core.values import compact
 
         state = self._project.state
@@ -174,31 +255,26 @@ class Pages:
         job = state.submitted.get(action.name, {}).get(position)
         failure = state.failed.get(action.name, {}).get(position)
         text = compact(state.directories.value(position))
-        if len(text) > VALUE_LENGTH:
-            text = text[: VALUE_LENGTH - 1] + "…"
         detail = ""
         if failure is not None and status is Status.FAILED:
             detail = f"{failure.reason} (job {failure.job_id})"
         return DirectoryRow(
             name=state.directories.name(position),
             status=status,
-            value=text,
+            value=_cut(text),
             job=f"{job.cluster}/{job.job_id}" if job is not None and job.job_id else "",
             detail=detail,
+            fields=tuple(_cut(text) for text in fields),
         )
 
 
-def _positions(groups: Sequence[Group], start: int, length: int) -> list[int]:
-    """`length` positions from the `start`-th on, across groups."""
-    found: list[int] = []
-    skip = start
-    for group in groups:
-        size = len(group.indices)
-        if skip >= size:
-            skip -= size
-            continue
-        found += group.indices[skip : skip + length - len(found)]
-        skip = 0
-        if len(found) >= length:
-            break
-    return found
+def _cut(text: str) -> str:
+    return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 1] + "…"
+
+
+def _total_cost(action: Action, listed: Listed) -> Cost:
+    costs = [(job_cost(action.resources, size), count) for size, count in listed.sizes]
+    return Cost(
+        sum(cost.cpu_hours * count for cost, count in costs),
+        sum(cost.gpu_hours * count for cost, count in costs),
+    )

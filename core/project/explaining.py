@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.grouping.model import Group
 from rowtui.core.grouping.request import job_requests
 from rowtui.core.mapping.request import Person, WhatIf
 from rowtui.core.project.persons import person_named
@@ -14,6 +12,7 @@ from rowtui.core.project.views import Explanation, WhatIfAsked
 from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
+    from rowtui.core.grouping.form import GroupCut
     from rowtui.core.project.project import Project
 
 _NOTHING = WhatIf()
@@ -22,7 +21,7 @@ _NOTHING = WhatIf()
 def explain_group(
     project: Project,
     action: Action,
-    groups: Sequence[Group],
+    groups: GroupCut,
     number: int,
     *,
     generation: int = 0,

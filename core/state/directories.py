@@ -180,8 +180,21 @@ class StoredDirectories:
 
     def column(self, pointer: str) -> RankColumn:
         """The column of a JSON pointer; computed, and kept, when it is not stored."""
-        from rowtui.core.state.columns import RankColumn, rank_values
+        from rowtui.core.state.columns import rank_values
         from rowtui.core.values import MISSING, resolve
+
+        column = self.known_column(pointer)
+        if column is not None:
+            return column
+        found = [
+            MISSING if bad else resolve(value, pointer)
+            for bad, value in zip(flags(self.bad_set, len(self)), self._parsed(), strict=True)
+        ]
+        return self.keep_column(rank_values(pointer, found))
+
+    def known_column(self, pointer: str) -> RankColumn | None:
+        """The column of a JSON pointer if it is stored, or was kept; reads no value."""
+        from rowtui.core.state.columns import RankColumn
 
         column = self._columns.get(pointer)
         if column is None and pointer in self.pointers:
@@ -190,13 +203,12 @@ class StoredDirectories:
                 column = RankColumn.from_bytes(bytes(data))
             except ValueError as error:
                 raise self._corrupt(str(error)) from None
-        if column is None:
-            found = [
-                MISSING if bad else resolve(value, pointer)
-                for bad, value in zip(flags(self.bad_set, len(self)), self._parsed(), strict=True)
-            ]
-            column = rank_values(pointer, found)
-        self._columns[pointer] = column
+            self._columns[pointer] = column
+        return column
+
+    def keep_column(self, column: RankColumn) -> RankColumn:
+        """Keep a column that somebody computed from these values."""
+        self._columns[column.pointer] = column
         return column
 
     @property

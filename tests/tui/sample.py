@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
 from rowtui.core.clusters.transports.login import Asker
 from rowtui.core.engine import (
+    AS_IS,
     ActionSummary,
     ClusterView,
     DirectoriesPage,
@@ -27,6 +28,7 @@ from rowtui.core.engine import (
     JobsView,
     JobView,
     Limits,
+    ListAsked,
     LogTail,
     NetworkView,
     PackChoice,
@@ -48,6 +50,7 @@ from rowtui.core.submission.model import Destination, JobRecord, Plan, PlannedJo
 from rowtui.core.text import Cost, plural
 
 from tests.tui.sample_cluster_details import SampleClusterDetails
+from tests.tui.sample_lists import directories_page, groups_page
 from tests.tui.sample_needs import SampleNeeds
 
 if TYPE_CHECKING:
@@ -127,6 +130,7 @@ class SampleEngine(SampleNeeds, SampleClusterDetails):
         self.bad: tuple[tuple[str, str], ...] = ()
         self.refresh_error: Exception | None = None
         self.plan_error: Exception | None = None
+        self.group_problems: dict[int, str] = {}  # by the group's number
         self.pack_error: Exception | None = None
         self.pack_gate: Callable[[PackChoice], Awaitable[None]] | None = None
         self.packings: list[PackChoice] = []  # what was asked for, in order
@@ -348,7 +352,14 @@ class SampleEngine(SampleNeeds, SampleClusterDetails):
         )
 
     async def groups(
-        self, action_index: int, statuses: Sequence[Status], start: int, length: int
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        start: int,
+        length: int,
+        *,
+        asked: ListAsked = AS_IS,
+        find: str = "",
     ) -> GroupsPage:
         self.calls.append("groups")
         await asyncio.sleep(0)
@@ -367,12 +378,12 @@ class SampleEngine(SampleNeeds, SampleClusterDetails):
                 gpus=action.gpus,
                 walltime_seconds=action.walltime,
                 cost=Cost(action.processes * action.walltime / 3600, 0.0),
+                problem=self.group_problems.get(number, ""),
             )
-            for number, names in enumerate(groups[start : start + length], start + 1)
+            for number, names in enumerate(groups, 1)
         ]
-        return GroupsPage(
-            self.generation, action_index, len(groups), sum(map(len, groups)), start, tuple(shown)
-        )
+        about = (self.generation, action_index, start, length)
+        return groups_page(about, shown, self.values, asked, find)
 
     async def group_directories(
         self,
@@ -381,6 +392,8 @@ class SampleEngine(SampleNeeds, SampleClusterDetails):
         group: int | None,
         start: int,
         length: int,
+        *,
+        asked: ListAsked = AS_IS,
     ) -> DirectoriesPage:
         await asyncio.sleep(0)
         action = self.actions[action_index]
@@ -389,8 +402,30 @@ class SampleEngine(SampleNeeds, SampleClusterDetails):
             names = [name for names in groups for name in names]
         else:
             names = list(groups[group]) if group < len(groups) else []
+        rows = self._directory_rows(action, names)
+        return directories_page((self.generation, start, length), rows, self.values, asked)
+
+    async def directories(
+        self,
+        action_index: int,
+        statuses: Sequence[Status],
+        start: int,
+        length: int,
+        *,
+        asked: ListAsked = AS_IS,
+        find: str = "",
+    ) -> DirectoriesPage:
+        self.calls.append("directories")
+        await asyncio.sleep(0)
+        action = self.actions[action_index]
+        names = sorted(name for names in self._groups(action_index, statuses) for name in names)
+        rows = self._directory_rows(action, names)
+        about = (self.generation, start, length)
+        return directories_page(about, rows, self.values, asked, action.sort_by, find)
+
+    def _directory_rows(self, action: SampleAction, names: Sequence[str]) -> list[DirectoryRow]:
         submitted = self._submitted(action.name)
-        rows = [
+        return [
             DirectoryRow(
                 name,
                 self._status(action, name),
@@ -398,9 +433,8 @@ class SampleEngine(SampleNeeds, SampleClusterDetails):
                 submitted.get(name, ""),
                 self.failed[action.name].get(name, ""),
             )
-            for name in names[start : start + length]
+            for name in names
         ]
-        return DirectoriesPage(self.generation, len(names), start, tuple(rows))
 
     async def explain(
         self,
@@ -444,7 +478,12 @@ class SampleEngine(SampleNeeds, SampleClusterDetails):
         )
 
     async def plan(
-        self, action_index: int | None, groups: Sequence[int] | None, limit: int | None
+        self,
+        action_index: int | None,
+        groups: Sequence[int] | None,
+        limit: int | None,
+        *,
+        directories: Sequence[str] | None = None,
     ) -> Plan:
         self.calls.append("plan")
         await asyncio.sleep(0)
@@ -454,6 +493,9 @@ class SampleEngine(SampleNeeds, SampleClusterDetails):
         jobs = []
         for index in indices:
             formed = self._groups(index, (Status.ELIGIBLE,))
+            if directories is not None:
+                some = [tuple(n for n in names if n in directories) for names in formed]
+                formed = [names for names in some if names]
             chosen = range(len(formed)) if groups is None else groups
             jobs += [self._planned(index, formed[number]) for number in chosen]
         jobs = jobs[:limit]

@@ -1,0 +1,278 @@
+"""Filtered and sorted lists of directories and groups: which rows, in which order, kept.
+
+Takes a project and what was asked; gives arrays of positions or of numbers of groups, from which
+pages are cut. What was computed is kept until the project changes; a newer question about the same
+list ends an older one (`Superseded`). Everything here runs in threads.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping.model import ActionStatus, Status
+from rowtui.core.grouping.status import STATUS_OF, status_codes, with_status
+from rowtui.core.project.lists import AS_IS, DIRECTORY_FIELDS, GROUP_FIELDS, ListAsked
+from rowtui.core.row_filter import parse_filter, with_known_fields
+from rowtui.core.workflow.model import Action
+
+if TYPE_CHECKING:
+    from rowtui.core.grouping.form import GroupCut
+    from rowtui.core.grouping.listing import Coded, Rows
+    from rowtui.core.project.project import Project
+
+KEPT = 8  # lists that are kept: 4 MB each at a million rows
+
+
+class Listed(NamedTuple):
+    """Rows in the order that was asked for. `of`: how many there are without the filter.
+
+    `order` has a position (of a directory) or an index (of a group) for each row; None: 0, 1, 2...
+    `pointers`: those that the filter or the order names; `sizes`: of groups, how many there are
+    of each.
+    """
+
+    order: Any
+    of: int
+    pointers: tuple[str, ...] = ()
+    sizes: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        return self.of if self.order is None else len(self.order)
+
+    def page(self, start: int, length: int) -> list[int]:
+        """Rows `start`.. of the list."""
+        start, stop = max(0, start), max(0, start + length)
+        if self.order is None:
+            return list(range(start, min(stop, self.of)))
+        return [int(one) for one in self.order[start:stop].tolist()]
+
+    def find(self, what: int) -> int | None:
+        """Where a position or index stands in the list."""
+        if self.order is None:
+            return what if 0 <= what < self.of else None
+        import numpy as np
+
+        found = np.flatnonzero(np.asarray(self.order) == what)
+        return int(found[0]) if len(found) else None
+
+
+class Which(NamedTuple):
+    """The list that is meant. `go_on`: False ends the work with `Superseded`."""
+
+    action: Action
+    statuses: tuple[Status, ...]
+    asked: ListAsked = AS_IS
+    go_on: Callable[[], bool] = lambda: True
+
+    @property
+    def key(self) -> Hashable:
+        """What tells lists apart."""
+        return self.action.index, self.statuses, self.asked
+
+
+class Lists:
+    """The lists of one project that were computed and are still right."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._kept: OrderedDict[Hashable, Listed] = OrderedDict()
+        self._newest: dict[str, Hashable] = {}
+
+    def forget(self) -> None:
+        """The project was synchronised: what was computed may be wrong now."""
+        self._kept.clear()
+
+    def begin(self, kind: str, question: Hashable) -> Callable[[], bool]:
+        """A question about this kind of list came; whether it is still the newest, at any time."""
+        self._newest[kind] = question
+        return lambda: self._newest.get(kind) == question
+
+    def _keep(self, key: Hashable, compute: Callable[[], Listed]) -> Listed:
+        found = self._kept.get(key)
+        if found is None:
+            found = self._kept[key] = compute()
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        return found
+
+    def directories(self, which: Which) -> Listed:
+        """All directories of an action with these statuses; by name unless asked otherwise.
+
+        Raises: RowtuiError: the status cannot be told, FilterError, Superseded.
+        """
+        return self._keep(("directories", which.key), lambda: self._directories(which))
+
+    def _directories(self, which: Which) -> Listed:
+        from rowtui.core.grouping.listing import members_of
+
+        row = self._project.status_row(which.action)
+        members = with_status(row, which.statuses)
+        if row.problem and not members:
+            raise RowtuiError(f"action '{which.action.name}': {row.problem}")
+        positions = members_of(members)
+        if which.asked == AS_IS:
+            return Listed(positions, len(positions))
+        return self._some(row, positions, which)
+
+    def of_group(self, which: Which, group: int, positions: Sequence[int]) -> Listed:
+        """The directories of group `group`. Raises: as `directories`."""
+        import numpy as np
+
+        def compute() -> Listed:
+            row = self._project.status_row(which.action)
+            return self._some(row, np.asarray(positions, dtype=np.uint32), which)
+
+        return self._keep(("group", group, which.key), compute)
+
+    def _some(self, row: ActionStatus, positions: Any, which: Which) -> Listed:
+        from rowtui.core.grouping.listing import Rows, chosen_rows, sorted_rows
+
+        asked = which.asked
+        wanted = with_known_fields(parse_filter(asked.filter), DIRECTORY_FIELDS, pointers=True)
+        columns = self._directory_columns(row, positions)
+        rows = Rows(self._project.state.directories, positions, columns, go_on=which.go_on)
+        chosen = chosen_rows(rows, wanted)
+        if asked.sort:
+            chosen = sorted_rows(rows, chosen, asked.sort, asked.descending)
+        return Listed(positions[chosen], len(positions), _pointers(wanted.fields, asked.sort))
+
+    def _directory_columns(self, row: ActionStatus, positions: Any) -> Mapping[str, Coded]:
+        import numpy as np
+        from rowtui.core.grouping.listing import Coded
+
+        state, action = self._project.state, row.action
+        count = len(state.directories)
+        codes = np.frombuffer(status_codes(row, count), dtype=np.uint8)[positions]
+        words = ["waiting" if status is None else status.value for status in STATUS_OF]
+        jobs = {
+            at: f"{job.cluster}/{job.job_id}"
+            for at, job in state.submitted.get(action.name, {}).items()
+            if job.job_id
+        }
+        whys = {
+            at: f"{failure.reason} (job {failure.job_id})"
+            for at, failure in state.failed.get(action.name, {}).items()
+            if row.failed >> at & 1
+        }
+        return {
+            "status": Coded(codes, words, said=True),
+            "job": _sparse(jobs, count, positions),
+            "detail": _sparse(whys, count, positions),
+        }
+
+    def groups(self, which: Which, cut: GroupCut, problem_of: Callable[[int], str]) -> Listed:
+        """The groups of a cut, by number unless asked otherwise. `problem_of`: of a size.
+
+        Raises: FilterError, Superseded.
+        """
+        if which.asked == AS_IS:
+            return self._keep(
+                ("groups", which.key),
+                lambda: Listed(None, len(cut), sizes=_counted(cut.sizes())),
+            )
+        return self._keep(("groups", which.key), lambda: self._groups(which, cut, problem_of))
+
+    def _groups(self, which: Which, cut: GroupCut, problem_of: Callable[[int], str]) -> Listed:
+        import numpy as np
+        from rowtui.core.grouping.listing import chosen_rows, sorted_rows
+
+        asked, go_on = which.asked, which.go_on
+        wanted = with_known_fields(parse_filter(asked.filter), GROUP_FIELDS, pointers=True)
+        texts = any(not term.field for term in wanted.terms)
+        named = {*wanted.fields, asked.sort, "sort_key" if texts else ""}
+        rows = self._group_rows(cut, problem_of, go_on, named)
+        chosen = chosen_rows(rows, wanted)
+        if asked.sort:
+            chosen = sorted_rows(rows, chosen, asked.sort, asked.descending)
+        sizes = np.diff(np.asarray(cut.begins, dtype=np.int64))[chosen]
+        return Listed(
+            chosen, len(cut), _pointers(wanted.fields, asked.sort), _counted(sizes.tolist())
+        )
+
+    def _group_rows(
+        self,
+        cut: GroupCut,
+        problem_of: Callable[[int], str],
+        go_on: Callable[[], bool],
+        named: set[str],
+    ) -> Rows:
+        import numpy as np
+        from rowtui.core.grouping.cost import job_cost
+        from rowtui.core.grouping.listing import Coded, Rows, numbers_of
+
+        begins = np.asarray(cut.begins, dtype=np.int64)
+        positions = numbers_of(cut.positions)[begins[:-1]]
+        sizes, by_size = np.unique(np.diff(begins), return_inverse=True)
+        resources = cut.action.resources
+        by: dict[str, Callable[[int], Any]] = {
+            "size": int,
+            "processes": resources.processes.total,
+            "cpus": resources.total_cpus,
+            "gpus": resources.total_gpus,
+            "walltime": resources.walltime.total_seconds,
+            "cost": lambda size: _hours(job_cost(resources, size)),
+            "problem": problem_of,
+        }
+        columns = {
+            name: Coded(by_size, [of(int(size)) for size in sizes], said=name == "problem")
+            for name, of in by.items()
+        }
+        if "number" in named:
+            numbers = range(1, len(positions) + 1)
+            columns["number"] = Coded(np.arange(len(positions)), numbers, ranked=True)
+        rows = Rows(self._project.state.directories, positions, columns, name="first", go_on=go_on)
+        if cut.action.group.sort_by and "sort_key" in named:
+            columns["sort_key"] = self._sort_keys(cut, rows)
+        return rows
+
+    def _sort_keys(self, cut: GroupCut, rows: Rows) -> Coded:
+        """The sort key of each group as text, each different one written once."""
+        import numpy as np
+        from rowtui.core.grouping.form import sort_key
+        from rowtui.core.grouping.listing import Coded, codes_of_pointer
+
+        combined = np.zeros(len(rows.positions), dtype=np.int64)
+        for pointer in cut.action.group.sort_by:
+            codes, width = codes_of_pointer(rows, pointer)
+            combined = np.unique(combined, return_inverse=True)[1] * width + codes
+        _, first, codes = np.unique(combined, return_index=True, return_inverse=True)
+        directories = rows.directories
+        texts = []
+        for count, at in enumerate(rows.positions[first].tolist()):
+            if not count % 1000:
+                rows.check()
+            texts.append(sort_key(cut.action, directories, at))
+        return Coded(codes, texts, said=True, ranked=True)
+
+
+def _counted(sizes: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    return tuple(Counter(sizes).items())
+
+
+def _hours(cost: Any) -> float:
+    return float(cost.cpu_hours + cost.gpu_hours)
+
+
+def _pointers(fields: Sequence[str], sort: str) -> tuple[str, ...]:
+    """The pointers among them, once each."""
+    return tuple(dict.fromkeys(one for one in (*fields, sort) if one.startswith("/")))
+
+
+def _sparse(texts: Mapping[int, str], count: int, positions: Any) -> Coded:
+    """A column that few directories have a text in."""
+    import numpy as np
+    from rowtui.core.grouping.listing import Coded
+
+    values = ["", *dict.fromkeys(texts.values())]
+    code_of = {text: code for code, text in enumerate(values)}
+    codes = np.zeros(count, dtype=np.uint32)
+    if texts:
+        where = np.fromiter(texts, np.int64, len(texts))
+        codes[where] = np.fromiter(map(code_of.__getitem__, texts.values()), np.uint32, len(texts))
+    return Coded(codes[positions], values, said=True)
