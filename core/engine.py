@@ -19,6 +19,7 @@ from rowtui.core.network.job_model import JobState
 from rowtui.core.project.change import Change
 from rowtui.core.project.cluster_views import ClusterDetail, ClusterNodes, ClustersView
 from rowtui.core.project.lists import AS_IS, ListAsked
+from rowtui.core.project.log_book import ROW, LogHit, LogPage, LogState
 from rowtui.core.project.needs import FailureCause, MappingReview, UntrustedFile
 from rowtui.core.project.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.questions import Question, Withdrawn
@@ -91,6 +92,9 @@ __all__ = [
     "JobsView",
     "Limits",
     "ListAsked",
+    "LogHit",
+    "LogPage",
+    "LogState",
     "LogTail",
     "MappingReview",
     "MarkedRow",
@@ -440,6 +444,27 @@ class Engine(Protocol):
 
     def answer(self, number: int, answers: Sequence[str] | None) -> None:
         """Answer a question; None: the person gives up."""
+        ...
+
+    async def log_look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
+        """What is known of a job's log now; its `error` says why it cannot be read.
+
+        It begins with the end; with `earlier` the rows before the first known one are read too.
+        `width`: bytes after which a line goes on in the next row.
+        """
+        ...
+
+    async def log_page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
+        """Rows of a log that was looked at with that width. Raises: RowtuiError."""
+        ...
+
+    async def log_find(
+        self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
+    ) -> LogHit:
+        """The next row after (before) `start` with this text, among those that are known.
+
+        `~` and a regular expression; "!" for what looks like an error. Raises: RowtuiError.
+        """
         ...
 
     async def log_tail(self, token: str, lines: int) -> LogTail:

@@ -123,7 +123,7 @@ def _term(field: str, operator: str, word: str, negated: bool, at: int) -> Term:
         what = f"'{visible(word)}' is not one" if word else "there is none"
         raise FilterError(f"{operator} compares with a number: {what}", at=at)
     if operator == PATTERN:
-        _refuse_bad_pattern(word, at)
+        refuse_bad_pattern(word, at)
         return Term(field, operator, word, negated, not _has_capitals(word), None, at)
     folds = word == word.lower()
     return Term(field, operator, word, negated, folds, number, at)
@@ -155,7 +155,8 @@ def number_of(text: str) -> float | None:
 # Patterns
 
 
-def _refuse_bad_pattern(pattern: str, at: int) -> None:
+def refuse_bad_pattern(pattern: str, at: int, most_steps: int = MOST_STEPS) -> None:
+    """Nothing for a pattern that is sure to end soon. Raises: FilterError."""
     if len(pattern) > MOST_PATTERN:
         raise FilterError(f"a pattern has at most {MOST_PATTERN} characters", at=at)
     try:
@@ -167,7 +168,7 @@ def _refuse_bad_pattern(pattern: str, at: int) -> None:
         raise FilterError(f"the pattern is not one: {error.msg}", at=where) from None
     except (OverflowError, RecursionError):
         raise FilterError("the pattern is too deep or too long", at=at) from None
-    if steps > MOST_STEPS:
+    if steps > most_steps:
         raise FilterError(
             "the pattern could take forever",
             "repeat no group that itself repeats or has alternatives, and use .* twice at most",

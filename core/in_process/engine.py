@@ -52,6 +52,7 @@ from rowtui.core.engine import (
 from rowtui.core.errors import InvalidFileError, RowtuiError
 from rowtui.core.grouping.model import Status
 from rowtui.core.in_process.clusters import ClustersWork
+from rowtui.core.in_process.logs import Logs
 from rowtui.core.in_process.pages import Pages
 from rowtui.core.in_process.queue import QueueWork
 from rowtui.core.in_process.review import ReviewWork
@@ -59,6 +60,7 @@ from rowtui.core.in_process.snapshot import snapshot
 from rowtui.core.network.find import has_network
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.follow import Changes, look_at_touched
+from rowtui.core.project.log_book import ROW, LogHit, LogPage, LogState
 from rowtui.core.project.needs import MappingReview, Needs, review, trust
 from rowtui.core.project.questions import Question, Questions, Withdrawn
 from rowtui.core.submission.model import Plan
@@ -89,6 +91,7 @@ class InProcessEngine:
         self._queue = QueueWork(project)
         self._clusters = ClustersWork(project, self._turn, self._briefly)
         self._needs = Needs(project)
+        self._logs = Logs(project)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changes = Changes(project)
         self._packings = 0
@@ -420,6 +423,20 @@ class InProcessEngine:
     def answer(self, number: int, answers: Sequence[str] | None) -> None:
         """Answer a question of a login."""
         self._questions.answer(number, answers)
+
+    async def log_look(self, token: str, *, earlier: bool = False, width: int = ROW) -> LogState:
+        """What is known of a job's log now."""
+        return await self._logs.look(token, earlier=earlier, width=width)
+
+    async def log_page(self, token: str, start: int, length: int, *, width: int = ROW) -> LogPage:
+        """Rows of a log that was looked at with that width. Raises: RowtuiError."""
+        return await self._logs.page(token, start, length, width=width)
+
+    async def log_find(
+        self, token: str, text: str, start: int, *, backwards: bool = False, width: int = ROW
+    ) -> LogHit:
+        """The next row with this text. Raises: RowtuiError."""
+        return await self._logs.find(token, text, start, backwards=backwards, width=width)
 
     async def log_tail(self, token: str, lines: int) -> LogTail:
         """The last lines of a job's log."""

@@ -51,6 +51,7 @@ from rowtui.core.text import Cost, plural
 
 from tests.tui.sample_cluster_details import SampleClusterDetails
 from tests.tui.sample_lists import directories_page, groups_page
+from tests.tui.sample_logs import SampleLogs
 from tests.tui.sample_needs import SampleNeeds
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class SampleJob:
     reason: str = ""
 
 
-class SampleEngine(SampleNeeds, SampleClusterDetails):
+class SampleEngine(SampleNeeds, SampleClusterDetails, SampleLogs):
     """An Engine over dictionaries. `advance` lets time pass; the rest is what any engine does."""
 
     def __init__(

@@ -25,6 +25,7 @@ class SampleNeeds:
     failed: dict[str, dict[str, str]]
 
     def __init__(self) -> None:
+        super().__init__()
         self.untrusted: list[UntrustedFile] = []
         self.trusted_now: list[str] = []
 
