@@ -28,6 +28,11 @@ def cluster_name(args: argparse.Namespace) -> str | None:
     return getattr(args, "cluster", None) or environment_word("CLUSTER", None)
 
 
+def io_threads(args: argparse.Namespace) -> int:
+    """`--io-threads`, else the environment's."""
+    return getattr(args, "io_threads", None) or environment_number("IO_THREADS", IO_THREADS)
+
+
 def open_project(
     args: argparse.Namespace,
     out: Output,
@@ -44,8 +49,7 @@ def open_project(
     from rowtui.cli.progress import Progress
     from rowtui.core.project.project import Project
 
-    threads = getattr(args, "io_threads", None) or environment_number("IO_THREADS", IO_THREADS)
-    project = Project.open(cluster=cluster_name(args), io_threads=threads)
+    project = Project.open(cluster=cluster_name(args), io_threads=io_threads(args))
     project.wait, project.person, project.always_ask = run, _person, True
     project.arrays = getattr(args, "array", None)
     if hasattr(args, "packer"):  # a command that may pack

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import textual.constants
 from rowtui.core.engine import Engine
+from rowtui.core.engine_process.errors import EngineLost
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
 from rowtui.tui.actions import BY_ID, VIEWS, bindings_for, checked_keymap
@@ -198,8 +199,10 @@ class RowtuiApp(App[int]):
         """An error for people: a toast (once) and a line of activity; never a traceback."""
         message, hint = describe(error)
         text = f"{what}: {message}"
-        if (what, message) != self._last_failure:
-            self._last_failure = (what, message)
+        # The loss of the engine is told once, whoever waited for it.
+        failure = (hint if isinstance(error, EngineLost) else what, message)
+        if failure != self._last_failure:
+            self._last_failure = failure
             self.session.note("error", text + (f"\n{hint}" if hint else ""), "failed")
             shown = "\n".join(visible(part) for part in [*text.splitlines()[:6], hint] if part)
             self.notify(shown, title="Error", severity="error", timeout=10, markup=False)

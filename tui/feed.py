@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Callable
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import JobsView, NetworkView, Snapshot
+from rowtui.core.engine import ENGINE_BACK, ENGINE_LOST, JobsView, NetworkView, Snapshot
+from rowtui.core.engine_process.errors import EngineLost
 from rowtui.tui.render.marks import RUN_MARKS
 from rowtui.tui.render.status import changed_counts
 from rowtui.tui.session import Session, describe
@@ -83,6 +84,9 @@ class Feed:
         while True:
             try:
                 async for word in self._session.engine.changes():
+                    if word.startswith((ENGINE_LOST, ENGINE_BACK)):
+                        self._engine(word)
+                        continue
                     self._jobs_wanted = self._jobs_wanted or word in ("jobs", "network")
                     if word == "network":
                         self._network_wake.set()
@@ -92,6 +96,21 @@ class Feed:
             except Exception as error:
                 self._failed("changes cannot be followed", error)
             await asyncio.sleep(RETRY_SECONDS)
+
+    def _engine(self, word: str) -> None:
+        """Its process was lost, or is there again."""
+        session = self._session
+        session.engine_away = word != ENGINE_BACK
+        if session.engine_away:
+            message, _, hint = word.removeprefix(f"{ENGINE_LOST}: ").partition("\n")
+            self._failed("the engine", EngineLost(message, hint.strip()))
+        else:
+            session.note("project", "the engine runs again", "completed")
+            if session.network.view and session.network.view.run and session.network.view.run.here:
+                session.note("network", "the autopilot stopped with it: s in 8 goes on", "warning")
+            self._network_wake.set()
+            self.refresh_now()
+        self._changed("engine")
 
     async def _refresh_on_demand(self) -> None:
         self._wake.set()

@@ -72,6 +72,7 @@ class Session:
     snapshot: Snapshot | None = None
     changed: frozenset[tuple[int, str]] = frozenset()
     broken: Exception | None = None
+    engine_away: bool = False  # its process was lost, and is being started again
     jobs: JobsView | None = None
     paused: bool = False
     action_index: int | None = None
@@ -172,6 +173,8 @@ class Session:
         if self.snapshot is None:
             return Freshness(0.0, "✗ NOT LOADED" if self.broken else "")
         seconds = max(0.0, self.clock() - self.snapshot.at)
+        if self.engine_away:
+            return Freshness(seconds, "▲ ENGINE AWAY")
         if self.broken is not None:
             return Freshness(seconds, "▲ STALE")
         if self.paused:
@@ -181,7 +184,7 @@ class Session:
     @property
     def stale(self) -> bool:
         """The numbers on the screen may be out of date: draw them dim."""
-        return self.freshness.word.endswith("STALE")
+        return self.freshness.word.endswith(("STALE", "AWAY"))
 
 
 def describe(error: BaseException) -> tuple[str, str]:

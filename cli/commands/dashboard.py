@@ -2,32 +2,84 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TYPE_CHECKING
-
-from rowtui.cli.project import open_project
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
+    from rowtui.core.engine_process.options import EngineOptions
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Open the dashboard; without a terminal say which commands there are."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        sys.stderr.write(
-            "error: 'rowtui' requires a subcommand where there is no terminal for the dashboard\n"
-            "\nUsage: rowtui [OPTIONS] COMMAND\n\nFor more, try '--help'.\n"
-        )
-        return 2
-    project = open_project(args, out, synchronise=False)
+    """Open the dashboard; where no terminal can show it, print the status as text."""
+    from rowtui.tui.terminal import manner, prepare
+
+    how = manner(
+        os.environ,
+        encoding=sys.stdout.encoding,
+        ascii_only=getattr(args, "ascii", False),
+        slow=getattr(args, "slow", False),
+        mouse=not getattr(args, "no_mouse", False),
+    )
+    if how.text_only or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return _as_text(out)
+    prepare(how)
+    settings = {
+        "how": how,
+        "read_only": getattr(args, "read_only", False),
+        "theme": getattr(args, "theme", None),
+    }
+    if os.environ.get("ROWTUI_ENGINE") == "here":  # for debugging
+        return _in_this_process(args, out, settings)
+    from rowtui.cli.project import cluster_name, io_threads
+    from rowtui.core.engine_process.options import EngineOptions
+
+    options = EngineOptions(os.getcwd(), cluster_name(args), io_threads(args))
+    return show(options, out, **settings)
+
+
+def _as_text(out: Output) -> int:
+    from rowtui.cli.commands import show_status
+    from rowtui.cli.parser import build_parser
+
+    wanted = build_parser(["show", "status"]).parse_args(["show", "status"])
+    code = show_status.run(wanted, out)
+    out.note(
+        "The dashboard needs a terminal that can be drawn on. As text: `rowtui show status --watch`"
+        " tells what changes; `rowtui --help` says what else there is."
+    )
+    return code
+
+
+def show(options: EngineOptions, out: Output, **settings: Any) -> int:
+    """Start an engine, then load and show the dashboard. Raises: RowtuiError, OSError."""
+    from rowtui.core.engine_process.start import Started
+
+    started = Started(options)  # it opens the project while Textual is imported
+    try:
+        import gc
+
+        from rowtui.tui.app import run_dashboard
+
+        opened = started.opened()
+        out.problems(opened.problems)
+        for notice in opened.notices:
+            out.warn(notice)
+        from rowtui.core.engine_process.client import ProcessEngine
+
+        gc.freeze()  # what was imported is never garbage
+        return run_dashboard(ProcessEngine(started), **settings)
+    finally:
+        started.end()
+
+
+def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
+    from rowtui.cli.project import open_project
     from rowtui.core.in_process import InProcessEngine
     from rowtui.tui.app import run_dashboard
 
-    engine = InProcessEngine(project)
-    return run_dashboard(
-        engine,
-        read_only=getattr(args, "read_only", False),
-        theme=getattr(args, "theme", None),
-    )
+    project = open_project(args, out, synchronise=False)
+    return run_dashboard(InProcessEngine(project), **settings)

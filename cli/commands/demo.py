@@ -113,9 +113,9 @@ def _with_dashboard(root: Path, out: Output) -> int:
     """The same told by another process to a file, while the dashboard shows it live."""
     import subprocess
 
+    from rowtui.cli.commands.dashboard import show
     from rowtui.cli.demo.project import read_thresholds
-    from rowtui.core.in_process import InProcessEngine
-    from rowtui.tui.app import run_dashboard
+    from rowtui.core.engine_process.options import EngineOptions
 
     driver = "import sys; from rowtui.cli.commands.demo import drive; sys.exit(drive(sys.argv[1]))"
     with (root / "demo.log").open("wb") as log:
@@ -126,7 +126,7 @@ def _with_dashboard(root: Path, out: Output) -> int:
             stderr=log,
             start_new_session=True,
         )
-    code = run_dashboard(InProcessEngine(_open(root)))
+    code = show(EngineOptions(str(root), CLUSTER), out)
     if child.poll() is None:
         out.note("The study goes on in the background.")
     else:

@@ -86,8 +86,9 @@ class Started:
 
     def end(self) -> None:
         """Let go of it: it ends by itself, and else is ended."""
-        self.socket.close()
-        self.wait()
+        if self.process.returncode is None:
+            self.socket.close()
+            self.wait()
 
 
 def as_line(value: object) -> bytes:
