@@ -200,6 +200,12 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
         "--read-only", action="store_true", help="open the dashboard without any verb that acts"
     )
     parser.add_argument("--theme", metavar="NAME", help="the dashboard's theme")
+    for option, text in (
+        ("--ascii", "draw the dashboard with ASCII alone (or ROWTUI_ASCII=1)"),
+        ("--slow", "draw less: few frames, few colours, for slow lines"),
+        ("--no-mouse", "leave the mouse to the terminal"),
+    ):
+        parser.add_argument(option, action="store_true", help=text)
     parser.set_defaults(command="dashboard")
     commands = parser.add_subparsers(
         title="Commands", metavar="COMMAND", parser_class=cast(Any, _sub_parser)

@@ -39,10 +39,12 @@ from rowtui.tui.screens.status import StatusView
 from rowtui.tui.screens.submit import SubmitView
 from rowtui.tui.screens.view import View
 from rowtui.tui.session import Session, describe
-from rowtui.tui.themes import DEFAULT_THEME, load_themes, variable_defaults
+from rowtui.tui.terminal import SLOW_TICK, Manner, manner
+from rowtui.tui.terminal_app import TerminalApp
+from rowtui.tui.theme_choice import LOOK_SECONDS, ThemeChoice
+from rowtui.tui.themes import variable_defaults
 from rowtui.tui.verbs import Verbs
 from rowtui.tui.work import start
-from textual.app import App
 from textual.screen import ModalScreen, Screen
 
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
@@ -53,7 +55,7 @@ PREVIOUS_VIEW = {"explain": "groups", "pack": "groups", "submit": "groups", "log
 """Where a step back leads; to the status from all others."""
 
 
-class RowtuiApp(App[int]):
+class RowtuiApp(TerminalApp):
     """One project on one screen."""
 
     TITLE = "rowtui"
@@ -85,17 +87,17 @@ class RowtuiApp(App[int]):
         theme: str | None = None,
         clock: Callable[[], float] = time.time,
         config: Path | None = None,
+        state: Path | None = None,
+        how: Manner | None = None,
     ) -> None:
         # Textual's own log has every key that is pressed, and so passwords.
         vars(textual.constants)["LOG_FILE"] = None
-        self._loaded = load_themes(config / "themes" if config else None)
-        super().__init__()
+        super().__init__(how or Manner())
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         self.session = Session(engine, read_only=read_only, clock=clock)
-        self._wrong = list(self._loaded.wrong)
-        for one in self._loaded.themes:
-            self.register_theme(one)
-        self.theme = self._chosen_theme(theme)
+        self.themes = ThemeChoice(self, config / "themes" if config else None, state, self.how)
+        self.theme = self.themes.begin(theme)
+        self._wrong = list(self.themes.wrong)
         self._config = config
         self._feed = Feed(self.session, self.show_again, self.report)
         self.verbs = Verbs(self, self.session, self._feed)
@@ -104,17 +106,9 @@ class RowtuiApp(App[int]):
         self.needs = NeedSteps(self, self.session)
         self._last_failure: tuple[str, str] | None = None
         self.defect: Exception | None = None  # what ended the dashboard, if it was a defect
-        self.outside = False  # a pager or an editor has the terminal
 
     def _log(self, *_: object, **__: object) -> None:
         """Nothing, to nobody: see `__init__`."""
-
-    def _chosen_theme(self, name: str | None) -> str:
-        if name is None or name in self.available_themes:
-            return name or DEFAULT_THEME
-        ours = ", ".join(theme.name for theme in self._loaded.themes)
-        self._wrong.append(f"there is no theme {name!r}; possible are {ours}")
-        return DEFAULT_THEME
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """A value for every variable of ours, whatever the theme leaves out."""
@@ -127,13 +121,16 @@ class RowtuiApp(App[int]):
         with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
             loop = asyncio.get_running_loop()
             for number in ENDING_SIGNALS:
-                loop.add_signal_handler(number, self._end_by_signal, number)
+                loop.add_signal_handler(number, self.end_by_signal, number)
+        self.app_resume_signal.subscribe(self, self._come_back)
         self._load_keys()
         if self._wrong:
             self.notify("\n".join(self._wrong), severity="warning", markup=False)
             for text in self._wrong:
                 self.session.note("settings", text, "warning")
-        self.set_interval(1.0, self._tick)
+        self.set_interval(SLOW_TICK if self.how.slow else 1.0, self._tick)
+        self.set_interval(1.0, self.look_for_terminal)
+        self.set_interval(LOOK_SECONDS, self.themes.look)
         self.call_after_refresh(self._start_feed)
 
     def _start_feed(self) -> None:
@@ -155,12 +152,18 @@ class RowtuiApp(App[int]):
         self._wrong += [f"keys.toml: {text}" for text in wrong]
         self.set_keymap(keymap)
 
-    def _end_by_signal(self, number: signal.Signals) -> None:
+    def end_by_signal(self, number: signal.Signals) -> None:
+        """Leave; jobs that are being sent stop after the current one."""
         if self.outside and number == signal.SIGINT:
             return  # Ctrl-C in the pager is the pager's
         if self.session.sending is not None and self.session.sending.phase == "sending":
             self.session.sending.phase = "stopping"
-        self.exit(128 + number, return_code=128 + number)
+        super().end_by_signal(number)
+
+    def _come_back(self, _: object) -> None:
+        """From the shell, or from another program: draw everything, and see what changed."""
+        self.refresh(layout=True)
+        self._feed.refresh_now()
 
     def _handle_exception(self, error: Exception) -> None:
         """A defect of ours ends the dashboard with one sentence; tests see it as it is."""
@@ -208,10 +211,6 @@ class RowtuiApp(App[int]):
             self.notify(shown, title="Error", severity="error", timeout=10, markup=False)
         if self.view is not None:
             self.view.show_bottom()
-
-    def look_again(self) -> None:
-        """Time went by unseen: read the project and the queues at once."""
-        self._feed.refresh_now()
 
     def look_at_network(self) -> None:
         """Somebody wants to see the network as it is now."""
@@ -289,10 +288,7 @@ class RowtuiApp(App[int]):
 
     def command_theme(self) -> None:
         """The next theme."""
-        names = [theme.name for theme in self._loaded.themes]
-        at = names.index(self.theme) if self.theme in names else -1
-        self.theme = names[(at + 1) % len(names)]
-        self.notify(f"Theme {self.theme}", timeout=2, markup=False)
+        self.themes.next()
 
     def command_copy(self) -> None:
         """Copy what is selected, through the terminal."""
@@ -300,8 +296,7 @@ class RowtuiApp(App[int]):
         if not text:
             self.notify("There is nothing to copy here.", severity="warning", markup=False)
             return
-        self.copy_to_clipboard(text)
-        self.notify(f"Copied {visible(text)}", timeout=2, markup=False)
+        self.copy_text(text)
 
     def command_back(self) -> None:
         """One step back, to the status in the end."""
@@ -342,7 +337,11 @@ class RowtuiApp(App[int]):
 
 
 def run_dashboard(
-    engine: Engine, *, read_only: bool = False, theme: str | None = None, mouse: bool = True
+    engine: Engine,
+    *,
+    read_only: bool = False,
+    theme: str | None = None,
+    how: Manner | None = None,
 ) -> int:
     """Show the dashboard until the person leaves; closes the engine. The exit code.
 
@@ -350,7 +349,8 @@ def run_dashboard(
     """
     streams = (sys.stdin, sys.stdout, sys.__stderr__)  # Textual draws on standard error
     seen = all(stream is not None and stream.isatty() for stream in streams)
-    if os.environ.get("TERM", "") in ("dumb", "") or not seen:
+    how = how or manner(os.environ, encoding=getattr(sys.stdout, "encoding", "utf-8"))
+    if how.text_only or not seen:
         raise RowtuiError(
             "the dashboard needs a terminal",
             "`rowtui show status` prints the same as text",
@@ -358,11 +358,12 @@ def run_dashboard(
     import platformdirs
 
     config = Path(platformdirs.user_config_dir("rowtui"))
-    app = RowtuiApp(engine, read_only=read_only, theme=theme, config=config)
+    state = Path(platformdirs.user_state_dir("rowtui"))
+    app = RowtuiApp(engine, read_only=read_only, theme=theme, config=config, state=state, how=how)
 
     async def main() -> int:
         try:
-            await app.run_async(mouse=mouse)
+            await app.run_async(mouse=how.mouse)
         finally:
             await engine.close()
         if app.defect is not None:

@@ -170,8 +170,6 @@ async def _hand_over(app: RowtuiApp, argv: Sequence[str]) -> bool:
         raise RowtuiError("the terminal cannot be handed to another program here") from None
     finally:
         app.outside = False
-    app.refresh(layout=True)
-    app.look_again()
     if code:
         program = visible(os.path.basename(argv[0]))
         app.notify(f"{program} ended with code {code}", severity="warning", markup=False)

@@ -7,6 +7,11 @@ Source: tui study §2.5.
 
 from __future__ import annotations
 
+import difflib
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,26 +32,26 @@ class Shades(NamedTuple):
 
 
 VARIABLES = {
-    "state-completed": Shades("#6cc27f", "#1a7f37", "ansi_green"),
+    "state-completed": Shades("#6cc27f", "#187733", "ansi_green"),
     "state-submitted": Shades("#62aef0", "#0b62b8", "ansi_blue"),
     "state-eligible": Shades("#e6c35c", "#8a5a00", "ansi_yellow"),
-    "state-waiting": Shades("#8b95a3", "#5d6673", "ansi_bright_black"),
-    "state-failed": Shades("#f07178", "#c0232c", "ansi_red"),
+    "state-waiting": Shades("#9fa6b1", "#5d6673", "ansi_bright_black"),
+    "state-failed": Shades("#f0898e", "#c0232c", "ansi_red"),
     "state-warning": Shades("#f0a45d", "#a04d00", "ansi_magenta"),
-    "text-dim": Shades("#8b95a3", "#5d6673", "ansi_bright_black"),
-    "text-faint": Shades("#4b5563", "#a3abb5", "ansi_bright_black"),
+    "text-dim": Shades("#9fa6b1", "#5d6673", "ansi_bright_black"),
+    "text-faint": Shades("#6e7682", "#7d848d", "ansi_bright_black"),
     "text-heading": Shades("#9fb0c5", "#44536a", "ansi_default"),
     "text-key": Shades("#7fc4ff", "#0b62b8", "ansi_cyan"),
-    "cursor-background": Shades("#264767", "#c9e0f7", "ansi_blue"),
-    "cursor-idle-background": Shades("#232c38", "#e3e8ee", "ansi_bright_black"),
-    "changed-background": Shades("#4a4320", "#fff0b3", "ansi_yellow"),
+    "cursor-background": Shades("#1f3d5c", "#d8e9fa", "ansi_blue"),
+    "cursor-idle-background": Shades("#232c38", "#e6ebf1", "ansi_bright_black"),
+    "changed-background": Shades("#3d3718", "#fff3c4", "ansi_yellow"),
     "badge-background": Shades("#f0a45d", "#a04d00", "ansi_yellow"),
     "badge-text": Shades("#14181f", "#ffffff", "ansi_black"),
     "border-idle": Shades("#39424f", "#c3cad3", "ansi_bright_black"),
     "border-focus": Shades("#62aef0", "#0b62b8", "ansi_blue"),
-    "code-comment": Shades("#7d8896", "#69727e", "ansi_bright_black"),
+    "code-comment": Shades("#a0a7b0", "#5e6672", "ansi_bright_black"),
     "code-directive": Shades("#7fc4ff", "#0b62b8", "ansi_cyan"),
-    "code-string": Shades("#8fd19e", "#1a7f37", "ansi_green"),
+    "code-string": Shades("#8fd19e", "#187733", "ansi_green"),
     "code-variable": Shades("#e6c35c", "#8a5a00", "ansi_yellow"),
     "code-keyword": Shades("#c79bf0", "#7a3eb1", "ansi_magenta"),
 }
@@ -78,13 +83,59 @@ _COLOURS = (
     "primary", "secondary", "warning", "error", "success", "accent",
     "foreground", "background", "surface", "panel", "boost",
 )  # fmt: skip
+_SWITCHES = {"dark": True, "ansi": False}
+
+_GROUND = "ansi_bright_white"
+"""Drawn in reverse: see `filters.py`."""
+
+_ANSI_VARIABLES = {
+    "ansi-background": "ansi_default",
+    "ansi-foreground": "ansi_default",
+    "border": "ansi_default",
+    "border-blurred": "ansi_default",
+    "block-cursor-foreground": "ansi_default",
+    "block-cursor-background": _GROUND,
+    "input-cursor-background": _GROUND,
+    "input-cursor-foreground": "ansi_default",
+    "input-selection-background": _GROUND,
+    "input-selection-foreground": "ansi_default",
+    "screen-selection-background": _GROUND,
+    "screen-selection-foreground": "ansi_default",
+    "link-color": "ansi_cyan",
+    "link-color-hover": "ansi_cyan",
+    "link-background-hover": _GROUND,
+}
+"""Textual's own variables for the terminal's colours, on grounds that are not known."""
+
+MOST_BYTES = 64_000
+"""A theme is some kilobytes; a longer file is none."""
+
+MOST_FILES = 200
+"""In one folder."""
+
+LONGEST_NAME = 40
+
+
+class Source(NamedTuple):
+    """A file of a theme as it lies in its folder: another stamp is another content."""
+
+    path: str
+    stamp: tuple[int, ...]
 
 
 class Loaded(NamedTuple):
-    """The themes that can be used, and a sentence for each file that cannot."""
+    """The themes by the file they are from, and a sentence for each file that is none."""
 
-    themes: tuple[Theme, ...]
+    by_file: Mapping[str, Theme]
     wrong: tuple[str, ...] = ()
+
+    @property
+    def themes(self) -> tuple[Theme, ...]:
+        """The themes by name; of two with one name the person's own."""
+        named: dict[str, Theme] = {}
+        for theme in self.by_file.values():
+            named[theme.name] = theme
+        return tuple(named.values())
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
@@ -93,22 +144,65 @@ def variable_defaults(theme: Theme) -> dict[str, str]:
     return {name: shades[kind] for name, shades in VARIABLES.items()}
 
 
-def load_themes(own: Path | None = None) -> Loaded:
-    """Our themes, then those of the folder `own`; a later one with the same name replaces."""
+def sources(own: Path | None = None) -> tuple[Source, ...]:
+    """The files of our themes, then those of the folder `own`, by name: some stats, no reading."""
+    shipped = resources.files("rowtui.themes")
+    folders = [Path(str(shipped)), *([own] if own is not None else [])]
+    return tuple(source for folder in folders for source in _in_folder(folder))
+
+
+def _in_folder(folder: Path) -> list[Source]:
+    found = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.name.endswith(".toml") or entry.name.startswith("."):
+                    continue
+                stamp: tuple[int, ...] = ()
+                try:
+                    info = entry.stat()
+                    stamp = (info.st_mtime_ns, info.st_size, info.st_ino, info.st_dev)
+                except OSError:
+                    pass  # a link to nowhere: reading it says so
+                found.append(Source(entry.path, stamp))
+                if len(found) == MOST_FILES:
+                    break
+    except OSError:
+        return []  # there need not be one
+    return sorted(found)
+
+
+def load_themes(own: Path | None = None, before: Loaded | None = None) -> Loaded:
+    """Our themes, then those of the folder `own`; a later one with the same name replaces.
+
+    A file that is wrong now and was right in `before` goes on as it was.
+    """
     found: dict[str, Theme] = {}
     wrong = []
-    for entry in sorted(resources.files("rowtui.themes").iterdir(), key=lambda entry: entry.name):
-        if entry.name.endswith(".toml"):
-            theme = parse_theme(entry.read_bytes())
-            found[theme.name] = theme
-    if own is not None and own.is_dir():
-        for path in sorted(own.glob("*.toml")):
-            try:
-                theme = parse_theme(path.read_bytes()[:200_000])
-                found[theme.name] = theme
-            except (OSError, ValueError) as error:
-                wrong.append(f"{path.name}: {error}")
-    return Loaded(tuple(found.values()), tuple(wrong))
+    for path, _ in sources(own):
+        try:
+            found[path] = parse_theme(_read(path))
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            wrong.append(f"theme {os.path.basename(path)}: {why}")
+            if before is not None and path in before.by_file:
+                found[path] = before.by_file[path]
+    return Loaded(found, tuple(wrong))
+
+
+def _read(path: str) -> bytes:
+    """A small file.
+
+    Raises: ValueError with a sentence for what is none: /dev/zero would have no end.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            raise ValueError("it is not a file")
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"it has {info.st_size:,} bytes; a theme has at most {MOST_BYTES:,}")
+    return data
 
 
 def parse_theme(data: bytes) -> Theme:
@@ -117,34 +211,53 @@ def parse_theme(data: bytes) -> Theme:
     Raises: ValueError with a sentence for a person.
     """
     try:
-        table = tomllib.loads(data.decode())
+        table = tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ValueError("the file is not UTF-8") from None
-    known = {"name", "dark", "variables", *_COLOURS}
+    except RecursionError:
+        raise ValueError("values in values in values without end") from None
+    known = {"name", *_SWITCHES, "variables", *_COLOURS}
     if unknown := sorted(set(table) - known):
-        raise ValueError(f"unknown key {unknown[0]!r}; possible are {', '.join(sorted(known))}")
+        raise ValueError(f"unknown key {unknown[0]!r}; {_meant(unknown[0], known)}")
     name = table.get("name")
     if not isinstance(name, str) or not name:
         raise ValueError("`name` is missing")
-    if not isinstance(table.get("dark", True), bool):
-        raise ValueError("`dark` is true or false")
+    if len(name) > LONGEST_NAME or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        raise ValueError(
+            f"`name` is at most {LONGEST_NAME} letters, digits, `-` and `_`: {name[:60]!r}"
+        )
+    for key, default in _SWITCHES.items():
+        if not isinstance(table.get(key, default), bool):
+            raise ValueError(f"`{key}` is true or false")
     if "primary" not in table:
         raise ValueError("`primary` is missing")
-    colours: dict[str, Any] = {key: _colour(key, table[key]) for key in _COLOURS if key in table}
+    ansi = table.get("ansi", False)
+    colours: dict[str, Any] = {
+        key: _colour(key, table[key], ansi) for key in _COLOURS if key in table
+    }
     variables = table.get("variables", {})
     if not isinstance(variables, dict):
         raise ValueError("`variables` is a table")
     if unknown := sorted(set(variables) - set(VARIABLES)):
-        raise ValueError(f"unknown variable {unknown[0]!r}")
-    checked = {key: _colour(key, value) for key, value in variables.items()}
-    return Theme(name=name, dark=table.get("dark", True), variables=checked, **colours)
+        raise ValueError(f"unknown variable {unknown[0]!r}; {_meant(unknown[0], VARIABLES)}")
+    checked = {key: _colour(key, value, ansi) for key, value in variables.items()}
+    checked = {**(_ANSI_VARIABLES if ansi else {}), **checked}
+    dark = table.get("dark", True)
+    return Theme(name=name, dark=dark, ansi=ansi, variables=checked, **colours)
 
 
-def _colour(key: str, value: object) -> str:
+def _meant(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, sorted(known), 1)
+    return f"did you mean {close[0]!r}?" if close else f"possible are {', '.join(sorted(known))}"
+
+
+def _colour(key: str, value: object, ansi: bool) -> str:
     if not isinstance(value, str):
         raise ValueError(f"`{key}` is a colour in quotes")
+    if ansi and not value.startswith("ansi_"):
+        raise ValueError(f"`{key}`: with `ansi = true` colours are ansi_red and the like")
     try:
         Color.parse(value)
     except ColorParseError:
-        raise ValueError(f"`{key}`: {value!r} is not a colour") from None
+        raise ValueError(f"`{key}`: {value[:60]!r} is not a colour") from None
     return value

@@ -21,6 +21,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("app.theme", "T", "theme", "next theme"),
     Command("app.copy", "y", "copy", "copy the selected name or id"),
     Command("app.help", "question_mark", "help", "this page", hint=90),
+    Command("app.suspend", "ctrl+z", "suspend", "back to the shell; `fg` returns here"),
     Command("app.back", "escape", "back", "one step back"),
     Command("app.quit", "q", "quit", "leave; jobs go on without rowtui", hint=99),
 )  # fmt: skip

@@ -1,0 +1,95 @@
+"""What this terminal can show, and what the line to it can carry: decided once, before the start.
+
+Takes the environment and the person's options, gives a `Manner`. `prepare` must run before Textual
+is imported, which reads its environment only then; so nothing here imports it.
+Source: tui study §2.3, §2.9.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+NO_COLOURS, FEW_COLOURS, MANY_COLOURS = 0, 16, 256
+
+_DUMB = ("", "dumb", "unknown", "emacs")
+_WITHOUT_COLOURS = ("vt52", "vt100", "vt102", "vt220", "vt320", "xterm-mono", "ansi-mono")
+_FEW_COLOURS = ("linux", "cons25", "ansi", "console", "hurd", "mach")
+_WITHOUT_GLYPHS = (*_WITHOUT_COLOURS[:5], *_FEW_COLOURS)
+
+SLOW_FRAMES = 10
+"""Frames a second over a slow line; at most 60 otherwise."""
+
+SLOW_TICK = 10.0
+"""Seconds between two looks at the clock over a slow line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How to draw. `colours`: how many there are at most; 0: none, also where nobody wants any.
+
+    `remote`: over a network line: nothing moves by itself. `slow`: also few frames, few colours.
+    """
+
+    text_only: bool = False
+    ascii_only: bool = False
+    colours: int = MANY_COLOURS
+    remote: bool = False
+    slow: bool = False
+    mouse: bool = True
+
+    @property
+    def theme(self) -> str:
+        """The theme that this terminal needs; "" where any will do."""
+        return "terminal" if self.colours <= FEW_COLOURS or self.slow else ""
+
+
+def manner(
+    environment: Mapping[str, str],
+    *,
+    encoding: str = "utf-8",
+    ascii_only: bool = False,
+    slow: bool = False,
+    mouse: bool = True,
+) -> Manner:
+    """How to draw on the terminal of this environment; `encoding` is what Python writes."""
+    term = environment.get("TERM", "")
+    wish = environment.get("ROWTUI_ASCII", "")
+    without = term in _WITHOUT_GLYPHS or not _is_utf8(environment, encoding)
+    colours = MANY_COLOURS
+    if environment.get("NO_COLOR") or term in _WITHOUT_COLOURS:
+        colours = NO_COLOURS
+    elif term in _FEW_COLOURS and not environment.get("COLORTERM"):
+        colours = FEW_COLOURS
+    return Manner(
+        text_only=term in _DUMB,
+        ascii_only=ascii_only or (wish not in ("", "0") if wish else without),
+        colours=colours,
+        remote=slow or bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY")),
+        slow=slow,
+        mouse=mouse and environment.get("ROWTUI_NO_MOUSE", "0") in ("", "0"),
+    )
+
+
+def _is_utf8(environment: Mapping[str, str], encoding: str) -> bool:
+    """Whether the terminal is told to take UTF-8. Python may write it all the same (PEP 538)."""
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        if value := environment.get(name, ""):
+            break
+    else:
+        value = ""
+    if value in ("C", "POSIX"):
+        return False
+    encoding = value.partition(".")[2].partition("@")[0] or encoding
+    return encoding.lower().replace("-", "").replace("_", "") in ("utf8", "utf8sig")
+
+
+def prepare(how: Manner) -> None:
+    """Tell Textual, before it is imported. What the person has set stays."""
+    wanted: dict[str, str] = {}
+    if how.remote:
+        wanted |= {"TEXTUAL_ANIMATIONS": "none", "TEXTUAL_SMOOTH_SCROLL": "0"}
+        wanted["TEXTUAL_FPS"] = str(SLOW_FRAMES if how.slow else 2 * SLOW_FRAMES)
+    for name, value in wanted.items():
+        os.environ.setdefault(name, value)
