@@ -132,6 +132,8 @@ class ProcessEngine(Supervised):
                         yield word
                 return
             except EngineLost as lost:
+                if self.closed:
+                    return
                 yield f"{ENGINE_LOST}: {lost}"
             if not await self.back():
                 return

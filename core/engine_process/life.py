@@ -25,6 +25,7 @@ class Life:
         self.lost: EngineLost | None = None
         self._on_lost = on_lost
         self._numbers = 0
+        self._ending = False
         self._waiting: dict[int, asyncio.Queue[tuple[int, list[bytes]]]] = {}
 
     async def begin(self) -> None:
@@ -45,6 +46,8 @@ class Life:
             f"the engine ended unexpectedly ({how_it_ended(code)})",
             f"it is started again; the details are in {self.started.log}",
         )
+        if self._ending:
+            self.lost = EngineLost("the engine was closed")
         self._writer.close()
         for queue in self._waiting.values():
             queue.put_nowait((frames.LOST, []))
@@ -122,7 +125,7 @@ class Life:
 
     async def end(self) -> None:
         """Let go of the process; it ends by itself, and else is ended."""
-        self._on_lost = lambda _: None
+        self._ending, self._on_lost = True, lambda _: None
         self._writer.close()
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()

@@ -19,7 +19,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,30 @@ POLLRDHUP = getattr(select, "POLLRDHUP", 0x2000)
 PR_SET_PDEATHSIG = 1
 
 
-def main() -> None:
-    """Serve the project of the options that come first. Arguments: descriptor, path of the log."""
+def open_engine(options: EngineOptions) -> tuple[Opened, Callable[[], Any]]:
+    """What there is to say of the project, and what makes its engine afterwards.
+
+    Raises: RowtuiError, OSError.
+    """
+    from rowtui.core.project.project import Project
+
+    project = Project.open(
+        Path(options.start), cluster=options.cluster, io_threads=options.io_threads
+    )
+    project.always_ask = True
+
+    def make() -> Any:
+        from rowtui.core.in_process import InProcessEngine
+
+        return InProcessEngine(project, generation=options.generation)
+
+    return Opened(tuple(project.workflow.problems), project.take_notices()), make
+
+
+def main(
+    opening: Callable[[EngineOptions], tuple[Opened, Callable[[], Any]]] = open_engine,
+) -> None:
+    """Serve what the options say that come first. Arguments: descriptor, path of the log."""
     descriptor, log = int(sys.argv[1]), Path(sys.argv[2])
     os.set_inheritable(descriptor, False)
     parent = os.getppid()
@@ -45,13 +67,7 @@ def main() -> None:
     except (EOFError, OSError):
         return
     try:
-        from rowtui.core.project.project import Project
-
-        project = Project.open(
-            Path(options.start), cluster=options.cluster, io_threads=options.io_threads
-        )
-        project.always_ask = True
-        opened = Opened(tuple(project.workflow.problems), project.take_notices())
+        opened, make = opening(options)
     except Exception as error:
         connection.sendall(as_line((as_value(error, log), None)))
         return
@@ -59,10 +75,9 @@ def main() -> None:
         connection.sendall(as_line((None, opened)))
     threading.Thread(target=_end_surely, args=(os.dup(descriptor),), daemon=True).start()
     _end_with(parent)
-    from rowtui.core.in_process import InProcessEngine
-
+    engine = make()
     gc.freeze()  # what was imported is never garbage
-    asyncio.run(_serve(connection, InProcessEngine(project, generation=options.generation), log))
+    asyncio.run(_serve(connection, engine, log))
     os._exit(0)  # threads that hang would keep it
 
 

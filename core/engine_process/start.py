@@ -34,15 +34,16 @@ PROGRAM = "from rowtui.core.engine_process.serve import main; main()"
 class Started:
     """An engine's process, from its start to its end."""
 
-    def __init__(self, options: EngineOptions) -> None:
+    def __init__(self, options: EngineOptions, program: str = PROGRAM) -> None:
         """Start it. Raises: OSError."""
         self.options = options
+        self.program = program
         self.log = log_path()
         self.socket, inner = socket.socketpair()
         log = _open_log(self.log)
         try:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", PROGRAM, str(inner.fileno()), str(self.log)],
+                [sys.executable, "-P", "-c", program, str(inner.fileno()), str(self.log)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -40,7 +40,7 @@ class Supervised:
         self._failures = 0
         self._generation = 0
         self._plans = Plans()
-        self._closed = False
+        self.closed = False
         self._lost: EngineLost | None = None  # why there is none, between two starts
         self._restarting: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
@@ -87,16 +87,16 @@ class Supervised:
 
     async def back(self) -> bool:
         """Wait until there is a process again; False once this was closed."""
-        while self._life is None and not self._closed:
+        while self._life is None and not self.closed:
             await self._news.wait()
-        return not self._closed
+        return not self.closed
 
     async def _living(self) -> Life:
         if not self._begun:
             self._begun = True
             await self._begin(self._started)
         while self._life is None:
-            if self._closed:
+            if self.closed:
                 raise EngineLost("the engine was closed")
             if self._lost is not None:
                 raise EngineLost(self._lost.message, self._lost.hint)
@@ -121,7 +121,7 @@ class Supervised:
         self._restarting = asyncio.create_task(self._start_again())
 
     async def _start_again(self) -> None:
-        while not self._closed:
+        while not self.closed:
             pause = PAUSES[min(self._failures, len(PAUSES) - 1)]
             if pause:
                 self._lost = self._lost or EngineLost(
@@ -133,7 +133,7 @@ class Supervised:
             self._failures += 1
             try:
                 options = self._started.options._replace(generation=self._generation)
-                self._started = Started(options)
+                self._started = Started(options, self._started.program)
                 await asyncio.to_thread(self._started.opened)
                 self.lives += 1
                 await self._begin(self._started)
@@ -147,9 +147,9 @@ class Supervised:
 
     async def end(self) -> None:
         """Close the engine there, wait a little, and see to it that its process ends."""
-        if self._closed:
+        if self.closed:
             return
-        life, self._closed = self._life, True
+        life, self.closed = self._life, True
         if not self._begun:  # nobody ever asked
             self._begun = True
         elif life is not None:
@@ -165,7 +165,3 @@ class Supervised:
         if life is not None:
             await life.end()
         await asyncio.to_thread(self._started.end)
-
-    def end_at_once(self) -> None:
-        """See to it that the process ends, without an event loop."""
-        self._started.end()
