@@ -17,7 +17,9 @@ ROOT = Path(__file__).parents[2]
 class Terminal:
     """The sample dashboard in a terminal of its own."""
 
-    def __init__(self, tmp_path: Path, code: str = "", **more: str) -> None:
+    def __init__(
+        self, tmp_path: Path, code: str = "", *, before: str = "exec", **more: str
+    ) -> None:
         self.master, slave = pty.openpty()
         environment = {
             **os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24",
@@ -26,7 +28,10 @@ class Terminal:
         }  # fmt: skip
         code = code or "from tests.tui.sample import main; raise SystemExit(main())"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", code], cwd=ROOT, stdin=slave, stdout=slave, stderr=slave,
+            [
+                "sh", "-c", f'{before} "$@"', "sh", sys.executable, "-c", code,
+            ],
+            cwd=ROOT, stdin=slave, stdout=slave, stderr=slave,
             env=environment, start_new_session=True,
         )  # fmt: skip
         os.close(slave)
@@ -45,6 +50,11 @@ class Terminal:
     def interrupt(self) -> None:
         """What Ctrl-C does while the terminal is not the dashboard's."""
         os.killpg(os.getpgid(self.process.pid), signal.SIGINT)
+
+    def rests(self) -> None:
+        """Nothing is written for a moment."""
+        while select.select([self.master], [], [], 0.3)[0]:
+            self.seen += os.read(self.master, 65536)
 
     def drain(self) -> None:
         while True:

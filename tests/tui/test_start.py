@@ -87,7 +87,7 @@ def test_in_a_real_terminal_it_paints_answers_keys_and_gives_the_terminal_back(
         terminal.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
     try:
