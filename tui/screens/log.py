@@ -1,34 +1,41 @@
-"""View 7: the end of a job's log, followed while it is on the screen."""
+"""View 7: a job's log, of any size, followed while it is on the screen."""
 
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
-from rowtui.core.engine import JobView, LogTail
+from rowtui.core.engine import JobView, LogPage, LogState
+from rowtui.core.project.log_book import ROW
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.jobs import job_id, why
-from rowtui.tui.render.log import log_line
+from rowtui.tui.render.log import trouble_line
 from rowtui.tui.render.marks import JOB_MARKS
 from rowtui.tui.render.numbers import file_size
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.widgets.chrome import OneLine
-from rowtui.tui.widgets.text_lines import TextLines
+from rowtui.tui.widgets.log_rows import LogRows
 from rowtui.tui.work import start
+from textual import events
 from textual.app import ComposeResult
 from textual.timer import Timer
+from textual.widgets import Input
 
 POLL_SECONDS = 0.5
 """Between two looks at the log, only while it is shown."""
 
-MOST_LINES = 2000
-"""Lines of the tail that are kept; the whole log is for a pager."""
+FAR_SECONDS = 2.0
+"""The same over a connection."""
+
+PAGER_LINES = 20_000
+"""Lines of a log far away that a pager shows."""
 
 
 class LogView(View):
-    """Asks for the tail again and again while it is the view on the screen."""
+    """Looks at the log again and again while it is the view on the screen."""
 
     MODE = "log"
     BINDINGS = bindings_for("log")
@@ -37,18 +44,39 @@ class LogView(View):
     def __init__(self) -> None:
         super().__init__()
         self._follow = True
-        self._tail: LogTail | None = None
+        self._wrap = False
+        self._state: LogState | None = None
         self._token = ""
+        self._asked = ("", ROW)  # whose log the rows on the screen are, and of which width
+        self._found = ""
+        self._said = ""  # of the latest search
+        self._looking = False
+        self._to_the_top = False
+        self._since = 0.0
         self._timer: Timer | None = None
 
     def body(self) -> ComposeResult:
-        """A line about the job, and its log."""
+        """A line about the job, its log, and where it looks like trouble."""
         yield OneLine(name="about")
-        yield TextLines(log_line, name="log")
+        yield LogRows(
+            self._fetch,
+            name="log",
+            spawn=lambda work: start(self, work, "log-pages"),
+            failed=lambda error: self.dashboard.report("the log cannot be read", error),
+        )
+        yield OneLine(name="trouble")
+        yield Input(id="find", compact=True, disabled=True, placeholder="text, or ~pattern")
+
+    @property
+    def rows(self) -> LogRows:
+        """The log."""
+        return self.query_one("#log", LogRows)
+
+    # Looking
 
     def on_mount(self) -> None:
         """Look at the log now and then."""
-        self._timer = self.set_interval(POLL_SECONDS, self._look)
+        self._timer = self.set_interval(POLL_SECONDS, self._tick)
 
     def on_screen_suspend(self) -> None:
         """Nobody reads it."""
@@ -61,57 +89,112 @@ class LogView(View):
             self._timer.resume()
         self._look()
 
-    def _look(self) -> None:
-        job = self.session.job
-        if job is not None and self.is_current:
-            start(self, partial(self._read, job.record.token), "log", exclusive=True)
+    def _tick(self) -> None:
+        self._since += POLL_SECONDS
+        if self._state is None or not self._state.far or self._since >= FAR_SECONDS:
+            self._look()
 
-    async def _read(self, token: str) -> None:
+    def _look(self, *, earlier: bool = False) -> None:
+        job = self.session.job
+        if job is None or not self.is_current or self._looking or self.session.paused:
+            return
+        self._looking = True
+        self._since = 0.0
+        start(self, partial(self._read, job.record.token, self._width, earlier), "log")
+
+    @property
+    def _width(self) -> int:
+        """Bytes of a row: as much as there is room for, or whole lines."""
+        room = self.rows.scrollable_content_region.width - 12
+        return max(20, room) if self._wrap else ROW
+
+    async def _fetch(self, first: int, length: int) -> LogPage:
+        token, width = self._asked
+        return await self.session.engine.log_page(token, first, length, width=width)
+
+    async def _read(self, token: str, width: int, earlier: bool) -> None:
         try:
-            tail = await self.session.engine.log_tail(token, MOST_LINES)
+            state = await self.session.engine.log_look(token, earlier=earlier, width=width)
         except Exception as error:
             self.dashboard.report("the log cannot be read", error)
             return
-        job = self.session.job
-        if self.ready and job is not None and job.record.token == token:
-            self._tail = tail
-            self.show_body()
+        finally:
+            self._looking = False
+        if not self.ready or token != self._token or width != self._width:
+            return
+        if (token, width) != self._asked:
+            self._asked = (token, width)
+            self.rows.start_over()
+        self._state = state
+        self.rows.take(state, follow=self._follow)
+        self.show_body()
+        if self._to_the_top and state.first:
+            self._look(earlier=True)
+        elif self._to_the_top:
+            self._to_the_top = False
+            self.rows.scroll_to(y=0, animate=False)
+
+    # What is shown
 
     def show_body(self) -> None:
-        """The job and the last known end of its log."""
+        """The job and what is known of its log."""
         job = self.session.job
-        text = self.query_one("#log", TextLines)
+        rows = self.rows
         if job is None:
-            text.empty = line(("There are no jobs yet.", "dim"))
-            text.show(())
-            set_titles(text, "Log")
-            self.query_one("#about", OneLine).show(())
+            rows.empty = line(("There are no jobs yet.", "dim"))
+            rows.start_over()
+            set_titles(rows, "Log")
+            for name in ("#about", "#trouble"):
+                self.query_one(name, OneLine).show(())
             return
         if job.record.token != self._token:
             self._token = job.record.token
-            self._tail = None
-            self._follow = True
+            self._state = None
+            self._follow, self._to_the_top = True, False
+            rows.start_over()
             self._look()
-        tail = self._tail
-        if tail is None:
-            text.empty = line(("Reading the log…", "dim"))
-        elif tail.error:
-            soon = job.state.active  # nothing is wrong: it has not begun to write
-            text.empty = line((("" if soon else "▲ ") + tail.error, "dim" if soon else "warning"))
-        else:
-            text.empty = line(("The log is empty so far.", "dim"))
-        lines = tail.lines if tail else ()
-        text.show(lines, follow=self._follow)
-        size = f"{file_size(tail.size)} · {plural(len(lines), 'line')}" if tail else ""
-        cut = f"last {size}" if len(lines) >= MOST_LINES else size
-        set_titles(text, tail.path if tail else "Log", ("FOLLOW · " if self._follow else "") + cut)
+        state = self._state
+        rows.empty = self._empty(job, state)
+        set_titles(rows, (state.path if state else "") or "Log", self._below(state))
         self.query_one("#about", OneLine).show(self._about(job))
+        trouble = state.trouble if state else ()
+        self.set_class(bool(trouble), "-trouble")
+        if trouble:
+            width = self.query_one("#trouble", OneLine).size.width
+            self.query_one("#trouble", OneLine).show((*line(" "), *trouble_line(trouble, width)))
+
+    def _empty(self, job: JobView, state: LogState | None) -> Line:
+        if state is None:
+            return line(("Reading the log…", "dim"))
+        if state.error:
+            soon = job.state.active  # nothing is wrong: it has not begun to write
+            return line((("" if soon else "▲ ") + state.error, "dim" if soon else "warning"))
+        return line(("The log is empty so far.", "dim"))
+
+    def _below(self, state: LogState | None) -> str:
+        if state is None:
+            return ""
+        parts = ["FOLLOW"] if self._follow else []
+        if self._wrap:
+            parts.append("WRAP")
+        if self._to_the_top:
+            parts.append("reading from the beginning")
+        if self._found:
+            parts.append(f"find {self._found!r}: {self._said or 'n N'}")
+        elif self._said:
+            parts.append(self._said)
+        rows = plural(state.rows, "row" if self._wrap else "line")
+        parts.append(file_size(state.size))
+        parts.append(f"last {rows}, g: all" if state.first else rows)
+        if state.error and state.rows:
+            parts.append(state.error)
+        return " · ".join(parts)
 
     def _about(self, job: JobView) -> Line:
         mark = JOB_MARKS[job.state]
         record = job.record
         first = record.directories[0] if record.directories else ""
-        more = f" and {len(record.directories) - 1:,} more" if len(record.directories) > 1 else ""
+        more = f" and {job.size - 1:,} more" if job.size > 1 else ""
         return line(
             (f" {mark.glyph} {mark.word}", mark.style),
             f"  job {job_id(record)}  {record.action}  ",
@@ -121,12 +204,134 @@ class LogView(View):
 
     def copyable(self) -> str:
         """The path of the log."""
-        return self._tail.path if self._tail else ""
+        return self._state.path if self._state else ""
+
+    # Commands
 
     def command_follow(self) -> None:
         """Follow, or stay where it is."""
         self._follow = not self._follow
+        self._to_the_top = False
+        if self._follow:
+            self.rows.action_last()
         self.show_body()
+
+    def on_log_rows_top_wanted(self) -> None:
+        """The very beginning may have to be read first."""
+        self._follow = False
+        self._to_the_top = self._state is not None and self._state.first > 0
+        if self._to_the_top:
+            self._look(earlier=True)
+        self.show_body()
+
+    def command_wrap(self) -> None:
+        """Break long lines at the width of the screen, or not."""
+        self._wrap = not self._wrap
+        self._look()
+        self.show_body()
+
+    def command_find(self) -> None:
+        """Ask what to find."""
+        field = self.query_one("#find", Input)
+        field.disabled = False
+        field.value = self._found
+        self.add_class("-finding")
+        field.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Find it, from what is in sight on."""
+        event.stop()
+        self._found, self._said = event.value.strip("\r\n"), ""
+        self._close_find()
+        self.rows.look_for(self._found)
+        self.show_body()
+        if self._found:
+            self._find(self._found, backwards=False)
+
+    def on_key(self, event: events.Key) -> None:
+        """Escape leaves the question."""
+        if event.key == "escape" and not self.query_one("#find", Input).disabled:
+            event.stop()
+            event.prevent_default()
+            self._close_find()
+
+    def _close_find(self) -> None:
+        field = self.query_one("#find", Input)
+        field.disabled = True
+        self.remove_class("-finding")
+        self.rows.focus()
+
+    def back(self) -> bool:
+        """From what was found to the whole."""
+        if not self._found:
+            return False
+        self._found = self._said = ""
+        self.rows.pages.hit = None
+        self.rows.look_for("")
+        self.show_body()
+        return True
+
+    def command_next_match(self) -> None:
+        """The next place with what was looked for."""
+        self._again(backwards=False)
+
+    def command_previous_match(self) -> None:
+        """The place before."""
+        self._again(backwards=True)
+
+    def _again(self, *, backwards: bool) -> None:
+        if self._found:
+            self._find(self._found, backwards=backwards)
+        else:
+            self.command_find()
+
+    def command_trouble(self) -> None:
+        """The next line that looks like an error."""
+        self._find("!", backwards=False)
+
+    def command_previous_trouble(self) -> None:
+        """The line before that looks like an error."""
+        self._find("!", backwards=True)
+
+    def _find(self, text: str, *, backwards: bool) -> None:
+        self._follow = False
+        start(self, partial(self._seek, text, backwards), "find", exclusive=True)
+
+    async def _seek(self, text: str, backwards: bool) -> None:
+        token, width = self._asked
+        hit = self.rows.pages.hit
+        at = hit if hit is not None else self.rows.top - (0 if backwards else 1)
+        try:
+            found = await self.session.engine.log_find(
+                token, text, at, backwards=backwards, width=width
+            )
+        except Exception as error:
+            self.dashboard.report("nothing was found", error)
+            return
+        if found.row is None or found.generation != self.rows.pages.state.generation:
+            what = "no line looks like an error" if text == "!" else "nowhere"
+            self._said = what + (", g reads the rest" if self._state and self._state.first else "")
+            self.show_body()
+            return
+        self._said = "round the end" if found.wrapped else ""
+        self.rows.show_hit(found.row)
+        self.show_body()
+
+    def command_pager(self) -> None:
+        """All of it in the person's own pager."""
+        start(self, self._page, "pager", exclusive=True)
+
+    async def _page(self) -> None:
+        from rowtui.tui.outside import open_in_pager
+
+        state = self._state
+        if state is None or not state.path:
+            return
+        if not state.far:
+            await open_in_pager(self.dashboard, Path(state.path), "log")
+            return
+        tail = await self.session.engine.log_tail(self._token, PAGER_LINES)
+        await open_in_pager(self.dashboard, "\n".join(tail.lines), "log")
 
     def command_next(self) -> None:
         """The next job of the list."""
@@ -141,6 +346,9 @@ class LogView(View):
         if view is None or job is None:
             return
         tokens = [one.record.token for one in view.jobs]
+        if job.record.token not in tokens:
+            self.app.notify("It is none of the newest jobs: choose another in 6.", markup=False)
+            return
         at = tokens.index(job.record.token) + step
         if 0 <= at < len(tokens):
             self.session.job_token = self.session.job_to_show = tokens[at]

@@ -1,0 +1,36 @@
+"""Lines of logs, without a terminal."""
+
+from __future__ import annotations
+
+from rowtui.core.project.log_book import LogRow
+from rowtui.tui.render.cells import plain, width_of
+from rowtui.tui.render.log import log_line, row_line, trouble_line
+
+
+def test_a_line_is_safe_and_says_when_it_looks_like_trouble() -> None:
+    assert plain(log_line("\x1b[31mred\x1b[0m \x1b[2J\x07")) == "red \\x1b[2J\\x07"
+    assert plain(log_line(" 10%\r 50%\r100%")) == "100%"
+    assert log_line("FATAL: no space left")[0].style == "failed"
+    assert log_line("warning: old")[0].style == "warning"
+    assert len(plain(log_line("x" * 9000))) < 2100
+
+
+def test_a_row_has_its_number_and_what_was_looked_for_stands_out() -> None:
+    spans = row_line(LogRow(0, "Step NaN then nan"), 7, 12_000, "nan", True)
+    assert plain(spans) == "›     7  Step NaN then nan"
+    assert [span.text for span in spans if span.style == "found"] == ["NaN", "nan"]
+    assert [span.text for span in row_line(LogRow(0, "NaN nan"), 1, 9, "NaN", False)
+            if span.style == "found"] == ["NaN"]  # fmt: skip
+    assert plain(row_line(LogRow(9, "more", True), 8, 12_000, "", False)).endswith("↪more")
+    assert plain(row_line(LogRow(9, "more"), None, 12_000, "", False)) == "  more"
+    odd = row_line(LogRow(0, "İstanbul istanbul"), 1, 1, "istanbul", False)
+    assert plain(odd).endswith("İstanbul istanbul")
+
+
+def test_where_the_trouble_is_fits_any_width() -> None:
+    counts = (0,) * 30 + (14,) + (0,) * 29
+    for width in (20, 80, 200):
+        spans = trouble_line(counts, width)
+        assert "14 lines like an error" in plain(spans)
+        assert spans[0].text.count("█") == 1
+    assert width_of(trouble_line(counts, 80)) <= 80

@@ -1,0 +1,221 @@
+"""A log on the screen: rows that are fetched by the page, drawn line by line, scrolled both ways.
+
+The engine knows the rows; here are the pages that somebody looks at. When rows are put before the
+first one, what is on the screen stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any
+
+from rowtui.core.engine import LogPage, LogState
+from rowtui.core.project.log_book import LogRow
+from rowtui.tui.render.cells import Line, line, plain
+from rowtui.tui.render.log import row_line
+from rowtui.tui.widgets.text_lines import TextLines
+from textual.geometry import Size
+from textual.message import Message
+from textual.selection import Selection
+
+PAGE = 100
+"""Rows that are fetched at once."""
+
+KEPT_PAGES = 40
+"""Pages in memory."""
+
+WIDEST = 2100
+"""Columns to which a row can be scrolled: rows are cut at about 2,000 bytes."""
+
+Fetch = Callable[[int, int], Awaitable[LogPage]]
+
+
+class Pages(Sequence[Line]):
+    """The rows of a log as lines; those that are on the way are blank."""
+
+    def __init__(self) -> None:
+        self.state = LogState("")
+        self.found = ""
+        self.hit: int | None = None
+        self.pages: OrderedDict[int, tuple[LogRow, ...]] = OrderedDict()
+
+    def __len__(self) -> int:
+        """How many rows are known."""
+        return self.state.rows
+
+    def __getitem__(self, index: Any) -> Any:
+        """One row, as it is drawn."""
+        row = self.row(index)
+        if row is None:
+            return line(("…", "faint"))
+        number = index + 1 if not self.state.first else None
+        return row_line(row, number, self.state.rows, self.found, index == self.hit)
+
+    def row(self, index: int) -> LogRow | None:
+        """A row, if its page is here."""
+        page = self.pages.get(index // PAGE)
+        at = index % PAGE
+        return page[at] if page is not None and at < len(page) else None
+
+    def missing(self, first: int, last: int) -> int | None:
+        """The first page that is not, or not whole, here."""
+        for number in range(max(0, first) // PAGE, max(0, min(last, len(self) - 1)) // PAGE + 1):
+            whole = min(PAGE, len(self) - number * PAGE)
+            if whole > 0 and len(self.pages.get(number, ())) < whole:
+                return number
+        return None
+
+    def keep(self, page: LogPage) -> None:
+        """A page that came; not if rows have other numbers by now."""
+        if page.generation != self.state.generation:
+            return
+        number = page.start // PAGE
+        self.pages[number] = page.rows
+        self.pages.move_to_end(number)
+        while len(self.pages) > KEPT_PAGES:
+            self.pages.popitem(last=False)
+
+    def take(self, state: LogState) -> int:
+        """Another look; gives how many rows came before those that were known."""
+        old, self.state = self.state, state
+        if state.generation == old.generation:
+            return 0
+        self.pages.clear()
+        self.hit = None
+        # One step back changes the generation by one; anything else is another log.
+        return state.added if old.rows and state.generation == old.generation + 1 else 0
+
+
+class LogRows(TextLines[Line]):
+    """The log of the job on the screen."""
+
+    class TopWanted(Message):
+        """Somebody goes to the first row, before which there may be more."""
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        *,
+        name: str,
+        spawn: Callable[[Callable[[], Coroutine[Any, Any, None]]], object],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        super().__init__(lambda spans: spans, name=name)
+        self.pages = Pages()
+        self.lines = self.pages
+        self._fetch = fetch
+        self._spawn = spawn
+        self._failed = failed
+        self._fetching = False
+        self._at_end = True
+
+    def start_over(self) -> None:
+        """Another log comes."""
+        self.pages = Pages()
+        self.lines = self.pages
+        self._at_end = True
+        self.virtual_size = Size(0, 0)
+        self.scroll_to(0, 0, animate=False)
+        self.refresh()
+
+    def take(self, state: LogState, *, follow: bool) -> None:
+        """Another look at the log; with `follow` its end stays in sight."""
+        grown = state.rows != self.pages.state.rows or state.generation != (
+            self.pages.state.generation
+        )
+        follow = follow and self._at_end  # whoever scrolled up reads there
+        added = self.pages.take(state)
+        if grown:
+            widest = self.scrollable_content_region.width
+            self.virtual_size = Size(max(widest, WIDEST if state.rows else 0), state.rows)
+            self.refresh()
+        if added:
+            self.scroll_to(y=self.scroll_offset.y + added, animate=False, force=True)
+        elif follow and grown:
+            self.scroll_to(y=max(0, state.rows), animate=False, force=True)
+        self.want()
+
+    def look_for(self, text: str) -> None:
+        """Let this text stand out."""
+        if text != self.pages.found:
+            self.pages.found = text
+            self.refresh()
+
+    def show_hit(self, row: int) -> None:
+        """Bring a row into sight, a third from the top."""
+        self.pages.hit = row
+        third = self.scrollable_content_region.height // 3
+        self.scroll_to(x=0, y=max(0, row - third), animate=False, force=True)
+        self.refresh()
+        self.want()
+
+    def action_first(self) -> None:
+        """To the very beginning, which may have to be read first."""
+        super().action_first()
+        self.post_message(self.TopWanted())
+
+    @property
+    def top(self) -> int:
+        """The first row in sight."""
+        return int(self.scroll_offset.y)
+
+    @property
+    def at_the_end(self) -> bool:
+        """The last row is in sight."""
+        return self.top + self.scrollable_content_region.height >= self.pages.state.rows
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other rows are in sight."""
+        super().watch_scroll_y(old_value, new_value)
+        self._at_end = self.at_the_end
+        self.want()
+
+    def on_resize(self) -> None:
+        """More or fewer rows are in sight; the end stays there."""
+        if self._at_end:
+            self.scroll_to(y=max(0, self.pages.state.rows), animate=False, force=True)
+        self.want()
+
+    def want(self) -> None:
+        """Fetch what is in sight and not here."""
+        if not self._fetching and self._next() is not None:
+            self._fetching = True
+            self._spawn(self._run)
+
+    def _next(self) -> int | None:
+        height = self.scrollable_content_region.height
+        return self.pages.missing(self.top, self.top + height)
+
+    async def _run(self) -> None:
+        try:
+            while (number := self._next()) is not None:
+                try:
+                    page = await self._fetch(number * PAGE, PAGE)
+                except Exception as error:
+                    self._failed(error)
+                    return
+                if page.generation == self.pages.state.generation and not page.rows:
+                    return
+                self.pages.keep(page)
+                if page.generation != self.pages.state.generation:
+                    return  # the next look brings the new numbers
+                self.refresh()
+        finally:
+            self._fetching = False
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text, of the rows that are here."""
+        if selection.start is None and selection.end is None:
+            first, last = self.top, self.top + self.scrollable_content_region.height - 1
+        else:
+            first = selection.start.y if selection.start is not None else 0
+            last = selection.end.y if selection.end is not None else len(self.pages) - 1
+        last = min(last, len(self.pages) - 1, first + PAGE * KEPT_PAGES)
+        texts = []
+        for index in range(first, last + 1):
+            span = selection.get_span(index)
+            if span is not None:
+                text = plain(self.pages[index])
+                texts.append(text[span[0] :] if span[1] == -1 else text[span[0] : span[1]])
+        return "\n".join(texts), "\n"
