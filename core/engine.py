@@ -179,6 +179,7 @@ class GroupSummary:
     walltime_seconds: int
     cost: Cost
     problem: str = ""  # why it cannot be submitted, "" if it can
+    warning: str = ""  # what costs more than it needs to there
 
 
 @dataclass(frozen=True, slots=True)

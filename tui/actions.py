@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rowtui.tui.command import CHANGE_KEYS, KEY_NAMES, PARTS, VIEWS, Command
+from rowtui.tui.command import CHANGE_KEYS, KEY_NAMES, LISTED, PARTS, VIEWS, Command
 from rowtui.tui.commands import (
     app,
     explain,
@@ -18,6 +18,7 @@ from rowtui.tui.commands import (
     network,
     pack,
     queue,
+    rows,
     status,
     submit,
 )
@@ -40,7 +41,7 @@ __all__ = [
 COMMANDS: tuple[Command, ...] = sum(
     (
         module.COMMANDS
-        for module in (app, moving, status, groups, explain, pack, submit, queue, log, network)
+        for module in (app, moving, rows, status, groups, explain, pack, submit, queue, log, network)
     ),
     (),
 )
@@ -67,10 +68,9 @@ def bindings_for(scope: str) -> list[BindingType]:
 
 
 def commands_here(view: str) -> list[Command]:
-    """The commands that work in a view: its own, then those that work everywhere."""
-    return [command for command in COMMANDS if command.scope == view] + [
-        command for command in COMMANDS if command.scope == "app"
-    ]
+    """The commands that work in a view: its own, those of its lists, then those everywhere."""
+    scopes = (view, "rows", "app") if view in LISTED else (view, "app")
+    return [command for scope in scopes for command in COMMANDS if command.scope == scope]
 
 
 def hints_here(view: str) -> list[Command]:

@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
 from rowtui.tui.actions import BY_ID, VIEWS, bindings_for, checked_keymap
 from rowtui.tui.feed import Feed
+from rowtui.tui.kept_fields import KeptFields
 from rowtui.tui.kept_rules import KeptStylesheet
 from rowtui.tui.logins import Logins
 from rowtui.tui.need_steps import NeedSteps
@@ -102,6 +104,8 @@ class RowtuiApp(TerminalApp):
         self._feed = Feed(self.session, self.show_again, self.report)
         self.verbs = Verbs(self, self.session, self._feed)
         self.network = NetworkVerbs(self, self.session, self._feed)
+        tell = partial(self.session.note, "settings", style="warning")
+        self.kept_fields = KeptFields(state, tell)
         self.logins = Logins(self, self.session, self._feed)
         self.needs = NeedSteps(self, self.session)
         self._last_failure: tuple[str, str] | None = None
@@ -236,6 +240,9 @@ class RowtuiApp(TerminalApp):
             return
         if command_id.startswith("go."):
             self.go(command_id.removeprefix("go."))
+            return
+        if command.scope == "rows" and self.view is not None:
+            getattr(self.view.list_at_hand, command.method.replace("command_", "action_"))()
             return
         target = self if command.scope == "app" else self.view
         result = getattr(target, command.method)()

@@ -37,8 +37,11 @@ class Command:
         return " ".join(KEY_NAMES.get(key, key) for key in self.keys.split(","))
 
 
-PARTS = ("list", "text", "graph")
+PARTS = ("list", "rows", "text", "graph")
 """Scopes of widgets, whatever the view."""
+
+LISTED = frozenset({"groups"})
+"""Views whose long lists have the keys of `rows`: filter, sort, columns, ranges, files."""
 
 CHANGE_KEYS = "abcd"
 """Keys of the changes that would admit a job; a destination seldom has more."""
@@ -46,7 +49,7 @@ CHANGE_KEYS = "abcd"
 KEY_NAMES = {
     "down": "↓", "up": "↑", "left": "←", "right": "→", "enter": "Enter", "escape": "Esc",
     "space": "space", "question_mark": "?", "at": "@", "pagedown": "PgDn", "pageup": "PgUp",
-    "home": "Home", "end": "End", "tab": "Tab", "left_square_bracket": "[",
+    "home": "Home", "slash": "/", "end": "End", "tab": "Tab", "left_square_bracket": "[",
     "right_square_bracket": "]",
 }  # fmt: skip
 

@@ -69,7 +69,7 @@ def may_submit_groups(session: Session) -> str:
     if reason := may_submit(session):
         return reason
     if session.filter.word != "eligible":
-        return "only eligible groups can be submitted: press f until the list shows them"
+        return "only eligible groups can be submitted: press t until the list shows them"
     return ""
 
 
@@ -81,14 +81,14 @@ def may_resubmit_groups(session: Session) -> str:
     if action and not action.failed:
         return f"no directory failed at {action.name}"
     if session.filter.word != "failed":
-        return "only failed groups can be resubmitted: press f until the list shows them"
+        return "only failed groups can be resubmitted: press t until the list shows them"
     return ""
 
 
 def may_mark(session: Session) -> str:
     """Marks are for submitting and resubmitting."""
     if session.filter.word not in ("eligible", "failed"):
-        return "only eligible or failed groups can be marked: press f until the list shows them"
+        return "only eligible or failed groups can be marked: press t until the list shows them"
     return with_action(session)
 
 

@@ -40,9 +40,17 @@ class Verbs:
         action_index: int | None,
         groups: Sequence[int] | None,
         firsts: set[str] | None = None,
+        directories: Sequence[str] | None = None,
     ) -> None:
-        """Ask for a plan and show it. `firsts`: the groups that the person had in mind."""
+        """Ask for a plan and show it. `firsts`: the groups that the person had in mind.
+
+        `directories`: of these alone.
+        """
         ask = partial(self._session.engine.plan, action_index, groups, None)
+        if directories is not None:
+            ask = partial(ask, directories=directories)
+            self._prepare(ask, "groups", set(directories))
+            return
         those = None if groups is None else tuple(groups)
         wanted = Wanted(action_index, those, frozenset(firsts or ()))
         self._prepare(ask, "groups", firsts, wanted)

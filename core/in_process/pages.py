@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.engine import (
     DirectoriesPage,
@@ -34,6 +34,18 @@ if TYPE_CHECKING:
 VALUE_LENGTH = 200  # characters of a value that a row shows
 MOST_POINTERS = 8  # columns of values that a page has
 KEPT_CUTS = 4  # lists of groups that are kept: the action on the screen and those just left
+
+
+class Verdict(NamedTuple):
+    """What is wrong with a group of some size, in words."""
+
+    problem: str = ""
+    warning: str = ""
+
+    @property
+    def text(self) -> str:
+        """Either of them."""
+        return self.problem or self.warning
 
 
 class Pages:
@@ -91,8 +103,8 @@ class Pages:
         except RowtuiError as error:
             return GroupsPage(self.generation, action.index, 0, 0, 0, (), str(error))
         mapped = has_mapping_files(self._project.root, self._project.environment)
-        problem_of = self._problems(action, mapped)
-        listed = self.lists.groups(which, cut, problem_of)
+        verdict_of = self._verdicts(action, mapped)
+        listed = self.lists.groups(which, cut, lambda size: verdict_of(size).text)
         numbers = listed.page(start, length)
         return GroupsPage(
             generation=self.generation,
@@ -101,8 +113,7 @@ class Pages:
             directories=sum(size * count for size, count in listed.sizes),
             start=start,
             groups=tuple(
-                self._group_summary(number + 1, cut.page(number, 1)[0], problem_of)
-                for number in numbers
+                self._group_summary(number + 1, cut[number], verdict_of) for number in numbers
             ),
             of=listed.of,
             cost=_total_cost(action, listed),
@@ -119,8 +130,8 @@ class Pages:
         at = first_of(cut.positions, cut.begins, position)
         return None if at is None else listed.find(at)
 
-    def _problems(self, action: Action, mapped: bool) -> Callable[[int], str]:
-        """Why a group of so many directories cannot be submitted, "" if it can.
+    def _verdicts(self, action: Action, mapped: bool) -> Callable[[int], Verdict]:
+        """Why a group of so many directories cannot be submitted, and what it wastes; "" for not.
 
         `mapped`: mapping files say where its job goes, not the partitions alone; the Explain view
         tells that, mapping every row would look at its inputs.
@@ -129,29 +140,30 @@ class Pages:
 
         cluster = self._project.jobs.queues.here()
         if cluster is None:
-            return lambda _: "which cluster this is cannot be told now"
+            return lambda _: Verdict("which cluster this is cannot be told now")
         if mapped:
-            return lambda _: ""
+            return lambda _: Verdict()
         options = action.submit_options.get(cluster.name)
         named = options.partition if options else None
 
         @lru_cache(maxsize=1000)
-        def problem_of(size: int) -> str:
+        def verdict_of(size: int) -> Verdict:
             choice = choose_partition(cluster, action.resources, size, named)
             if choice.partition is None and choice.refusals:
-                return "; ".join(str(refusal) for refusal in choice.refusals)
-            return ""
+                return Verdict("; ".join(str(refusal) for refusal in choice.refusals))
+            return Verdict(warning="; ".join(choice.warnings))
 
-        return problem_of
+        return verdict_of
 
     def _group_summary(
-        self, number: int, group: Group, problem_of: Callable[[int], str]
+        self, number: int, group: Group, verdict_of: Callable[[int], Verdict]
     ) -> GroupSummary:
         """One row."""
         from rowtui.core.grouping.form import sort_key
 
         directories = self._project.state.directories
         (request,) = job_requests((group,))
+        problem, warning = verdict_of(len(group.indices))
         return GroupSummary(
             number=number,
             size=len(group.indices),
@@ -162,7 +174,8 @@ class Pages:
             gpus=request.gpus,
             walltime_seconds=request.walltime_seconds,
             cost=request.cost,
-            problem=problem_of(len(group.indices)),
+            problem=problem,
+            warning=warning,
         )
 
     def group_directories_page(

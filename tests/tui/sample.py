@@ -132,6 +132,7 @@ class SampleEngine(SampleNeeds, SampleClusterDetails, SampleLogs):
         self.refresh_error: Exception | None = None
         self.plan_error: Exception | None = None
         self.group_problems: dict[int, str] = {}  # by the group's number
+        self.group_warnings: dict[int, str] = {}
         self.pack_error: Exception | None = None
         self.pack_gate: Callable[[PackChoice], Awaitable[None]] | None = None
         self.packings: list[PackChoice] = []  # what was asked for, in order
@@ -380,6 +381,7 @@ class SampleEngine(SampleNeeds, SampleClusterDetails, SampleLogs):
                 walltime_seconds=action.walltime,
                 cost=Cost(action.processes * action.walltime / 3600, 0.0),
                 problem=self.group_problems.get(number, ""),
+                warning=self.group_warnings.get(number, ""),
             )
             for number, names in enumerate(groups, 1)
         ]

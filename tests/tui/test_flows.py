@@ -208,15 +208,15 @@ async def test_failed_directories_are_one_key_away_and_are_not_submitted_as_if_n
         await hand.sees("Groups of equilibrate · failed", "3 directories", "exit code 2")
         await hand.press("s")
         await hand.sees("only eligible groups can be submitted")
-        await hand.press("f", "space")
+        await hand.press("t", "space")
         await hand.sees("· submitted", "only eligible or failed groups can be marked")
-        await hand.press(*["f"] * 3)
+        await hand.press(*["t"] * 3)
         await hand.sees("· eligible")
 
 
 async def test_the_filter_shows_the_other_statuses_too() -> None:
     async with opened() as hand:
-        await hand.press("2", "f")
+        await hand.press("2", "t")
         await hand.sees("Groups of equilibrate · all", "240 directories")
         await hand.press("n")
         await hand.sees("Groups of sample")

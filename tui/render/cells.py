@@ -102,6 +102,23 @@ def _without_blanks_at_the_end(spans: list[Span]) -> Line:
     return (*spans[:-1], Span(spans[-1].text.rstrip(), spans[-1].style))
 
 
+def shifted(spans: Line, columns: int, width: int) -> Line:
+    """A line that is wider than `width`, without its first `columns`; its end stays in sight."""
+    columns = min(columns, width_of(spans) - width)
+    if columns <= 0:
+        return spans
+    left = columns + 1  # the ellipsis takes one
+    kept: list[Span] = []
+    for text, style in spans:
+        gone = 0
+        while left > 0 and gone < len(text):
+            left -= cell_len(text[gone])
+            gone += 1
+        if gone < len(text):
+            kept.append(Span(text[gone:], style))
+    return (Span("…", kept[0].style if kept else ""), *kept)
+
+
 def fit(cell: Cell, width: int, align: str = "left") -> Line:
     """The cell in exactly `width` columns."""
     spans = cut(cell if isinstance(cell, tuple) else cell.at(width), width)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from rowtui.core.engine import DirectoryRow, GroupSummary
-from rowtui.core.text import plural
-from rowtui.tui.render.cells import Cell, Choice, Number, line
+from rowtui.core.text import Cost, plural
+from rowtui.tui.render.cells import Cell, Choice, Line, Number, line, wrapped
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.marks import STATUS_MARKS
 from rowtui.tui.render.numbers import cost_forms, duration
@@ -39,7 +40,7 @@ def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[Column, .
         Column("walltime", "Walltime", 8, 9, "right", 4),
         Column("cost", "Cost", 8, 11, "right", 1),
     ]
-    if any(group.problem for group in groups):
+    if any(group.problem or group.warning for group in groups):
         columns.append(Column("problem", "Problem", 12, 24, priority=0, grow=2))
     return tuple(columns)
 
@@ -47,6 +48,7 @@ def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[Column, .
 def group_cells(group: GroupSummary) -> dict[str, Cell]:
     """One row of the groups table."""
     style = "warning" if group.problem else ""
+    trouble = group.problem or group.warning
     return {
         "number": line((f"{group.number:,}", style or "dim")),
         "size": Number(group.size, style),
@@ -56,12 +58,54 @@ def group_cells(group: GroupSummary) -> dict[str, Cell]:
         "gpus": Number(group.gpus),
         "walltime": line(duration(group.walltime_seconds)),
         "cost": Choice(tuple(line(form) for form in cost_forms(group.cost))),
-        "problem": line(("▲ " + group.problem, "warning")) if group.problem else line(""),
+        "problem": line(("▲ " + trouble, "warning")) if trouble else line(""),
     }
 
 
-def directory_columns(rows: Sequence[DirectoryRow]) -> tuple[Column, ...]:
-    """The columns for these directories."""
+def group_values(group: GroupSummary) -> dict[str, Any]:
+    """The row for a file. Cost: CPU- or GPU-hours; walltime: seconds."""
+    return {
+        "number": group.number,
+        "size": group.size,
+        "sort_key": group.sort_key,
+        "first": group.first,
+        "cpus": group.cpus,
+        "gpus": group.gpus,
+        "walltime": group.walltime_seconds,
+        "cost": group.cost.cpu_hours + group.cost.gpu_hours,
+        "problem": group.problem or group.warning,
+    }
+
+
+def group_weight(group: GroupSummary) -> tuple[float, float, float]:
+    """Directories, CPU-hours and GPU-hours: what is added up of marked groups."""
+    return group.size, group.cost.cpu_hours, group.cost.gpu_hours
+
+
+def why_lines(group: GroupSummary, width: int) -> list[Line]:
+    """What is wrong with a group, and the keys that help."""
+    trouble = group.problem or group.warning
+    lines = wrapped(line(trouble), width)
+    what = "it cannot go anywhere" if group.problem else "it goes there"
+    return [
+        *lines,
+        (),
+        line(("x", "key"), f"  why {what}, and what would change that"),
+        line(("4", "key"), "  pack its job with others"),
+    ]
+
+
+def directory_values(row: DirectoryRow, pointers: Sequence[str]) -> dict[str, Any]:
+    """The row for a file."""
+    fields = dict(zip(pointers, row.fields, strict=False))
+    about = {"name": row.name, "status": row.status.value, "job": row.job, "detail": row.detail}
+    return about | fields | {"value": row.value}
+
+
+def directory_columns(
+    rows: Sequence[DirectoryRow], pointers: Sequence[str] = ()
+) -> tuple[Column, ...]:
+    """The columns for these directories; one for each of the pointers into their values."""
     longest = max((len(row.name) for row in rows), default=9)
     columns = [
         Column("name", "Directory", 9, min(max(longest, 9), 40)),
@@ -72,14 +116,21 @@ def directory_columns(rows: Sequence[DirectoryRow]) -> tuple[Column, ...]:
     if any(row.detail for row in rows):
         longest = max(len(row.detail) for row in rows)
         columns.append(Column("detail", "Why", 8, min(longest, 30), priority=1))
+    for at, pointer in enumerate(pointers):
+        longest = max((len(row.fields[at]) for row in rows if at < len(row.fields)), default=4)
+        wish = min(max(longest, len(pointer), 4), 24)
+        columns.append(Column(pointer, pointer, min(wish, 10), wish, priority=2))
     columns.append(Column("value", "Value", 10, 20, priority=3, grow=1))
     return tuple(columns)
 
 
-def directory_cells(row: DirectoryRow) -> dict[str, Cell]:
+def directory_cells(row: DirectoryRow, pointers: Sequence[str] = ()) -> dict[str, Cell]:
     """One row of the directories table."""
     mark = STATUS_MARKS[row.status]
-    return {
+    fields: dict[str, Cell] = {
+        name: line(text) for name, text in zip(pointers, row.fields, strict=False)
+    }
+    return fields | {
         "name": line(row.name),
         "status": mark.spans,
         "job": line((row.job, "dim")),
@@ -88,7 +139,13 @@ def directory_cells(row: DirectoryRow) -> dict[str, Cell]:
     }
 
 
-def marked_summary(marked: int, groups: int, total: int) -> str:
-    """`3 of 187 groups marked · 384 directories`."""
+def marked_summary(marked: int, directories: int, total: int, sums: Sequence[float] = ()) -> str:
+    """`3 of 187 groups marked · 384 directories, 6,144 CPU-hours`, or what there is in all."""
     noun = plural(total, "group")
-    return f"{marked:,} of {noun} marked" if marked else f"{noun} · {groups:,} directories"
+    if not marked:
+        return f"{noun} · {directories:,} directories"
+    text = f"{marked:,} of {noun} marked"
+    if len(sums) == 3:
+        cost = cost_forms(Cost(sums[1], sums[2]))[0]
+        text += f" · {plural(round(sums[0]), 'directory', 'directories')}, {cost}"
+    return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rowtui.tui.actions import COMMANDS, Command
+from rowtui.tui.command import LISTED
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.explain import MARKS as EXPLAIN_MARKS
 from rowtui.tui.render.marks import STATUS_MARKS, WARNING
@@ -28,6 +29,8 @@ def help_sections(session: Session, view: str, title: str) -> list[tuple[str, li
         if command.scope in (view, "app") and (reason := command.enabled(session))
     ]
     sections = [(f"Here: {title}", entries(view)), ("Moving", entries("list") + entries("text"))]
+    if view in LISTED:
+        sections.insert(1, ("In its lists", entries("rows")))
     if refused:
         sections.append(
             (

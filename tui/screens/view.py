@@ -19,6 +19,7 @@ from textual.widget import Widget
 
 if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
+    from rowtui.tui.widgets.list_table import ListTable
 
 TABS = tuple(Tab(number, title, mode) for mode, (number, title) in VIEWS.items())
 
@@ -62,6 +63,14 @@ class View(Screen[None]):
     def copyable(self) -> str:
         """What `y` copies here; "" for nothing."""
         return ""
+
+    @property
+    def list_at_hand(self) -> ListTable:
+        """The long list that the person is in, else the first one on the screen."""
+        from rowtui.tui.widgets.list_table import ListTable
+
+        tables = [table for table in self.query(ListTable) if table.display]
+        return next((table for table in tables if table.has_focus_within), tables[0])
 
     def show_packed(self) -> None:
         """Go to the Pack view, with what would be submitted from here. Default: what it had."""

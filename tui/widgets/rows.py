@@ -111,6 +111,7 @@ class PagedRows(Generic[Item]):
         self._total = 0
         self._generation = 0
         self._running = False
+        self._run_id = 0  # a run with an older one ends at its next step
         self._window = (0, 0)
         self.loaded = False  # the first page has arrived, so `row_count` means something
 
@@ -176,20 +177,23 @@ class PagedRows(Generic[Item]):
         return None
 
     async def _run(self) -> None:
+        mine = self._run_id
         try:
-            while (number := self._next_page()) is not None:
+            while mine == self._run_id and (number := self._next_page()) is not None:
                 generation = self._generation
                 try:
                     total, items = await self._fetch(number * PAGE, PAGE)
                 except Exception as error:
-                    self._failed(error)
-                    self._fresh.add(number)  # asked again with the next reload, not for ever
+                    if mine == self._run_id:
+                        self._failed(error)
+                        self._fresh.add(number)  # asked again with the next reload, not for ever
                     continue
                 if generation != self._generation:
                     continue
                 self._keep(number, total, items)
         finally:
-            self._running = False
+            if mine == self._run_id:
+                self._running = False
 
     def _keep(self, number: int, total: int, items: Sequence[Item]) -> None:
         self.loaded = True
@@ -212,6 +216,7 @@ class Marks:
     def __init__(self) -> None:
         self.everything = False
         self.keys: dict[Hashable, int] = {}  # key -> index when it was marked; or the exceptions
+        self.weights: dict[Hashable, tuple[float, ...]] = {}  # of `keys`, where they are known
 
     def __contains__(self, key: object) -> bool:
         """Whether the row is marked."""
@@ -219,15 +224,31 @@ class Marks:
 
     def toggle(self, key: Hashable, index: int) -> None:
         """Mark the row, or take its mark away."""
+        self.weights.pop(key, None)
         if key in self.keys:
             del self.keys[key]
         else:
             self.keys[key] = index
 
+    def add(self, key: Hashable, index: int, weight: tuple[float, ...] = ()) -> None:
+        """Mark the row, if it is not marked."""
+        if key not in self:
+            self.toggle(key, index)
+        if key in self.keys and weight:
+            self.weights[key] = weight
+
+    def sums(self, whole: tuple[float, ...] = ()) -> tuple[float, ...]:
+        """The weights of the marked rows, added up. `whole`: those of all rows."""
+        sums = tuple(map(sum, zip(*self.weights.values(), strict=True)))
+        if not self.everything:
+            return sums
+        return tuple(a - b for a, b in zip(whole, sums, strict=True)) if sums else whole
+
     def set_all(self, marked: bool) -> None:
         """Mark everything, or nothing."""
         self.everything = marked
         self.keys.clear()
+        self.weights.clear()
 
     def count(self, total: int) -> int:
         """How many of `total` rows are marked."""

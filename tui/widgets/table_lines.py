@@ -6,16 +6,21 @@ one theme. Which lines are drawn, and when, is `virtual_table.py`'s.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
-from rowtui.tui.render.cells import Cell, Line, Span, fit, line
+from rowtui.tui.render.cells import Cell, Line, Span, fit, line, plain, shifted
 from rowtui.tui.render.columns import GAP, Placed
 from rowtui.tui.widgets.palette import Palette
 from textual.strip import Strip
 from textual.widget import Widget
+
+Places = Callable[[str, str], Iterable[tuple[int, int]]]
+"""Where, in the text of a column, lies what somebody looks for."""
+
+SEEN = Style(bold=True, underline=True)
 
 
 class Look(NamedTuple):
@@ -41,13 +46,16 @@ class TableLines:
             self._grounds[name] = base + part
         for name in ("", "cursor", "idle-cursor"):
             self._grounds[f"{name} changed"] = self._grounds[name] + changed
-        self._styles: dict[tuple[str, str], Style] = {}
+        self._styles: dict[tuple[str, str, bool], Style] = {}
 
-    def _style(self, ground: str, name: str) -> Style:
+    def _style(self, ground: str, name: str, *, seen: bool = False) -> Style:
         """A style of a cell on its ground; adding styles is dear, and there are few."""
-        style = self._styles.get((ground, name))
+        style = self._styles.get((ground, name, seen))
         if style is None:
-            style = self._styles[ground, name] = self._grounds[ground] + self._palette[name]
+            style = self._grounds[ground] + self._palette[name]
+            if seen:
+                style += SEEN
+            self._styles[ground, name, seen] = style
         return style
 
     def blank(self, text: Line, width: int) -> Strip:
@@ -73,9 +81,17 @@ class TableLines:
         return Strip(segments).adjust_cell_length(width, base)
 
     def row(
-        self, look: Look, placed: Sequence[Placed], can_mark: bool, stale: bool, width: int
+        self,
+        look: Look,
+        placed: Sequence[Placed],
+        can_mark: bool,
+        stale: bool,
+        width: int,
+        *,
+        places: Places | None = None,
+        shift: int = 0,
     ) -> Strip:
-        """One row, with cursor and mark."""
+        """One row, with cursor and mark; what `places` finds stands out, long texts are shifted."""
         ground = ("cursor" if look.focus else "idle-cursor") if look.here else ""
         blank = self._style(ground, "")
         parts: list[tuple[str, Style]] = [("›" if look.here else " ", self._style(ground, "key"))]
@@ -89,12 +105,32 @@ class TableLines:
                 continue
             cell: Cell = look.cells.get(one.column.id, ())
             here = f"{ground} changed" if one.column.id in look.flashing else ground
+            if shift and isinstance(cell, tuple):
+                cell = shifted(cell, shift, one.width)
+            spans = fit(cell, one.width, one.column.align)
+            found = places(one.column.id, plain(spans)) if places else ()
             parts += [
-                (span.text, self._style(here, "dim" if stale else span.style))
-                for span in fit(cell, one.width, one.column.align)
+                (text, self._style(here, "dim" if stale else style, seen=seen))
+                for text, style, seen in _marked_up(spans, found)
             ]
             parts.append((" " * GAP, blank))
         return Strip(_joined(parts)).adjust_cell_length(width, blank)
+
+
+def _marked_up(spans: Line, found: Iterable[tuple[int, int]]) -> Iterator[tuple[str, str, bool]]:
+    """The spans, cut where something was found: text, style, and whether it was found."""
+    cuts = sorted({edge for pair in found for edge in pair})
+    inside = {begin for begin, _ in found}
+    at, seen = 0, False
+    for text, style in spans:
+        begin = 0
+        for edge in cuts:
+            if at <= edge < at + len(text):
+                if edge - at > begin:
+                    yield text[begin : edge - at], style, seen
+                begin, seen = edge - at, edge in inside
+        yield text[begin:], style, seen
+        at += len(text)
 
 
 def _joined(parts: Iterable[tuple[str, Style]]) -> list[Segment]:

@@ -15,7 +15,7 @@ from rowtui.tui.render.cells import Line
 from rowtui.tui.render.columns import GAP, Column, Placed, place
 from rowtui.tui.widgets.palette import Palette
 from rowtui.tui.widgets.rows import ListRows, Marks, RowSource
-from rowtui.tui.widgets.table_lines import Look, TableLines
+from rowtui.tui.widgets.table_lines import Look, Places, TableLines
 from textual import events
 from textual.cache import LRUCache
 from textual.geometry import Region, Size
@@ -116,6 +116,8 @@ class VirtualTable(ScrollView, can_focus=True):
         self._lines: TableLines | None = None  # in the colours of one theme
         self._cursor_key: Hashable | None = None
         self._flashing: frozenset[tuple[Hashable, str]] = frozenset()
+        self.places: Places | None = None  # what stands out in the rows
+        self.shift = 0  # columns that long texts are scrolled to the left
         self.painted_lines = 0  # lines drawn anew so far; the tests and bench count with it
 
     # What is shown
@@ -400,7 +402,10 @@ class VirtualTable(ScrollView, can_focus=True):
         kept = self._strips.get(index)
         if kept is not None and kept[0] == look:
             return kept[1]
-        strip = lines.row(look, self._placed, self.can_mark, self.stale, width)
+        strip = lines.row(
+            look, self._placed, self.can_mark, self.stale, width,
+            places=self.places, shift=self.shift,
+        )  # fmt: skip
         self.painted_lines += 1
         self._strips.discard(index)  # setting a key that is there would keep the old value
         self._strips[index] = (look, strip)

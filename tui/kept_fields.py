@@ -1,0 +1,108 @@
+"""Which columns of a list a person wants to see, and in which order: kept in the state folder.
+
+One small JSON file, `lists.json`, for all lists and projects. One that cannot be read is left
+alone and not used; a person is told once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rowtui.core.files import read_bounded, replace_file
+from rowtui.tui.render.columns import Column
+
+VERSION = 1
+MOST_BYTES = 1_000_000
+
+
+class FieldChoice(NamedTuple):
+    """Column ids in the order that was chosen, and those that are not shown."""
+
+    order: tuple[str, ...] = ()
+    hidden: frozenset[str] = frozenset()
+
+    def arranged(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """All columns in that order; those that it does not know stay behind their neighbour."""
+        if not self.order:
+            return tuple(columns)
+        rank = {name: at for at, name in enumerate(self.order)}
+        keys: list[tuple[int, int]] = []
+        last = -1
+        for at, column in enumerate(columns):
+            last = rank.get(column.id, last)
+            keys.append((last, 0 if column.id in rank else at + 1))
+        return tuple(column for _, column in sorted(zip(keys, columns, strict=True), key=_first))
+
+    def shown(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """The columns that are shown, in that order; never none at all."""
+        arranged = self.arranged(columns)
+        return tuple(one for one in arranged if one.id not in self.hidden) or arranged[:1]
+
+
+def _first(pair: tuple[tuple[int, int], Column]) -> tuple[int, int]:
+    return pair[0]
+
+
+class KeptFields:
+    """The choices of one person. `folder` None: they are forgotten in the end."""
+
+    def __init__(self, folder: Path | None, tell: Callable[[str], None]) -> None:
+        self._path = folder / "lists.json" if folder else None
+        self._tell = tell
+        self._choices: dict[str, FieldChoice] | None = None
+        self._usable = True  # the file is ours to write
+
+    def of(self, name: str) -> FieldChoice:
+        """What was chosen for a list."""
+        if self._choices is None:
+            self._choices = self._read()
+        return self._choices.get(name, FieldChoice())
+
+    def choose(self, name: str, choice: FieldChoice) -> None:
+        """Choose, and keep it where that is possible."""
+        self.of(name)
+        assert self._choices is not None
+        self._choices[name] = choice
+        if self._path is None or not self._usable:
+            return
+        lists = {
+            name: {"order": list(one.order), "hidden": sorted(one.hidden)}
+            for name, one in sorted(self._choices.items())
+        }
+        text = json.dumps({"version": VERSION, "lists": lists}, indent=1)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(self._path, text.encode())
+        except OSError as error:
+            self._tell(f"the columns could not be kept: {error}")
+
+    def _read(self) -> dict[str, FieldChoice]:
+        if self._path is None:
+            return {}
+        try:
+            return _choices(json.loads(read_bounded(self._path, MOST_BYTES)))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError) as error:
+            self._usable = False
+            self._tell(f"{self._path} is not used, and left as it is: {error}")
+            return {}
+
+
+def _choices(stored: Any) -> dict[str, FieldChoice]:
+    """The choices of a file. Raises: ValueError."""
+    if not isinstance(stored, dict) or stored.get("version") != VERSION:
+        raise ValueError(f"it is not of version {VERSION}")
+    lists = stored.get("lists")
+    if not isinstance(lists, dict):
+        raise ValueError("it has no lists")
+    found = {}
+    for name, one in lists.items():
+        order, hidden = (one.get("order"), one.get("hidden")) if isinstance(one, dict) else (0, 0)
+        if not isinstance(order, list) or not isinstance(hidden, list):
+            raise ValueError(f"the columns of {name!r} are not lists")
+        found[str(name)] = FieldChoice(tuple(map(str, order)), frozenset(map(str, hidden)))
+    return found

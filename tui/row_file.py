@@ -1,0 +1,73 @@
+"""A list as a file: CSV, or JSON for names that end so. Written beside it and put in place at once.
+
+In CSV a text that a spreadsheet would take for a formula gets an apostrophe before it. Names that
+are not UTF-8 are written with their bytes made visible. Runs in threads, rows come in slices.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from rowtui.core.files import temporary_sibling
+from rowtui.core.row_filter import text_of
+
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+"""What a formula of a spreadsheet begins with."""
+
+
+class RowFile:
+    """One file that is being written; `done` puts it in its place, `give_up` leaves nothing."""
+
+    def __init__(self, path: Path, columns: Sequence[tuple[str, str]]) -> None:
+        """`columns`: (id, title). Raises: OSError."""
+        self.path = path
+        self.rows = 0
+        self._columns = columns
+        self._json = path.suffix.lower() == ".json"
+        self._temporary = temporary_sibling(path)
+        self._file: IO[str] = open(  # noqa: SIM115
+            self._temporary, "x", encoding="utf-8", errors="backslashreplace", newline=""
+        )
+        self._csv = csv.writer(self._file)
+        if self._json:
+            self._file.write("[")
+        else:
+            self._csv.writerow([in_csv(title) for _, title in columns])
+
+    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write some rows, values by column id. Raises: OSError."""
+        for row in rows:
+            if self._json:
+                kept = {name: row.get(name, "") for name, _ in self._columns}
+                self._file.write(",\n " if self.rows else "\n ")
+                json.dump(kept, self._file)
+            else:
+                self._csv.writerow([in_csv(row.get(name, "")) for name, _ in self._columns])
+            self.rows += 1
+
+    def done(self) -> None:
+        """Everything is written: put it in its place. Raises: OSError."""
+        if self._json:
+            self._file.write("\n]\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        os.replace(self._temporary, self.path)
+
+    def give_up(self) -> None:
+        """Leave nothing behind."""
+        self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+
+def in_csv(value: Any) -> Any:
+    """A value for a cell: numbers as they are, no text that is taken for a formula."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    text = text_of(value)
+    return "'" + text if text.startswith(FORMULAS) else text

@@ -1,0 +1,120 @@
+"""The question for a file, and the writing of a list to it: all rows that the filter leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from rowtui.core.text import plural, visible
+from rowtui.tui.render.cells import line
+from rowtui.tui.row_file import RowFile
+from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.asked_rows import Arranged
+from rowtui.tui.widgets.list_table import ListTable
+from rowtui.tui.widgets.palette import as_content
+from rowtui.tui.work import start
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+
+class ExportScreen(ModalScreen[Path | None]):
+    """Gives the path, or None. A file that is there is replaced after a second Enter."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "no", "no", id="export.no", tooltip="write nothing"),
+    ]
+
+    def __init__(self, rows: int, proposed: str) -> None:
+        super().__init__()
+        self._rows = rows
+        self._proposed = proposed
+        self._warned = ""
+
+    def compose(self) -> ComposeResult:
+        """Where to, and what is there already."""
+        with Vertical(id="dialog", classes="again") as dialog:
+            set_titles(dialog, f"Write {plural(self._rows, 'row')}", "Esc writes nothing")
+            yield Static("A file that ends in .csv or .json:", markup=False)
+            yield Input(self._proposed, id="path", compact=True, select_on_focus=False)
+            yield Static(id="told", markup=False)
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        self.query_one(Input).styles.width = "100%"
+
+    def _tell(self, text: str) -> None:
+        self.query_one("#told", Static).update(as_content([line((text, "warning"))]))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Ask again before a file is replaced."""
+        event.stop()
+        typed = event.value.strip()
+        path = Path(typed).expanduser() if typed else None
+        try:
+            if path is None or path.suffix.lower() not in (".csv", ".json"):
+                self._tell("▲ Its name ends in .csv or .json.")
+            elif path.is_dir() or not path.parent.is_dir():
+                self._tell("▲ There is no such folder.")
+            elif path.exists() and typed != self._warned:
+                self._warned = typed
+                self._tell("▲ There is such a file. Enter again replaces it.")
+            else:
+                self.dismiss(path)
+        except (OSError, ValueError) as error:
+            self._tell(f"▲ {error}")
+
+    def action_no(self) -> None:
+        """Nothing."""
+        self.dismiss(None)
+
+
+def export_list(table: ListTable) -> None:
+    """Ask for a file and write the table's rows to it."""
+
+    def answered(path: Path | None) -> None:
+        if path is not None:
+            start(table.app, partial(_write, table, path), "export")
+
+    proposed = f"{table.kept_as}.csv"
+    table.app.push_screen(ExportScreen(table.source.row_count, proposed), answered)
+
+
+async def _write(table: ListTable, path: Path) -> None:
+    source = table.source
+    assert isinstance(source, Arranged)
+    total = source.row_count
+    columns = [(column.id, column.title) for column in table.columns]
+    try:
+        file = await asyncio.to_thread(RowFile, path, columns)
+    except OSError as error:
+        _tell(table, f"Nothing was written: {error.strerror or error}", wrong=True)
+        return
+    whole = False
+    try:
+        while file.rows < total:
+            rows = await source.load(file.rows, total)
+            if not rows:
+                break
+            await asyncio.to_thread(file.add, [row.values for row in rows])
+        if file.rows == total == source.row_count:
+            await asyncio.to_thread(file.done)
+            whole = True
+    except Exception as error:
+        _tell(table, f"Nothing was written: {error}", wrong=True)
+        return
+    finally:
+        if not whole:
+            await asyncio.to_thread(file.give_up)
+    if whole:
+        _tell(table, f"{plural(total, 'row')} written to {visible(str(path))}")
+    else:
+        _tell(table, "The list changed meanwhile: nothing was written. Try again.", wrong=True)
+
+
+def _tell(table: ListTable, text: str, *, wrong: bool = False) -> None:
+    table.app.notify(text, severity="error" if wrong else "information", markup=False)

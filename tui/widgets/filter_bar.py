@@ -1,0 +1,98 @@
+"""The line at the bottom of a list in which a person types a filter, and why it cannot be used."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rowtui.tui.render.cells import line
+from rowtui.tui.widgets.palette import as_content
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+DEBOUNCE_SECONDS = 0.15
+"""Between the last key and the question: nobody reads what stands there for shorter."""
+
+EXAMPLES = "text  field=value  !not  ~regex  T<0.9"
+
+
+class FilterBar(Vertical):
+    """One line, and a second one while something is wrong."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "clear", "clear", id="filter.clear", tooltip="show all rows again"),
+    ]
+    DEFAULT_CSS = """
+    FilterBar { dock: bottom; height: auto; background: $panel; }
+    FilterBar Horizontal { height: 1; }
+    FilterBar Horizontal Static { width: 2; color: $text-key; text-style: bold; }
+    FilterBar Input { width: 1fr; background: $panel; }
+    FilterBar .wrong { height: 1; display: none; }
+    FilterBar .wrong.-shown { display: block; }
+    """
+
+    class Typed(Message):
+        """Another text, a moment ago; `done`: Enter or Esc was pressed."""
+
+        def __init__(self, bar: FilterBar, text: str, *, done: bool = False) -> None:
+            super().__init__()
+            self.bar = bar
+            self.text = text
+            self.done = done
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+        self._timer: Timer | None = None
+        self._problem = ""
+
+    def compose(self) -> ComposeResult:
+        """What is typed, and what is wrong with it."""
+        with Horizontal():
+            yield Static("/", markup=False)
+            yield Input(self._text, placeholder=EXAMPLES, compact=True, select_on_focus=False)
+        yield Static(classes="wrong", markup=False)
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        self.query_one(Input).focus()
+        self.query_one(Input).action_end()
+
+    @property
+    def lines(self) -> int:
+        """How many lines of the list it hides."""
+        return 2 if self._problem else 1
+
+    def say(self, problem: str) -> None:
+        """What is wrong; "" for nothing."""
+        if problem != self._problem and self.is_mounted:
+            self._problem = problem
+            wrong = self.query_one(".wrong", Static)
+            wrong.update(as_content([line((" ▲ " + problem, "warning"))]))
+            wrong.set_class(bool(problem), "-shown")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Ask as soon as the person pauses."""
+        event.stop()
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(DEBOUNCE_SECONDS, self._tell)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Keep it."""
+        event.stop()
+        self._tell(done=True)
+
+    def action_clear(self) -> None:
+        """No filter."""
+        with self.prevent(Input.Changed):
+            self.query_one(Input).value = ""
+        self._tell(done=True)
+
+    def _tell(self, *, done: bool = False) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self.post_message(self.Typed(self, self.query_one(Input).value.strip(), done=done))
