@@ -45,7 +45,7 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     numpy_from=st.sampled_from([0, 10**9]),
     few=st.sampled_from([-1, 3, 10**9]),
 )
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_include_is_what_each_directory_alone_would_say(
     directories: MemoryDirectories, rule: tuple[Any, ...], numpy_from: int, few: int
 ) -> None:
@@ -73,7 +73,7 @@ def test_include_is_what_each_directory_alone_would_say(
 
 @given(st.lists(json_values, max_size=8), st.sampled_from(OPERATORS), json_values)
 @example(found=[2**53 + 3, 2**53 + 4, 2.0**53 + 4], operator="==", operand=2**53 + 3)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_a_verdict_is_the_comparison_with_each_distinct_value(
     found: list[Any], operator: str, operand: Any
 ) -> None:

@@ -56,7 +56,7 @@ rules = st.fixed_dictionaries(
     stored=st.booleans(),
     as_set=st.booleans(),
 )
-@settings(max_examples=600)
+@settings(max_examples=150)
 def test_groups_are_those_of_the_exact_comparison(
     directories: MemoryDirectories,
     rule: dict[str, Any],

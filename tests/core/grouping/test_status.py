@@ -190,7 +190,7 @@ sizes = st.none() | st.integers(1, 4)
     stored=st.booleans(),
     repeated=st.booleans(),
 )
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_the_remaining_cost_is_that_of_the_groups_of_all_unfinished_directories(
     directories: MemoryDirectories,
     completed: int,

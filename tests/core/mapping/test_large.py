@@ -14,7 +14,9 @@ from rowtui.core.mapping.request import MappingRequest, Person
 from bench.mapping_cases import Case, shared, site
 
 
-@pytest.mark.parametrize(("case", "tools"), [(shared(), 930), (site(), 1250)], ids=lambda c: str(c))
+@pytest.mark.parametrize(
+    ("case", "tools"), [(shared(), 930), (site(), 1250)], ids=["shared-930", "site-1250"]
+)
 def test_a_large_configuration_loads_lints_and_maps(case: Case, tools: int) -> None:
     files = [parse_mapping(b"global: {dialect: tpv3}", "dialect.yml")]
     files += [parse_mapping(text.encode(), name) for name, text in case.files.items()]

@@ -80,7 +80,7 @@ sequences = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.booleans(), sequences)
 def test_a_mapper_that_remembers_answers_as_one_that_was_never_asked_before(
     seed: int, tpv3: bool, sequence: list[tuple[int, dict[str, Any], Facts]]

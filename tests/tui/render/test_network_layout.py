@@ -53,7 +53,7 @@ def pieces(path: Path) -> list[tuple[bool, int, int]]:
     return found
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(networks())
 def test_every_box_and_link_of_any_network_has_its_place(
     network: tuple[list[Box], list[Link]],
