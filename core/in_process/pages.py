@@ -82,6 +82,8 @@ class Pages:
     def which(self, kind: str, index: int, statuses: tuple[Status, ...], asked: ListAsked) -> Which:
         """The list that is meant, from now on the newest of its kind. Raises: RowtuiError."""
         which = Which(self.action(index), statuses, asked)
+        if asked == AS_IS:  # nothing to compute, and nothing to end for somebody's marks
+            return which
         return which._replace(go_on=self.lists.begin(kind, which.key))
 
     def positions(self, names: Sequence[str]) -> list[int]:

@@ -139,12 +139,18 @@ def directory_cells(row: DirectoryRow, pointers: Sequence[str] = ()) -> dict[str
     }
 
 
-def marked_summary(marked: int, directories: int, total: int, sums: Sequence[float] = ()) -> str:
-    """`3 of 187 groups marked · 384 directories, 6,144 CPU-hours`, or what there is in all."""
+def marked_summary(
+    marked: int, directories: int, total: int, sums: Sequence[float] = (), tally: str = ""
+) -> str:
+    """`3 of 187 groups marked · 384 directories, 6,144 CPU-hours`, or what there is in all.
+
+    `tally`: how many of them a filter leaves; `directories` is then of those.
+    """
     noun = plural(total, "group")
     if not marked:
-        return f"{noun} · {directories:,} directories"
-    text = f"{marked:,} of {noun} marked"
+        return f"{tally or noun} · {plural(directories, 'directory', 'directories')}"
+    text = f"{tally} shown · " if tally else ""
+    text += f"{marked:,} of {noun} marked"
     if len(sums) == 3:
         cost = cost_forms(Cost(sums[1], sums[2]))[0]
         text += f" · {plural(round(sums[0]), 'directory', 'directories')}, {cost}"

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from functools import partial
 from typing import Any, ClassVar
 
-from rowtui.core.engine import DirectoryRow, GroupsPage, GroupSummary, ListAsked
+from rowtui.core.engine import GroupsPage, GroupSummary
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.reasons import may_mark
 from rowtui.tui.render.cells import Line, line, wrapped
 from rowtui.tui.render.groups import (
-    directory_cells,
-    directory_columns,
-    directory_values,
-    group_cells,
     group_columns,
-    group_values,
-    group_weight,
     marked_summary,
     why_lines,
 )
 from rowtui.tui.render.marks import STATUS_MARKS
-from rowtui.tui.render.plan import Wanted
 from rowtui.tui.render.value import pretty
-from rowtui.tui.screens.group_marks import marked_directories, marked_groups
+from rowtui.tui.screens.group_rows import About, DirectoryRows, Wiring, rows_of_groups
+from rowtui.tui.screens.group_verbs import Chosen, GroupVerbs
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.session import Filter
-from rowtui.tui.widgets.asked_rows import Answer, AskedRows
+from rowtui.tui.widgets.asked_rows import AskedRows
 from rowtui.tui.widgets.chrome import Panel
 from rowtui.tui.widgets.list_table import ListTable
 from rowtui.tui.widgets.virtual_table import VirtualTable
@@ -58,9 +51,10 @@ class GroupsView(View):
         self._page: GroupsPage | None = None
         self._whole: tuple[float, ...] = ()  # directories, CPU- and GPU-hours of all groups
         self._groups: AskedRows[GroupSummary] | None = None
-        self._directories: AskedRows[DirectoryRow] | None = None  # of the group
-        self._all: AskedRows[DirectoryRow] | None = None
+        self._directories: DirectoryRows | None = None  # of the group
+        self._all: DirectoryRows | None = None
         self._settle: Timer | None = None
+        self._verbs = GroupVerbs(self)
 
     def body(self) -> ComposeResult:
         """The groups, or all directories; one group; and below what is under the cursor."""
@@ -134,16 +128,12 @@ class GroupsView(View):
         self._titles()
 
     def _open(self, index: int, chosen: Filter) -> None:
-        async def ask(asked: ListAsked, start: int, length: int, find: str) -> Answer[GroupSummary]:
-            page = await self.session.engine.groups(
-                index, chosen.statuses, start, length, asked=asked, find=find
-            )
+        def took(page: GroupsPage) -> None:
             if self._shown == (index, chosen):
                 self._page = page
                 if page.total == page.of:
                     cost = page.cost
                     self._whole = (page.directories, cost.cpu_hours, cost.gpu_hours)
-            return Answer(page.total, page.groups, page.of, page.found)
 
         self._page = None
         self._whole = ()
@@ -151,15 +141,8 @@ class GroupsView(View):
         for table in (self.table, self.every):
             table.start_over()
             table.empty = line(("Reading the list…", "dim"))
-        rows: AskedRows[GroupSummary] = AskedRows(
-            ask,
-            lambda group: group.first,
-            group_cells,
-            group_values,
-            weight_of=group_weight,
-            spawn=self._spawn,
-            arrived=lambda: self._groups_arrived(rows),
-            failed=lambda error: self.dashboard.report("the groups cannot be listed", error),
+        rows = rows_of_groups(
+            self._about, took, self._wiring(lambda: self._groups_arrived(rows), "groups")
         )
         self._groups = rows
         self.table.show(rows, group_columns((), 0))
@@ -167,6 +150,18 @@ class GroupsView(View):
         self.every.show_nothing()
         if self.long:
             self._open_all()
+
+    @property
+    def _about(self) -> About:
+        assert self._shown is not None
+        index, chosen = self._shown
+        return About(self.session.engine, index, chosen.statuses)
+
+    def _wiring(self, arrived: Callable[[], None], what: str) -> Wiring:
+        report = self.dashboard.report
+        return Wiring(
+            self._spawn, arrived, lambda error: report(f"the {what} cannot be listed", error)
+        )
 
     def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         start(self, work, "pages")
@@ -203,15 +198,17 @@ class GroupsView(View):
         if page is not None and self._groups is not None:
             marks = self.table.marks
             marked = marks.count(page.of)
-            below = marked_summary(marked, page.directories, page.of, marks.sums(self._whole))
-            below = " · ".join(filter(None, (self.table.tally, below)))
+            sums = marks.sums(self._whole)
+            below = marked_summary(marked, page.directories, page.of, sums, self.table.tally)
         set_titles(self.table, f"Groups of {name} · {word}", below)
         below = ""
         if self._all is not None:
             marked = self.every.marks.count(self._all.of)
             noun = plural(self._all.of, "directory", "directories")
-            below = f"{marked:,} of {noun} marked" if marked else noun
-            below = " · ".join(filter(None, (self.every.tally, below)))
+            below = self.every.tally or noun
+            if marked:
+                shown = f"{self.every.tally} shown · " if self.every.tally else ""
+                below = f"{shown}{marked:,} of {noun} marked"
         set_titles(self.every, f"Directories of {name} · {word}", below)
         group = self._group
         if self._directories is not None and group is not None:
@@ -245,62 +242,27 @@ class GroupsView(View):
         group = self._group
         if self._shown is None or group is None or not self.ready:
             return
-        index, chosen = self._shown
-        pointers: list[tuple[str, ...]] = [()]
-
-        async def ask(asked: ListAsked, start: int, length: int, _: str) -> Answer[DirectoryRow]:
-            page = await self.session.engine.group_directories(
-                index, chosen.statuses, group.number - 1, start, length, asked=asked
-            )
-            pointers[0] = page.pointers
-            return Answer(page.total, page.rows, page.of, page.found)
-
-        self._directories = self._directory_rows(ask, pointers, self.inner)
+        self._directories = self._directory_rows(group.number - 1, self.inner)
         self.inner.start_over()
         self._directories.want(0, max(1, self.inner.size.height))
         self._titles()
 
     def _open_all(self) -> None:
-        assert self._shown is not None
-        index, chosen = self._shown
-        pointers: list[tuple[str, ...]] = [()]
-
-        async def ask(asked: ListAsked, start: int, length: int, find: str) -> Answer[DirectoryRow]:
-            page = await self.session.engine.directories(
-                index, chosen.statuses, start, length, asked=asked, find=find
-            )
-            pointers[0] = page.pointers
-            return Answer(page.total, page.rows, page.of, page.found)
-
-        self._all = self._directory_rows(ask, pointers, self.every)
+        self._all = self._directory_rows(None, self.every)
         self._all.want(0, max(1, self.every.size.height))
 
-    def _directory_rows(
-        self,
-        ask: Callable[[ListAsked, int, int, str], Coroutine[Any, Any, Answer[DirectoryRow]]],
-        pointers: list[tuple[str, ...]],
-        table: ListTable,
-    ) -> AskedRows[DirectoryRow]:
-        """Rows of directories in that table; `pointers`: what the newest page has."""
+    def _directory_rows(self, group: int | None, table: ListTable) -> DirectoryRows:
+        """Rows of directories in that table."""
 
         def arrived() -> None:
             if rows not in (self._directories, self._all) or not self.ready:
                 return
             table.empty = self._nothing(table)
-            columns = directory_columns(rows.loaded_items(), pointers[0])
-            table.show(rows, columns, stale=self.session.stale)
+            table.show(rows, rows.columns, stale=self.session.stale)
             self._show_below()
             self._titles()
 
-        rows: AskedRows[DirectoryRow] = AskedRows(
-            ask,
-            lambda row: row.name,
-            lambda row: directory_cells(row, pointers[0]),
-            lambda row: directory_values(row, pointers[0]),
-            spawn=self._spawn,
-            arrived=arrived,
-            failed=lambda error: self.dashboard.report("the directories cannot be listed", error),
-        )
+        rows = DirectoryRows(self._about, group, self._wiring(arrived, "directories"))
         return rows
 
     def _show_below(self) -> None:
@@ -421,92 +383,38 @@ class GroupsView(View):
         inside = self.inner.has_focus or self.long
         (self.main if inside else self.inner).focus()
 
-    async def command_submit(self) -> None:
+    def command_submit(self) -> None:
         """Plan what is marked; without marks the group, or directory, under the cursor."""
-        action, table, key = self.session.action, self.main, self.main.cursor_key
-        group, marks = self._group, table.marks
-        if action is None or key is None:
-            self._say("There is nothing to submit.")
-        elif marks.everything and not marks.keys:
-            self.dashboard.verbs.prepare(action.index, None)
-        elif self._marked(table):
-            work = self._plan_directories if self.long else self._plan_marked
-            start(self, partial(work, action.index), "marks", exclusive=True)
-        elif self.long:
-            self.dashboard.verbs.prepare(action.index, None, directories=[str(key)])
-        elif group is not None:
-            self.dashboard.verbs.prepare(action.index, [group.number - 1], {str(key)})
-
-    async def _plan_marked(self, index: int) -> None:
-        wanted, firsts = await self._marked_groups(index)
-        if wanted:
-            self.dashboard.verbs.prepare(index, wanted, firsts)
-
-    async def _plan_directories(self, index: int) -> None:
-        engine, statuses = self.session.engine, self.session.filter.statuses
-        try:
-            names = await marked_directories(engine, self.every.marks, index, statuses)
-        except Exception as error:
-            self.dashboard.report("the marked directories cannot be found", error)
-            return
-        if names is None:
-            self._say("Too many to name one by one: mark all of them, or groups.")
-        elif names:
-            self.dashboard.verbs.prepare(index, None, directories=names)
+        self._verbs.submit(self._chosen)
 
     def show_packed(self) -> None:
         """Pack the jobs of the marked groups; without marks, those of all eligible groups."""
-        action, marks = self.session.action, self.table.marks
-        some = self._marked(self.table) and not (marks.everything and not marks.keys)
-        if action is None or self.long or not some or self.session.filter.word != "eligible":
+        chosen = self._chosen
+        if chosen.action is None or self.long or not chosen.some or not self._eligible:
             self.pack_action()
-            return
-        start(self, partial(self._pack_marked, action.index), "marks", exclusive=True)
+        else:
+            self._verbs.pack(chosen)
 
-    async def _pack_marked(self, index: int) -> None:
-        wanted, firsts = await self._marked_groups(index)
-        if wanted and self.app.screen is self:
-            self.session.packing.want(Wanted(index, tuple(wanted), frozenset(firsts)))
-            self.dashboard.go("pack")
+    @property
+    def _eligible(self) -> bool:
+        return self.session.filter.word == "eligible"
 
     def command_resubmit(self) -> None:
         """Ask how, then plan the jobs of the marked groups again; without marks this group's."""
+        self._verbs.resubmit(self._chosen)
+
+    @property
+    def _chosen(self) -> Chosen:
+        """What the verbs are about."""
         action, group = self.session.action, self._group
-        if self.long:
-            self._say("What failed is tried again job by job: press d, then R on a group.")
-        elif action is None or group is None:
-            self._say("There is no group to resubmit.")
-        else:
-            work = partial(self._ask_again, action.index, group.number - 1)
-            start(self, work, "marks", exclusive=True)
-
-    async def _ask_again(self, index: int, group: int) -> None:
-        marks = self.table.marks
-        groups: list[int] | None = [group]
-        if marks.everything and not marks.keys:
-            groups = None
-        elif self._marked(self.table):
-            groups, _ = await self._marked_groups(index)
-        try:
-            jobs = await self.session.engine.failed_jobs(index, groups)
-        except Exception as error:
-            self.dashboard.report("the failed jobs cannot be found", error)
-            return
-        if jobs and self.app.screen is self:
-            self.dashboard.verbs.ask_again(jobs)
-
-    async def _marked_groups(self, index: int) -> tuple[list[int], set[str]]:
-        """Where the marked groups are now, and their names."""
-        engine, statuses = self.session.engine, self.session.filter.statuses
-        try:
-            found = await marked_groups(engine, self.table.marks, index, statuses)
-        except Exception as error:
-            self.dashboard.report("the marked groups cannot be found", error)
-            return [], set()
-        if found.gone:
-            gone = plural(found.gone, "marked group")
-            self._say(f"{gone} changed meanwhile and will not be planned.")
-        return found.numbers, found.firsts
+        return Chosen(
+            action.index if action else None,
+            self.long,
+            self.main.marks,
+            self._marked(self.main),
+            None if group is None else group.number - 1,
+            None if self.main.cursor_key is None else str(self.main.cursor_key),
+        )
 
     def forget_marks(self) -> None:
         """What was marked was submitted."""

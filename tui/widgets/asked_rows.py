@@ -37,6 +37,7 @@ class Arranged(Protocol):
     asked: ListAsked  # what the rows are now, or will be
     problem: str
     of: int  # rows without the filter
+    settled: bool  # the rows are those that `asked` asks for
 
     def arrange(self, asked: ListAsked, key: Hashable | None, names: Mapping[str, str]) -> None:
         """Other rows, or another order. `key`: the row to keep; `names`: of columns -> id."""
@@ -92,7 +93,7 @@ class AskedRows(PagedRows[Item]):
         self.problem = ""
         self.of = 0
         self._answered = AS_IS  # the last question that was answered
-        self._others = False  # rows of another question are still here
+        self.settled = True  # False: rows of another question are still here
         self._find = ""
         self._found: tuple[Hashable, int] | None = None
 
@@ -100,7 +101,7 @@ class AskedRows(PagedRows[Item]):
         """Ask anew, at once: a question that is under way is overtaken."""
         self.asked = asked
         self.problem = ""
-        self._others = True
+        self.settled = False
         self._run_id += 1
         self._running = False
         self.reload_near(key)
@@ -119,7 +120,7 @@ class AskedRows(PagedRows[Item]):
             if asked in (self._answered, AS_IS) or asked != self.asked:
                 raise
             self.problem = " ".join(filter(None, (error.message + ".", error.hint)))
-            self.asked, self._others = self._answered, False
+            self.asked, self.settled = self._answered, True
             answer = await self._ask(self.asked, start, length, find)
         if asked == self.asked or self.problem:
             self._answered = self.asked
@@ -132,8 +133,8 @@ class AskedRows(PagedRows[Item]):
         return answer.total, answer.items
 
     def _keep(self, number: int, total: int, items: Sequence[Item]) -> None:
-        if self._others:
-            self._others = False
+        if not self.settled:
+            self.settled = True
             self._pages.clear()
             self._fresh.clear()
         super()._keep(number, total, items)
@@ -174,6 +175,7 @@ class MemoryRows(ListRows[Item]):
     ) -> None:
         super().__init__(items, key_of, cells_of)
         self.everything = items
+        self.settled = True
         self.asked = AS_IS
         self.problem = ""
         self._values_of = values_of

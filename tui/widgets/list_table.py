@@ -68,6 +68,7 @@ class ListTable(VirtualTable):
         self._anchor: Hashable | None = None  # where a range of marks begins
         self._choice: FieldChoice | None = None
         self._to_the_top = False
+        self._told = ""  # why a filter was refused
 
     @property
     def is_container(self) -> bool:
@@ -92,6 +93,9 @@ class ListTable(VirtualTable):
                 source.arrange(self.asked, self.cursor_key, _names(columns))
             if self._bar is not None:
                 self._bar.say(source.problem)
+            elif source.problem and source.problem != self._told:
+                self.notify(source.problem, severity="warning", markup=False)
+            self._told = source.problem
         if self.asked.sort:
             sort = (self.asked.sort, not self.asked.descending)
         self._find_places()
@@ -99,8 +103,8 @@ class ListTable(VirtualTable):
 
     def rows_changed(self) -> None:
         """Follow the cursor's row; to the top where a new filter left it out."""
-        answered = not isinstance(self.source, Arranged) or getattr(self.source, "loaded", True)
-        if self._to_the_top and answered and not getattr(self.source, "_others", False):
+        settled = not isinstance(self.source, Arranged) or self.source.settled
+        if self._to_the_top and settled:
             self._to_the_top = False
             if self._cursor_key is None or self.source.index_of(self._cursor_key) is None:
                 self._cursor_key = None
@@ -145,7 +149,7 @@ class ListTable(VirtualTable):
         self._find_places()
         self.source.arrange(asked, self.cursor_key, _names(self.columns))
         self._forget_strips()
-        if not hasattr(self.source, "loaded"):  # in memory: it is done already
+        if self.source.settled:  # in memory: it is done already
             self.show(self.source, self.columns, stale=self.stale)
         self.post_message(self.Rearranged(self))
 

@@ -1,0 +1,133 @@
+"""What is done from the view Groups with what is marked there: submit, pack, try again.
+
+Where the marked rows are now is asked of the engine first, because a refresh may have moved them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from rowtui.core.text import plural
+from rowtui.tui.render.plan import Wanted
+from rowtui.tui.screens.group_marks import marked_directories, marked_groups
+from rowtui.tui.screens.view import View
+from rowtui.tui.widgets.rows import Marks
+from rowtui.tui.work import start
+
+
+class Chosen(NamedTuple):
+    """What a verb is about. `long`: directories instead of groups; `marked`: how many rows are.
+
+    `group`: the number from 0 of the one under the cursor; `key`: the name under the cursor.
+    """
+
+    action: int | None
+    long: bool
+    marks: Marks
+    marked: int
+    group: int | None
+    key: str | None
+
+    @property
+    def all(self) -> bool:
+        """Everything is marked, without exception."""
+        return self.marks.everything and not self.marks.keys
+
+    @property
+    def some(self) -> bool:
+        """Some rows are marked, but not all."""
+        return bool(self.marked) and not self.all
+
+
+class GroupVerbs:
+    """The verbs of one view."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def _say(self, text: str) -> None:
+        self._view.app.notify(text, severity="warning", markup=False)
+
+    def submit(self, chosen: Chosen) -> None:
+        """Plan what is marked; without marks the group, or directory, under the cursor."""
+        prepare, action = self._view.dashboard.verbs.prepare, chosen.action
+        if action is None or chosen.key is None:
+            self._say("There is nothing to submit.")
+        elif chosen.all:
+            prepare(action, None)
+        elif chosen.some:
+            work = self._plan_directories if chosen.long else self._plan_groups
+            start(self._view, partial(work, action, chosen.marks), "marks", exclusive=True)
+        elif chosen.long:
+            prepare(action, None, directories=[chosen.key])
+        elif chosen.group is not None:
+            prepare(action, [chosen.group], {chosen.key})
+
+    async def _plan_groups(self, action: int, marks: Marks) -> None:
+        wanted, firsts = await self._marked(action, marks)
+        if wanted:
+            self._view.dashboard.verbs.prepare(action, wanted, firsts)
+
+    async def _plan_directories(self, action: int, marks: Marks) -> None:
+        session = self._view.session
+        try:
+            statuses = session.filter.statuses
+            names = await marked_directories(session.engine, marks, action, statuses)
+        except Exception as error:
+            self._view.dashboard.report("the marked directories cannot be found", error)
+            return
+        if names is None:
+            self._say("Too many to name one by one: mark all of them, or groups.")
+        elif names:
+            self._view.dashboard.verbs.prepare(action, None, directories=names)
+
+    def pack(self, chosen: Chosen) -> None:
+        """Pack the jobs of the marked groups."""
+        if chosen.action is not None:
+            work = partial(self._pack, chosen.action, chosen.marks)
+            start(self._view, work, "marks", exclusive=True)
+
+    async def _pack(self, action: int, marks: Marks) -> None:
+        wanted, firsts = await self._marked(action, marks)
+        if wanted and self._view.app.screen is self._view:
+            packing = self._view.session.packing
+            packing.want(Wanted(action, tuple(wanted), frozenset(firsts)))
+            self._view.dashboard.go("pack")
+
+    def resubmit(self, chosen: Chosen) -> None:
+        """Ask how, then plan the jobs of the marked groups again; without marks this group's."""
+        if chosen.long:
+            self._say("What failed is tried again job by job: press d, then R on a group.")
+        elif chosen.action is None or chosen.group is None:
+            self._say("There is no group to resubmit.")
+        else:
+            start(self._view, partial(self._ask_again, chosen), "marks", exclusive=True)
+
+    async def _ask_again(self, chosen: Chosen) -> None:
+        assert chosen.action is not None
+        groups: list[int] | None = None
+        if chosen.some:
+            groups, _ = await self._marked(chosen.action, chosen.marks)
+        elif not chosen.all:
+            groups = [chosen.group or 0]
+        try:
+            jobs = await self._view.session.engine.failed_jobs(chosen.action, groups)
+        except Exception as error:
+            self._view.dashboard.report("the failed jobs cannot be found", error)
+            return
+        if jobs and self._view.app.screen is self._view:
+            self._view.dashboard.verbs.ask_again(jobs)
+
+    async def _marked(self, action: int, marks: Marks) -> tuple[list[int], set[str]]:
+        """Where the marked groups are now, and their names."""
+        session = self._view.session
+        try:
+            found = await marked_groups(session.engine, marks, action, session.filter.statuses)
+        except Exception as error:
+            self._view.dashboard.report("the marked groups cannot be found", error)
+            return [], set()
+        if found.gone:
+            gone = plural(found.gone, "marked group")
+            self._say(f"{gone} changed meanwhile and will not be planned.")
+        return found.numbers, found.firsts
