@@ -311,13 +311,10 @@ class RowtuiApp(TerminalApp):
             self.go(PREVIOUS_VIEW.get(self.view_name, "status"))
 
     def command_quit(self) -> None:
-        """Leave, unless jobs are being sent."""
-        if self.session.sending is not None and self.session.sending.running:
-            self.notify(
-                "Jobs are being sent. Press 5 and x to stop, then q.",
-                severity="warning",
-                markup=False,
-            )
+        """Leave; while jobs are being sent, or the autopilot is on, only after a yes."""
+        sending = self.session.sending
+        if sending is not None and sending.running:
+            self.verbs.ask_to_leave(sending)
             return
         view = self.session.network.view
         if view is not None and view.run is not None and view.run.here:

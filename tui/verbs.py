@@ -11,20 +11,31 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rowtui.core.clusters.schedulers.base import JobAnswer
-from rowtui.core.engine import FailedJob
+from rowtui.core.engine import CheckState, FailedJob
 from rowtui.core.text import plural
-from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, JobVerb
-from rowtui.tui.render.plan import Sending, Wanted, jobs_words, requests_words
+from rowtui.tui.job_verbs import JobVerb
+from rowtui.tui.pace import Pace
+from rowtui.tui.render.plan import (
+    Became,
+    Sending,
+    Wanted,
+    chosen_words,
+    jobs_words,
+    outcome_of,
+    requests_words,
+)
 from rowtui.tui.session import Session, describe
 from rowtui.tui.work import start
 from textual.screen import ModalScreen
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import Change
+    from rowtui.core.engine import Change, RowKey, SubmitProgress
     from rowtui.core.submission.model import Plan
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.feed import Feed
+
+MOST_NOTED = 200
+"""Jobs of a plan of which each has a line of activity."""
 
 
 class Verbs:
@@ -112,6 +123,7 @@ class Verbs:
         """Show a plan, to be confirmed."""
         self._session.sending = Sending(plan, asked_in=view, wanted=wanted)
         start(self._app, partial(self._ask_transfers, self._session.sending), "transfers")
+        start(self._app, partial(self._review, self._session.sending), "review", exclusive=True)
         for text in plan.skipped:
             self._session.note("submit", text, "warning")
         self._session.note("submit", f"planned {jobs_words(plan)}, up to {plan.cost}")
@@ -144,30 +156,32 @@ class Verbs:
         if sending.copying.conflict:  # found while the yes was typed
             return
         sending.phase = "sending"
-        self._session.note("you", f"confirmed {jobs_words(sending.plan)}")
+        self._session.note("you", f"confirmed {chosen_words(sending)}")
         start(self._app, partial(self._send, sending), "send")
         self._app.show_again("sending")
 
     async def _send(self, sending: Sending) -> None:
+        if not await self._without_what_is_off(sending):
+            return
+        sending.started = self._session.clock()
+        pace = Pace(self._app, partial(self._app.show_again, "sending"))
         steps = self._session.engine.submit(sending.plan)
         try:
             async for step in steps:
+                await pace.breathe()
                 if not (step.done > sending.done or step.error):  # on its way, no answer yet
                     sending.under_way = step.token
                     before = step.message.startswith(("comparing ", "copying "))
                     sending.copied = step.message if before else ""
-                    self._app.show_again("sending")
+                    pace.soon()
                     if sending.copied and sending.phase == "stopping":
                         break  # no job has been sent, and none will be
                     continue
                 sending.done = step.done
                 sending.under_way = sending.copied = ""
-                for token in sending.sent_with(step.token):
-                    sending.outcomes[token] = (step.message, step.error)
-                style = "failed" if step.error else ""
-                told = f"{step.done:,} of {step.total:,}: {step.error or step.message}"
-                self._session.note("submit", told, style)
-                self._app.show_again("sending")
+                sending.note(step.token, outcome_of(step))
+                self._note_step(sending, step)
+                pace.soon()
                 if sending.phase == "stopping":
                     break
         except Exception as error:
@@ -175,8 +189,8 @@ class Verbs:
             sending.error = describe(error)[0]
             self._app.report("sending stopped", error)
         else:
-            left = len(sending.plan.jobs) - len(sending.outcomes)
-            sending.phase = "stopped" if sending.phase == "stopping" and left else "done"
+            stopped = sending.phase == "stopping" and sending.not_sent
+            sending.phase = "stopped" if stopped else "done"
         finally:
             close = getattr(steps, "aclose", None)
             if close is not None:
@@ -184,9 +198,57 @@ class Verbs:
         self._tell_result(sending)
         self._feed.refresh_now()
         self._app.show_again("sent")
+        if sending.then_leave:
+            self._app.exit(0)
+
+    def ask_to_leave(self, sending: Sending) -> None:
+        """Jobs are being sent: leave only once that has stopped, after a yes."""
+        from rowtui.tui.screens.confirm import ConfirmScreen
+
+        def answered(yes: bool | None) -> None:
+            if not yes:
+                return
+            if not sending.running:  # it came to its end meanwhile
+                self._app.exit(0)
+                return
+            sending.then_leave = True
+            sending.phase = "stopping"
+            self._session.note("you", "leave as soon as the job under way has its answer")
+            self._app.show_again("sending")
+
+        left = len(sending.plan.jobs) - sending.done
+        lines = [
+            f"{sending.done:,} of {len(sending.plan.jobs):,} have their answer. The one under way "
+            "is waited for,",
+            f"then it stops: {plural(left, 'job is', 'jobs are')} not sent, and nothing of them "
+            "stays reserved.",
+        ]
+        self._app.push_screen(ConfirmScreen("Jobs are being sent. Stop and leave?", lines, 1),
+                              answered)  # fmt: skip
+
+    async def _without_what_is_off(self, sending: Sending) -> bool:
+        """Have what was switched off taken out of the plan; False if that cannot be."""
+        if not sending.chosen.off:
+            return True
+        try:
+            left = await self._session.engine.without(sending.plan, sending.chosen.tokens_off)
+        except Exception as error:
+            sending.phase = "review"
+            self._app.report("nothing was sent", error)
+            self._app.show_again("sending")
+            return False
+        sending.send_instead(left)
+        return True
+
+    def _note_step(self, sending: Sending, step: SubmitProgress) -> None:
+        """A line of activity; of many jobs only what went wrong, so that the rest is not lost."""
+        if step.error or step.total <= MOST_NOTED:
+            style = "failed" if step.error else ""
+            told = f"{step.done:,} of {step.total:,}: {step.error or step.message}"
+            self._session.note("submit", told, style)
 
     def _tell_result(self, sending: Sending) -> None:
-        accepted = len(sending.outcomes) - sending.refused
+        accepted = sending.accepted
         total = requests_words(sending.plan)
         text = f"{accepted:,} of {total} accepted by {sending.plan.cluster}"
         whole = accepted == len(sending.plan.jobs)
@@ -196,35 +258,51 @@ class Verbs:
         if accepted:
             view = sending.asked_in
             self._app.forget_marks("groups" if view == "pack" else view)
-            first = next(token for token, (_, error) in sending.outcomes.items() if not error)
+            first = next(
+                token for token, it in sending.outcomes.items() if it.became is Became.ACCEPTED
+            )
             self._session.job_token = self._session.job_to_show = first
 
-    def act(self, verb: JobVerb, tokens: Sequence[str]) -> None:
-        """Cancel, hold or release these jobs, after the person said yes."""
-        if not self._session.read_only:
-            self._session.note("you", f"{verb.word} {plural(len(tokens), 'job')}")
-            start(self._app, partial(self._act, verb, tokens), verb.word)
-
-    async def _act(self, verb: JobVerb, tokens: Sequence[str]) -> None:
+    async def _review(self, sending: Sending) -> None:
+        """The checks, each as soon as it is known; none of them holds anything up."""
+        checks = self._session.engine.review(sending.plan)
         try:
-            answers = await self._ask(verb, tokens)
+            async for check in checks:
+                if sending.phase != "review" or self._session.sending is not sending:
+                    break  # nobody looks at them any more
+                sending.take(check)
+                if check.state is not CheckState.PENDING:
+                    self._app.show_again("checked")
+        except Exception as error:
+            sending.checks.clear()
+            self._app.report("the plan could not be checked", error)
+            self._app.show_again("checked")
+        finally:
+            close = getattr(checks, "aclose", None)
+            if close is not None:
+                await close()
+
+    def act(self, verb: JobVerb, keys: Sequence[RowKey], jobs: int) -> None:
+        """Cancel, hold or release the jobs of these rows, after the person said yes."""
+        if not self._session.read_only:
+            self._session.note("you", f"{verb.word} {plural(jobs, 'job')}")
+            start(self._app, partial(self._act, verb, keys), verb.word)
+
+    async def _act(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
+        try:
+            acted = await self._session.engine.queue_act(keys, verb.word)
         except Exception as error:
             self._app.report(f"nothing could be {verb.done}", error)
             return
-        refused = [answer for answer in answers if answer.error]
-        for answer in refused:
+        for answer in acted.answers:
             told = f"job {answer.label} not {verb.done}: {answer.error}"
             self._session.note("jobs", told, "failed")
-        done = len(answers) - len(refused)
-        text = f"{plural(done, 'job')} {verb.done}"
-        if refused:
-            text += f", {len(refused):,} not: {refused[0].error}"
-        self._session.note("jobs", text, "warning" if refused else "")
-        self._app.notify(text, severity="warning" if refused else "information", markup=False)
+        text = f"{plural(acted.done, 'job')} {verb.done}"
+        if acted.refused:
+            text += f", {acted.refused:,} not: {acted.answers[0].error}"
+            if acted.refused > 1:
+                text += " (@ has them one by one)"
+        self._session.note("jobs", text, "warning" if acted.refused else "")
+        self._app.notify(text, severity="warning" if acted.refused else "information", markup=False)
         self._feed.refresh_now(queues=True)
         self._app.show_again(verb.done)
-
-    async def _ask(self, verb: JobVerb, tokens: Sequence[str]) -> Sequence[JobAnswer]:
-        engine = self._session.engine
-        ask = {CANCEL: engine.cancel, HOLD: engine.hold, RELEASE: engine.release}[verb]
-        return await ask(tokens)

@@ -64,13 +64,17 @@ CHUNK = 32
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One step. `done` of `total` jobs have an answer; `error` says what went wrong, else ""."""
+    """One step. `done` of `total` jobs have an answer; `error` says what went wrong, else "".
+
+    `became`: how the job with this token stands now; None: on its way, or not about one job.
+    """
 
     done: int
     total: int
     token: str
     message: str
     error: str = ""
+    became: Step | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,28 +281,29 @@ class _Run:
         jobs = unit.jobs
         if isinstance(result, Accepted) and is_in_pilot(jobs[0].token):
             text = f"handed {plural(len(jobs), 'job')} to the pilot {unit.cluster}/{result.job_id}"
-            return [self.say(jobs[0], text, done=len(jobs))]
+            return [self.say(jobs[0], text, "", len(jobs), Step.ACCEPTED)]
         if isinstance(result, Accepted) and unit.bundle is not None:
             key = f"{unit.cluster}/{result.job_id}"
             text = f"submitted job {key}: a bundle of {plural(len(jobs), 'job')}"
-            return [self.say(jobs[0], text, done=len(jobs))]
+            return [self.say(jobs[0], text, "", len(jobs), Step.ACCEPTED)]
         if isinstance(result, Accepted):
+            texts = (f"submitted job {unit.cluster}/{self.keys[job.token]}" for job in jobs)
             return [
-                self.say(job, f"submitted job {unit.cluster}/{self.keys[job.token]}", done=1)
-                for job in jobs
+                self.say(job, text, "", 1, Step.ACCEPTED)
+                for job, text in zip(jobs, texts, strict=True)
             ]
         if isinstance(result, Rejected | Unreachable):
             await self.release([Release(job.token, job.action, {}) for job in jobs])
             await self.note(Step.REJECTED, jobs, detail=result.reason)
             word = "refused" if isinstance(result, Rejected) else "not sent"
             why = f"{unit.name} was {word}: {visible(result.reason)}"
-            return [self.say(jobs[0], "", why, len(jobs))]
+            return [self.say(jobs[0], "", why, len(jobs), Step.REJECTED)]
         await self.note(Step.UNKNOWN, jobs, detail=result.reason)
         why = (
             f"whether {unit.name} was submitted is not known after {seconds:.0f} s: "
             f"{visible(result.reason)}. It stays reserved and is looked for at the next start"
         )
-        return [self.say(jobs[0], "", why, len(jobs))]
+        return [self.say(jobs[0], "", why, len(jobs), Step.UNKNOWN)]
 
     async def let_go(self) -> list[Progress]:
         """Record the ids of all that was accepted, and let it start."""
@@ -369,7 +374,7 @@ class _Run:
         detail = "given up by another process meanwhile"
         await self.release([Release(job.token, job.action, {})])
         await self.note(Step.ABANDONED, [job], detail=detail)
-        return self.say(job, "", f"{job.name}: {detail}")
+        return self.say(job, "", f"{job.name}: {detail}", 0, Step.ABANDONED)
 
     async def ended_at_once(self, unit: Unit, result: SubmitResult) -> list[Progress]:
         """Jobs that ran inside `submit` are over: say how they ended, as for any other job."""
@@ -395,14 +400,14 @@ class _Run:
         else:
             well, word = not ending.reason, ending.reason
         if well:
-            return self.say(job, f"{job.name} is done", done=1)
-        return self.say(job, "", f"{job.name}: {visible(word)}", 1)
+            return self.say(job, f"{job.name} is done", "", 1, Step.ENDED)
+        return self.say(job, "", f"{job.name}: {visible(word)}", 1, Step.ENDED)
 
     async def skip(self, job: PlannedJob, why: str) -> Progress:
         await self.release([Release(job.token, job.action, {})])
         await self.note(Step.ABANDONED, [job], detail=why)
         self.open.pop(job.token, None)
-        return self.say(job, f"skipped {job.name}: {why}", done=1)
+        return self.say(job, f"skipped {job.name}: {why}", "", 1, Step.ABANDONED)
 
     def stopped(self, why: str) -> Progress:
         names = [job.name for job in self.open.values()]
@@ -447,6 +452,13 @@ class _Run:
         """Tell who listens while an answer is waited for."""
         self.said.put_nowait(Progress(self.done, len(self.plan.jobs), "", text))
 
-    def say(self, job: PlannedJob, message: str, error: str = "", done: int = 0) -> Progress:
+    def say(
+        self,
+        job: PlannedJob,
+        message: str,
+        error: str = "",
+        done: int = 0,
+        became: Step | None = None,
+    ) -> Progress:
         self.done += done
-        return Progress(self.done, len(self.plan.jobs), job.token, message, error)
+        return Progress(self.done, len(self.plan.jobs), job.token, message, error, became)

@@ -53,6 +53,8 @@ from tests.tui.sample_cluster_details import SampleClusterDetails
 from tests.tui.sample_lists import directories_page, groups_page
 from tests.tui.sample_logs import SampleLogs
 from tests.tui.sample_needs import SampleNeeds
+from tests.tui.sample_review import SampleReview
+from tests.tui.sample_queue import SampleQueue
 
 if TYPE_CHECKING:
     from tests.tui.sample_network import SampleNetwork
@@ -105,7 +107,7 @@ class SampleJob:
     reason: str = ""
 
 
-class SampleEngine(SampleNeeds, SampleClusterDetails, SampleLogs):
+class SampleEngine(SampleQueue, SampleNeeds, SampleClusterDetails, SampleLogs, SampleReview):
     """An Engine over dictionaries. `advance` lets time pass; the rest is what any engine does."""
 
     def __init__(

@@ -115,11 +115,11 @@ async def test_sending_can_be_stopped_between_two_jobs() -> None:
         await hand.sees("8 jobs")
         await hand.press("s", "8", "enter")
         await third.wait()
-        await hand.sees("sending: 2 of 8", "2 accepted", "▶ sending ", "· not sent")
+        await hand.sees("sending: 2 of 8", "2 accepted", "▶ sending ", "· waiting")
 
         await hand.press("q")  # not while jobs are being sent
-        await hand.sees("Jobs are being sent")
-        await hand.press("x")
+        await hand.sees("Jobs are being sent. Stop and leave?")
+        await hand.press("escape", "x")
         await hand.sees("stopping after this job")
         go_on.set()
         await hand.sees("3 of 8 jobs accepted", "5 not sent (stopped)")

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from rowtui.tui.command import Command
-from rowtui.tui.reasons import may_confirm, may_stop
+from rowtui.tui.submit_reasons import may_confirm, may_stop, may_switch, with_plan
 
 COMMANDS: tuple[Command, ...] = (
     Command("submit.confirm", "s,enter", "confirm…", "type the yes for this plan", "submit", 1,
             asks=True, enabled=may_confirm),
+    Command("submit.toggle", "space", "on/off", "leave this job out, or take it in again",
+            "submit", 3, enabled=may_switch),
+    Command("submit.toggle-all", "A,a", "all", "all jobs on, or off", "submit",
+            enabled=may_switch),
     Command("submit.stop", "x", "stop", "send no more jobs after the current one", "submit", 2,
             enabled=may_stop),
-    Command("submit.next", "n", "next script", "script of the next job", "submit", 3),
+    Command("submit.diff", "d", "diff/full", "what differs from the last script, or all of it",
+            "submit", 4, enabled=with_plan),
+    Command("submit.fold", "z", "fold", "show or hide lines that are unchanged", "submit",
+            enabled=with_plan),
+    Command("submit.next", "n", "next script", "script of the next job", "submit", 5),
     Command("submit.previous", "N", "previous script", "script of the previous job", "submit"),
-    Command("submit.pane", "tab", "pane", "between jobs and script", "submit", 4),
+    Command("submit.explain", "w", "why", "where this job goes, and why, in Explain", "submit", 6,
+            enabled=with_plan),
+    Command("submit.open", "e", "open", "this script in your pager, to read it", "submit",
+            enabled=with_plan),
+    Command("submit.export", "D", "to files…", "write all scripts and plan.json to a folder",
+            "submit", asks=True, enabled=with_plan),
+    Command("submit.pane", "tab", "pane", "between jobs, script and checks", "submit", 7),
 )  # fmt: skip

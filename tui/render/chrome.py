@@ -27,14 +27,25 @@ def header(
     snapshot: Snapshot | None,
     fresh: Freshness,
     read_only: bool = False,
+    *,
+    crumbs: Sequence[str] = (),
+    badges: Sequence[Sequence[Line]] = (),
+    busy: str = "",
 ) -> Line:
-    """Project, directories, cluster and age; on the right what is out of the ordinary."""
-    right: list[tuple[str, str]] = []
+    """Project, what the view is about, directories and age; on the right how the clusters are.
+
+    `badges`: one form of all badges after the other, the longest first. What is out of the ordinary
+    is always there, and what goes on behind (`busy`); directories, cluster, badges and the outer
+    crumbs go as the line gets narrower.
+    """
+    words: list[tuple[str, str]] = []
     if fresh.word:
         right.append((f" {fresh.word} ", "badge"))
     if read_only:
-        right.append((" READ ONLY ", "badge"))
-    tail = line(*right)
+        words.append((" READ ONLY ", "badge"))
+    if busy:
+        words.append((f" {busy} ", "badge"))
+    always = line(*words)
     start: list[str | tuple[str, str]] = [(" rowtui ", "title"), ("▸ ", "dim"), (project, "title")]
     if snapshot is None:
         whole = line(*start, ("   reading the project", "dim"))

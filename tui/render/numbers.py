@@ -71,3 +71,10 @@ def clock_time(at: float) -> str:
     import time
 
     return time.strftime("%H:%M:%S", time.localtime(at))
+
+
+def day(at: float) -> str:
+    """Local date, `2026-11-19`."""
+    import time
+
+    return time.strftime("%Y-%m-%d", time.localtime(at))

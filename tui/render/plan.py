@@ -1,18 +1,24 @@
-"""A plan as rows, as a page of costs and checks, and its scripts with colours."""
+"""A plan that is looked at and sent: its rows, its page of costs and checks, how far it is."""
 
 from __future__ import annotations
 
+import enum
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rowtui.core.submission.model import Packed, Plan, PlannedJob
-from rowtui.core.text import plural, visible
+from rowtui.core.clusters.schedulers.base import is_in_bundle
+from rowtui.core.engine import Check, SubmitProgress
+from rowtui.core.submission.model import Packed, Plan, PlannedJob, Step
+from rowtui.core.text import plural
 from rowtui.tui.render.bundles import costs, price
-from rowtui.tui.render.cells import Cell, Choice, Line, Number, Span, line
+from rowtui.tui.render.cells import Cell, Choice, Line, Number, dimmed, line
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.numbers import cost_forms, duration
+from rowtui.tui.render.plan_checks import check_lines, checks_short, says_yes, word_for
+from rowtui.tui.render.plan_choice import Chosen
 from rowtui.tui.render.transfers import Copying, copied_first
 
 
@@ -27,9 +33,36 @@ class Wanted(NamedTuple):
     firsts: frozenset[str] = frozenset()
 
 
+class Became(enum.Enum):
+    """How a job of a plan stands once it was tried."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    UNCLEAR = "unclear"
+    SKIPPED = "skipped"
+
+
+class Outcome(NamedTuple):
+    """What was answered for a job; `error` is "" where nothing went wrong."""
+
+    became: Became
+    message: str
+    error: str = ""
+
+
+def outcome_of(step: SubmitProgress) -> Outcome:
+    """What one answer of the engine means for its job."""
+    message, error = step.message, step.error
+    if step.became is Step.UNKNOWN:
+        return Outcome(Became.UNCLEAR, message, error)
+    if step.became is Step.ABANDONED or (not error and message.startswith("skipped ")):
+        return Outcome(Became.SKIPPED, message, error)
+    return Outcome(Became.REFUSED if error else Became.ACCEPTED, message, error)
+
+
 @dataclass(slots=True)
 class Sending:
-    """How far a confirmed plan has got. `outcomes` has (message, error) for each token.
+    """How far a confirmed plan has got. `outcomes` has what became of each token.
 
     `phase` is "review", "sending", "stopping", "stopped", "done" or "broken".
     """
@@ -39,27 +72,88 @@ class Sending:
     copying: Copying = field(default_factory=Copying)  # what goes to clusters before
     copied: str = ""  # how far that is
     done: int = 0
-    outcomes: dict[str, tuple[str, str]] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
     error: str = ""
+    first_error: str = ""  # the first that was about a job
     under_way: str = ""  # the token that was sent and has no answer yet
     asked_in: str = "groups"  # the view where the plan was asked for
     wanted: Wanted | None = None  # what it was asked for; None: it tries failed jobs again
-    members: dict[str, tuple[str, ...]] | None = None  # tokens by token, of bundles
+    members: dict[str, tuple[str, ...]] | None = None  # tokens by token, of bundles and arrays
+    checks: dict[str, Check] = field(default_factory=dict)
+    started: float | None = None  # when sending began
+    counts: Counter[Became] = field(default_factory=Counter)
+    then_leave: bool = False  # the person wants to quit as soon as it has stopped
+    _chosen: Chosen | None = None
+
+    @property
+    def chosen(self) -> Chosen:
+        """Which of its jobs are on."""
+        if self._chosen is None:
+            self._chosen = Chosen(self.plan)
+        return self._chosen
+
+    def send_instead(self, plan: Plan) -> None:
+        """What is left of it is sent."""
+        self.plan, self._chosen, self.members = plan, None, None
+
+    def take(self, check: Check) -> None:
+        """One more check is known."""
+        self.checks[check.name] = check
+        if check.budgets:
+            budgets = [it for one in self.checks.values() for it in one.budgets]
+            self.chosen.use_budgets(budgets)
+
+    def note(self, token: str, outcome: Outcome) -> None:
+        """What became of a job, and of those that are sent with it."""
+        if outcome.error and token and not self.first_error:
+            self.first_error = outcome.error
+        alone = outcome.became is Became.SKIPPED or (
+            outcome.became is Became.ACCEPTED and not is_in_bundle(token)
+        )
+        together = (token,) if alone and token else self.sent_with(token)
+        for one in together:
+            before = self.outcomes.get(one)
+            if before is not None and one != token:
+                continue  # it was passed over before the others were sent
+            if before is not None:
+                self.counts[before.became] -= 1
+            self.outcomes[one] = outcome
+            self.counts[outcome.became] += 1
+
+    @property
+    def accepted(self) -> int:
+        """How many jobs a scheduler has."""
+        return self.counts[Became.ACCEPTED]
 
     @property
     def refused(self) -> int:
         """How many jobs were answered with an error."""
-        return sum(1 for _, error in self.outcomes.values() if error)
+        return self.counts[Became.REFUSED]
+
+    @property
+    def unclear(self) -> int:
+        """How many jobs nobody knows of whether the scheduler has them."""
+        return self.counts[Became.UNCLEAR]
+
+    @property
+    def skipped(self) -> int:
+        """How many jobs were passed over."""
+        return self.counts[Became.SKIPPED]
+
+    @property
+    def not_sent(self) -> int:
+        """How many jobs have no answer."""
+        return len(self.plan.jobs) - len(self.outcomes)
 
     def sent_with(self, token: str) -> tuple[str, ...]:
-        """The tokens of all jobs of its bundle; of a job that goes alone its own; none of none."""
+        """The tokens of all jobs of its bundle or array; of another job its own; none of none."""
         if self.members is None:
             self.members = {}
-            bundles: dict[str, list[str]] = {}
+            together: dict[str, list[str]] = {}
             for job in self.plan.jobs:
-                if job.bundle is not None:
-                    bundles.setdefault(job.bundle.token, []).append(job.token)
-            for tokens in bundles.values():
+                if those := job.bundle.token if job.bundle is not None else job.array:
+                    together.setdefault(those, []).append(job.token)
+            for tokens in together.values():
                 self.members.update(dict.fromkeys(tokens, tuple(tokens)))
         return self.members.get(token, (token,) if token else ())
 
@@ -75,7 +169,8 @@ def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[Column, ...]:
     names = max((len(job.action) for job in jobs), default=6)
     if bundled:  # headings of bundles, and requests are indented
         names = max(names + 2, len(f"bundle of {len(jobs):,}"))
-    columns = [
+    columns = [] if sent else [Column("on", "", 1)]
+    columns += [
         Column("number", "#", max(2, len(f"{len(jobs):,}")), align="right"),
         Column("action", "Action", min(max(names, 8), 16), min(max(names, 8), 30)),
         Column("size", "Dirs", 4, 6, "right"),
@@ -118,7 +213,9 @@ def reason_again(job: PlannedJob) -> str:
 
 def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell]:
     """One row of the list of planned jobs. `number` counts from 1."""
-    return {
+    on = sending.chosen.is_on(job.token)
+    cells: dict[str, Cell] = {
+        "on": line(("☑", "key") if on else ("☐", "dim")),
         "number": line((f"{number:,}", "dim")),
         "action": line(job.action),
         "size": Number(len(job.directories)),
@@ -132,40 +229,55 @@ def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell
         "again": line(reason_again(job)),
         "warnings": line(("▲", "warning") if job.warnings else ""),
     }
+    return cells if on else dimmed(cells)
 
 
 def outcome_cell(job: PlannedJob, sending: Sending) -> Cell:
     """What became of a job; of those that are sent together, each has the same."""
-    message, error = sending.outcomes.get(job.token, ("", ""))
-    if error:
-        return line(("✗ " + error, "failed"))
-    if message:
-        return line(("✓ " + message, "completed"))
+    outcome = sending.outcomes.get(job.token)
+    if outcome is not None:
+        return _OUTCOMES[outcome.became](outcome)
     if sending.running and job.token in sending.sent_with(sending.under_way):
         return line(("▶ sending", "submitted"))
-    return line(("· not sent", "waiting"))
+    if sending.running and sending.copied:
+        where = job.destination.cluster
+        if f" on {where}" in sending.copied or f" to {where}:" in sending.copied:
+            word = "copying" if sending.copied.startswith("copying") else "comparing"
+            return line((f"◐ {word}", "submitted"))
+    word = "waiting" if sending.running else "not sent"
+    return line((f"· {word}", "waiting"))
+
+
+_OUTCOMES: dict[Became, Callable[[Outcome], Line]] = {
+    Became.ACCEPTED: lambda it: line(("✓ " + it.message.removeprefix("submitted "), "completed")),
+    Became.REFUSED: lambda it: line(("✗ " + it.error, "failed")),
+    Became.UNCLEAR: lambda it: line(("▲ unclear: " + it.error, "warning")),
+    Became.SKIPPED: lambda it: line(("– " + (it.error or it.message), "warning")),
+}
 
 
 def cost_and_checks(
-    plan: Plan, job: PlannedJob | None, copying: Copying | None = None
+    sending: Sending, job: PlannedJob | None, copying: Copying | None = None
 ) -> list[Line]:
-    """What the plan costs, its warnings, what it leaves out, and why the job goes where it goes."""
-    directories = sum(len(one.directories) for one in plan.jobs)
+    """What that costs, what was checked, what is left out, and why the job goes where it goes."""
+    plan, chosen = sending.plan, sending.chosen
+    off = len(plan.jobs) - chosen.requests
+    many = plural(chosen.directories, "directory", "directories")
     lines = [
-        line(("costs up to ", "dim"), (str(plan.cost), "title")),
+        line(("costs up to ", "dim"), (str(chosen.cost), "title")),
         *packed_lines(plan),
-        line(
-            ("sends       ", "dim"),
-            f"{jobs_words(plan)}, {plural(directories, 'directory', 'directories')}",
-        ),
+        line(("sends       ", "dim"), f"{chosen_words(sending)}, {many}"),
+        *([line(("off         ", "dim"), f"{plural(off, 'job')}, by hand")] if off else []),
         line(("to          ", "dim"), plan.cluster, *_by(plan)),
     ]
     lines += copied_first(copying) if copying else []
+    lines += check_lines(sending.checks, chosen)
     lines += [line(("▲ ", "warning"), (text, "warning")) for text in plan.warnings]
     lines += left_out(plan)
     if job is not None:
-        which = f"job {plan.jobs.index(job) + 1}" if job.bundle is None else "this request"
-        lines += [line(("▲ ", "warning"), f"{which}: {text}") for text in job.warnings]
+        if "partitions" not in sending.checks:
+            which = f"job {chosen.at(job.token) + 1}" if job.bundle is None else "this request"
+            lines += [line(("▲ ", "warning"), f"{which}: {text}") for text in job.warnings]
         again, rest = job.reasons[: job.attempt > 1], job.reasons[job.attempt > 1 :]
         lines += [line(("· ", "dim"), text) for text in again]
         lines += [line(("· ", "dim"), (text, "dim")) for text in rest]
@@ -205,17 +317,26 @@ def _by(plan: Plan) -> list[tuple[str, str]]:
     return [(f" ({plan.scheduler})", "dim")] if plan.scheduler != plan.cluster else []
 
 
-def checks_in_short(plan: Plan) -> Line:
+def checks_in_short(sending: Sending) -> Line:
     """The same in one line, for low terminals."""
-    warnings = len(plan.warnings) + sum(len(job.warnings) for job in plan.jobs)
-    parts: list[str | tuple[str, str]] = ["up to ", (str(plan.cost), "title")]
+    plan, chosen = sending.plan, sending.chosen
+    parts: list[str | tuple[str, str]] = ["up to ", (str(chosen.cost), "title")]
     for packed in plan.packed[:1]:
         parts += [("  packed ", "dim"), *before_and_after(packed)]
-    if warnings:
-        parts.append((f"  ▲ {plural(warnings, 'warning')}", "warning"))
+    if plan.warnings and "partitions" not in sending.checks:
+        parts.append((f"  ▲ {plural(len(plan.warnings), 'warning')}", "warning"))
     if plan.skipped and plan.jobs:
         parts.append(("  – some groups are left out, see @", "dim"))
-    return line(*parts)
+    return (*line(*parts), *checks_short(sending.checks, chosen))
+
+
+def chosen_words(sending: Sending) -> str:
+    """`8 jobs`, of those that are on; with requests where some of them are bundles."""
+    chosen = sending.chosen
+    jobs = plural(chosen.units, "job")
+    if chosen.requests == chosen.units:
+        return jobs
+    return f"{jobs} with {plural(chosen.requests, 'request')}"
 
 
 def jobs_to_send(plan: Plan) -> int:
@@ -245,75 +366,9 @@ def may_gain(plan: Plan) -> bool:
 
 def confirm_word(plan: Plan) -> str:
     """What has to be typed to send the plan: the number of jobs; `yes` for a single one."""
-    number = jobs_to_send(plan)
-    return "yes" if number == 1 else str(number)
+    return word_for(jobs_to_send(plan), objection=False)
 
 
 def confirms(plan: Plan, typed: str) -> bool:
     """Whether what was typed is the explicit yes for this plan."""
-    word = typed.strip().lower().replace(",", "")
-    wanted = confirm_word(plan)
-    return bool(plan.jobs) and (word == wanted or (wanted == "yes" and word == "y"))
-
-
-def sending_line(sending: Sending) -> Line:
-    """How far it is, in one line."""
-    total = len(sending.plan.jobs)
-    accepted = len(sending.outcomes) - sending.refused
-    refused = [(f"  ✗ {sending.refused:,} refused", "failed")] if sending.refused else []
-    left = total - len(sending.outcomes)
-    if sending.phase == "sending" and sending.copied:
-        return line(("▶ ", "submitted"), sending.copied)
-    if sending.phase == "sending":
-        return line(
-            ("▶ ", "submitted"),
-            f"sending: {sending.done:,} of {total:,}",
-            (f"  ✓ {accepted:,} accepted", "completed"),
-            *refused,
-        )
-    if sending.phase == "stopping" and sending.copied:
-        return line(("▲ ", "warning"), "stopping; what was copied is kept")
-    if sending.phase == "stopping":
-        return line(("▲ ", "warning"), f"stopping after this job: {sending.done:,} of {total:,}")
-    if sending.phase == "broken":
-        return line(
-            ("✗ ", "failed"),
-            (sending.error, "failed"),
-            f"  {accepted:,} of {total:,} were accepted.",
-        )
-    mark = ("✓ ", "completed") if accepted == total else ("▲ ", "warning")
-    of = requests_words(sending.plan)
-    parts: list[str | tuple[str, str]] = [mark, f"{accepted:,} of {of} accepted"]
-    parts += refused
-    if left:
-        word = "stopped" if sending.phase == "stopped" else "not sent"
-        parts.append(
-            (f"  · {left:,} not sent" + (" (stopped)" if word == "stopped" else ""), "dim")
-        )
-    return line(*parts)
-
-
-_TOKENS = re.compile(
-    r"(?P<comment>(?:^|(?<=\s))#.*$)"
-    r"|(?P<string>\$'(?:\\.|[^'\\])*'|'[^']*'|\"(?:\\.|[^\"\\])*\")"
-    r"|(?P<variable>\$\{?[\w@#?*!-]+(?:\[[^\]]*\])?\}?)"
-    r"|(?P<keyword>\b(?:if|then|else|elif|fi|for|in|do|done|while|case|esac|function|local|export"
-    r"|return|exit|trap|set|cd|test)\b)"
-)
-
-
-def script_line(text: str) -> Line:
-    """One line of a shell script with colours; a scheduler's directive stands out."""
-    shown = visible(text.expandtabs(4))
-    if shown.startswith(("#SBATCH", "#!", "#PBS", "#FLUX")):
-        return (Span(shown, "directive"),)
-    spans: list[Span] = []
-    end = 0
-    for match in _TOKENS.finditer(shown):
-        if match.start() > end:
-            spans.append(Span(shown[end : match.start()]))
-        spans.append(Span(match.group(), match.lastgroup or ""))
-        end = match.end()
-    if end < len(shown):
-        spans.append(Span(shown[end:]))
-    return tuple(spans)
+    return bool(plan.jobs) and says_yes(confirm_word(plan), typed)

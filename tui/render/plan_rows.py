@@ -12,7 +12,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.packing.model import Amounts
 from rowtui.core.submission.model import InBundle, Plan, PlannedJob
 from rowtui.core.text import Cost, plural, visible
-from rowtui.tui.render.cells import Cell, Choice, Number, line
+from rowtui.tui.render.cells import Cell, Choice, Number, dimmed, line
 from rowtui.tui.render.lanes import amounts_words
 from rowtui.tui.render.numbers import cost_forms, duration
 from rowtui.tui.render.plan import Sending, outcome_cell, plan_cells
@@ -68,8 +68,9 @@ def row_cells(row: PlanRow, sending: Sending) -> dict[str, Cell]:
     job = row.jobs[0]
     cells = plan_cells(row.number, job, sending)
     if job.bundle is not None:
+        style = "" if sending.chosen.is_on(job.token) else "dim"
         cells["number"] = line(("", "dim"))
-        cells["action"] = line((f"  {job.action}", ""))
+        cells["action"] = line((f"  {job.action}", style))
     return cells
 
 
@@ -79,7 +80,9 @@ def _bundle_cells(row: PlanRow, bundle: InBundle, sending: Sending) -> dict[str,
     for job in jobs:
         cost = cost.plus(job.cost)
     many = f"bundle of {len(jobs):,}"
-    return {
+    on = sum(sending.chosen.is_on(job.token) for job in jobs)
+    cells: dict[str, Cell] = {
+        "on": line(("☑", "key") if on == len(jobs) else ("◪", "key") if on else ("☐", "dim")),
         "number": line((f"{row.number:,}", "dim")),
         "action": line((many, "title")),
         "size": Number(sum(len(job.directories) for job in jobs), "title"),
@@ -98,6 +101,7 @@ def _bundle_cells(row: PlanRow, bundle: InBundle, sending: Sending) -> dict[str,
         "again": line(""),
         "warnings": line(""),
     }
+    return cells if on else dimmed(cells)
 
 
 def bundle_text(row: PlanRow, scheduler: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.chrome import Hint, Tab, header, hints, tabs
 from rowtui.tui.render.numbers import clock_time
 from rowtui.tui.render.plan import Wanted
+from rowtui.tui.render.plan_sending import badge as sending_badge
 from rowtui.tui.session import Session
 from rowtui.tui.widgets.chrome import OneLine
 from textual.app import ComposeResult
@@ -120,7 +121,20 @@ class View(Screen[None]):
         session = self.session
         width = self.size.width
         self.query_one("#header", OneLine).show(
-            header(width, session.project, session.snapshot, session.freshness, session.read_only)
+            header(
+                width,
+                session.project,
+                session.snapshot,
+                session.freshness,
+                session.read_only,
+                crumbs=self.crumbs,
+                badges=cluster_badges(
+                    session.jobs.clusters if session.jobs else (),
+                    session.clock(),
+                    session.connecting,
+                ),
+                busy=sending_badge(session.sending),
+            )
         )
         spans, areas = tabs(width, TABS, self.MODE)
         self.query_one("#tabs", OneLine).show(spans, areas)

@@ -36,7 +36,8 @@ class Allocation(NamedTuple):
 
 class Allocations(NamedTuple):
     """What could be told. `why`: why nothing could. `shares`: fair-share factors by account, None
-    where the site has none."""
+    where the site has none.
+    """
 
     found: tuple[Allocation, ...] = ()
     shares: Mapping[str, float | None] = {}

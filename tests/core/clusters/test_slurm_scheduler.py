@@ -6,6 +6,7 @@ import asyncio
 import os
 import secrets
 import subprocess
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -18,6 +19,7 @@ from rowtui.core.clusters.schedulers.base import (
     JobState,
     OutcomeUnknown,
     Rejected,
+    Verdict,
     task_token,
 )
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler, time_limit_signal_option
@@ -106,6 +108,29 @@ async def test_a_job_runs_in_its_folder_and_its_end_carries_token_name_and_exit_
     assert (failed.exit_code, failed.exit_signal) == (3, None)
     assert failed.reason == "NonZeroExitCode"
     assert (crashed.exit_code, crashed.exit_signal) == (None, 11)
+
+
+@pytest.mark.parametrize(
+    ("header", "verdict", "words"),
+    [
+        ("--partition=cpu\n--time=5", Verdict.TAKES, ""),
+        ("--partition=nosuch", Verdict.REFUSES, "invalid partition specified: nosuch; Invalid"),
+        ("--partition=shared\n--time=600", Verdict.REFUSES, "Requested time limit is invalid"),
+        ("--time=banana", Verdict.REFUSES, "Invalid --time specification"),
+        ("--gres=tpu:1", Verdict.REFUSES, "Invalid generic resource (gres) specification"),
+    ],
+)
+async def test_a_dry_check_tells_when_and_where_a_job_would_start_or_why_it_would_not(
+    slurm: SlurmCluster, scheduler: SlurmScheduler, header: str, verdict: Verdict, words: str
+) -> None:
+    asked = spec(slurm, "true", header)
+    answer = await scheduler.test_only(asked)
+    assert (answer.verdict, answer.reason[: len(words)]) == (verdict, words)
+    if verdict is Verdict.TAKES:
+        assert answer.start is not None
+        assert abs(answer.start - time.time()) < 600
+        assert "in partition cpu" in answer.detail
+    assert await scheduler.find([asked.token]) == {}
 
 
 async def test_a_token_finds_its_job_while_it_waits_and_after_it_was_cancelled(

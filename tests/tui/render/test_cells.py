@@ -9,7 +9,7 @@ from rowtui.tui.render.chrome import Freshness, Hint, Tab, header, hints, tabs
 from rowtui.tui.render.columns import GAP, Column, place
 from rowtui.tui.render.log import log_line
 from rowtui.tui.render.numbers import age, duration
-from rowtui.tui.render.plan import script_line
+from rowtui.tui.render.bash_lines import script_line
 
 texts = st.text(max_size=30)
 

@@ -9,7 +9,8 @@ from rowtui.core.grouping.model import Status
 from rowtui.tui.render.cells import plain
 from rowtui.tui.render.jobs import SORTS, sort_jobs
 from rowtui.tui.render.marks import JOB_MARKS, STATUS_MARKS
-from rowtui.tui.render.plan import Sending, confirms, sending_line
+from rowtui.tui.render.plan import Became, Outcome, Sending, confirms
+from rowtui.tui.render.plan_sending import sending_line
 from rowtui.tui.render.status import (
     action_cells,
     action_columns,
@@ -72,8 +73,9 @@ async def test_only_the_number_of_jobs_confirms_several_and_yes_confirms_one() -
 async def test_the_result_counts_what_was_accepted_refused_and_left() -> None:
     plan = await SampleEngine().plan(1, [0, 1, 2], None)
     tokens = [job.token for job in plan.jobs]
-    outcomes = {tokens[0]: ("job 1", ""), tokens[1]: ("", "Invalid account")}
-    sending = Sending(plan, "stopped", done=2, outcomes=outcomes)
+    sending = Sending(plan, "stopped", done=2)
+    sending.note(tokens[0], Outcome(Became.ACCEPTED, "job 1"))
+    sending.note(tokens[1], Outcome(Became.REFUSED, "", "Invalid account"))
     assert (
         plain(sending_line(sending))
         == "▲ 1 of 3 jobs accepted  ✗ 1 refused  · 1 not sent (stopped)"

@@ -1,0 +1,63 @@
+"""What the sample engine says of a plan before it is sent; what it says can be set by a test."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from rowtui.core.engine import Check, CheckState, Exported, ScriptAsked, ScriptBefore
+from rowtui.core.project.review import check_partitions
+from rowtui.core.project.review_files import export_plan
+from rowtui.core.project.review_views import NAMES
+from rowtui.core.project.review_without import without
+from rowtui.core.submission.model import Plan
+
+
+class SampleReview:
+    """A part of `SampleEngine`. `checks`: instead of what it would say, by name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.checks: dict[str, Check] = {}
+        self.checks_gate: asyncio.Event | None = None  # waited for before they are known
+        self.script_of: dict[str, ScriptBefore] = {}  # by action
+        self.asked_before: list[ScriptAsked] = []
+        self.folder = Path("/nowhere")  # that `export_plan` writes below
+
+    async def review(self, plan: Plan) -> AsyncIterator[Check]:
+        for name in NAMES:
+            yield Check(name, CheckState.PENDING, "…")
+        await asyncio.sleep(0)
+        if self.checks_gate is not None:
+            await self.checks_gate.wait()
+        for check in (self.checks.get(name) or _usual(name, plan) for name in NAMES):
+            yield check
+
+    async def script_before(self, asked: ScriptAsked) -> ScriptBefore | None:
+        self.asked_before.append(asked)
+        await asyncio.sleep(0)
+        return self.script_of.get(asked.action)
+
+    async def without(self, plan: Plan, tokens: Sequence[str]) -> Plan:
+        await asyncio.sleep(0)
+        return without(plan, tokens)
+
+    async def export_plan(self, plan: Plan, folder: str, *, overwrite: bool = False) -> Exported:
+        place = self.folder / folder
+        return await asyncio.to_thread(export_plan, plan, place, {}, overwrite=overwrite)
+
+
+def _usual(name: str, plan: Plan) -> Check:
+    directories = sum(len(job.directories) for job in plan.jobs)
+    if name == "partitions":
+        return check_partitions(plan)
+    texts = {
+        "scripts": "1 distinct script of all jobs: bash -n has nothing against it",
+        "dry check": "this machine can run all of them",
+        "duplicates": f"none of {directories:,} directories is queued already",
+    }
+    if name in texts:
+        return Check(name, CheckState.OK, texts[name])
+    why = "no budget is set" if name == "budget" else "local keeps no accounts"
+    return Check(name, CheckState.NOT_OFFERED, why)

@@ -1,0 +1,187 @@
+"""The checks of a plan as lines, in one line, and as what they ask of the yes.
+
+Takes the checks and the choice of jobs; what is said follows the choice at once: a finding about
+jobs that are all off is no finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from rowtui.core.engine import Budget, Check, CheckState, Finding
+from rowtui.core.project.review_views import NAMES, worst
+from rowtui.core.text import plural
+from rowtui.tui.render.cells import Line, line, portion
+from rowtui.tui.render.plan_choice import Chosen
+
+MARKS = {
+    CheckState.OK: ("✓", "completed"),
+    CheckState.PENDING: ("◌", "dim"),
+    CheckState.WARNING: ("▲", "warning"),
+    CheckState.FAILED: ("✗", "failed"),
+    CheckState.NOT_OFFERED: ("–", "dim"),
+}
+ANYWAY = "anyway"
+"""The word that is typed besides, where a check failed or a budget does not suffice."""
+
+BAR = 16
+_WIDTH = 11  # of a name
+
+Checks = Mapping[str, Check]
+
+
+class Standing(NamedTuple):
+    """A check as it stands for the jobs that are on."""
+
+    check: Check
+    state: CheckState
+    findings: tuple[Finding, ...]
+    over: tuple[tuple[Budget, float], ...] = ()
+
+
+def standing(check: Check, chosen: Chosen) -> Standing:
+    """What is left of a check. What it said as a whole counts if no finding says why."""
+    left = tuple(it for it in check.findings if chosen.concerns(it))
+    over = tuple(it for it in chosen.overdrawn if it[0] in check.budgets)
+    state = check.state
+    if check.findings and state in (CheckState.WARNING, CheckState.FAILED):
+        state = worst(it.state for it in left)
+        if state is CheckState.NOT_OFFERED:
+            state = CheckState.OK
+    if over:
+        state = CheckState.FAILED
+    return Standing(check, state, left, over)
+
+
+def standings(checks: Checks, chosen: Chosen) -> list[Standing]:
+    """All that is known, in the order in which it is shown."""
+    return [standing(checks[name], chosen) for name in NAMES if name in checks]
+
+
+def check_lines(checks: Checks, chosen: Chosen) -> list[Line]:
+    """Each check with what it found, and what can be done."""
+    lines: list[Line] = []
+    for one in standings(checks, chosen):
+        lines += _check(one, chosen)
+    return lines
+
+
+def _check(one: Standing, chosen: Chosen) -> list[Line]:
+    check = one.check
+    glyph, style = MARKS[one.state]
+    name = f"{check.name:<{_WIDTH}}"
+    head: list[str | tuple[str, str]] = [(f"{glyph} ", style), (name, "dim")]
+    if one.state is CheckState.PENDING:
+        return [line(*head, ("…", "dim"))]
+    if one.state is CheckState.NOT_OFFERED:
+        return [line(*head, (f"not offered: {check.text}", "dim"))]
+    said = [(finding, _about(finding, chosen)) for finding in one.findings if finding.text]
+    texts: list[Line] = []
+    if check.text and (not said or all(it.state is CheckState.OK for it, _ in said)):
+        texts.append(line(check.text))
+    for finding, about in said:
+        mark, colour = MARKS[finding.state]
+        plain = finding.state in (CheckState.OK, CheckState.NOT_OFFERED)
+        text = (about + finding.text, "dim" if plain else colour)
+        texts.append(line(text) if finding.state is one.state else line((f"{mark} ", colour), text))
+        if finding.fix and not plain:
+            texts.append(line((f"→ {finding.fix}", "dim")))
+    texts += budget_lines(check.budgets, chosen)
+    if not texts:
+        texts.append(line(("nothing was found", "dim")))
+    blank = line(" " * (_WIDTH + 2))
+    return [(*line(*head), *texts[0]), *((*blank, *text) for text in texts[1:])]
+
+
+def _about(finding: Finding, chosen: Chosen) -> str:
+    """`jobs 4, 8: `; nothing where it is about all of them."""
+    total = sum(last - first for first, last in finding.jobs)
+    if not finding.jobs or total == len(chosen.plan.jobs) or finding.state is CheckState.OK:
+        return ""
+    numbers = chosen.numbers(finding)
+    more = total - len(numbers)
+    if finding.text.startswith("job "):
+        return ""
+    word = "job " if len(numbers) == 1 and more <= 0 else "jobs "
+    rest = f" and {more:,} more" if more > 0 and len(numbers) == 3 else ""
+    return word + ", ".join(f"{at:,}" for at in numbers) + rest + ": "
+
+
+def budget_lines(budgets: Iterable[Budget], chosen: Chosen) -> list[Line]:
+    """`118,204 → 110,508 CPU-hours`, and how much of the whole that takes."""
+    lines = []
+    for number, budget in enumerate(chosen.budgets):
+        if budget not in budgets:
+            continue
+        left = chosen.left_of(number)
+        name = f"{budget.name} " if budget.name != "budget" else ""
+        style = "failed" if left < -1e-6 else "title"
+        lines.append(
+            line(name, f"{budget.left:,.0f} → ", (f"{left:,.0f}", style), f" {budget.unit}",
+                 (f"  {budget.where}", "dim"))
+        )  # fmt: skip
+        if left < -1e-6:
+            lines.append(line((f"✗ {-left:,.0f} {budget.unit} too many", "failed")))
+        elif budget.whole:
+            used = max(0.0, budget.whole - left)
+            full = portion(round(used), round(budget.whole), BAR)
+            share = 100 * (budget.left - left) / budget.whole
+            lines.append(
+                line(("█" * full, "submitted"), ("░" * (BAR - full), "faint"),
+                     (f"  this takes {share:.1f} %", "dim"))
+            )  # fmt: skip
+    return lines
+
+
+def checks_short(checks: Checks, chosen: Chosen) -> Line:
+    """`✓ 4 checks  ▲ 1 warning: ...`, for low terminals: the worst one with its words."""
+    found = standings(checks, chosen)
+    by = {state: [it for it in found if it.state is state] for state in CheckState}
+    parts: list[str | tuple[str, str]] = []
+    for number, budget in enumerate(chosen.budgets):
+        left = chosen.left_of(number)
+        style = "failed" if left < -1e-6 else ""
+        parts.append((f"  {budget.name} → {left:,.0f} h", style))
+    if by[CheckState.PENDING]:
+        parts.append((f"  ◌ {len(by[CheckState.PENDING])} pending", "dim"))
+    if by[CheckState.FAILED]:
+        parts.append((f"  ✗ {why_not(checks, chosen)}", "failed"))
+    elif by[CheckState.WARNING]:
+        many = sum(
+            sum(last - first for first, last in it.jobs) or 1
+            for one in by[CheckState.WARNING]
+            for it in one.findings or (Finding(CheckState.WARNING, ""),)
+        )
+        parts.append((f"  ▲ {plural(many, 'warning')}", "warning"))
+    elif by[CheckState.OK] and not by[CheckState.PENDING]:
+        parts.append((f"  ✓ {plural(len(by[CheckState.OK]), 'check')}", "completed"))
+    return line(*parts)
+
+
+def why_not(checks: Checks, chosen: Chosen) -> str:
+    """Why the yes needs one more word: what failed, in short; "" if nothing did."""
+    for one in standings(checks, chosen):
+        if one.over:
+            budget, missing = one.over[0]
+            return f"over {budget.name} by {missing:,.0f} {budget.unit}"
+        if one.state is CheckState.FAILED:
+            bad = [it for it in one.findings if it.state is CheckState.FAILED]
+            text = bad[0].text if bad else one.check.text
+            return f"{one.check.name}: {text}"
+    return ""
+
+
+def word_for(units: int, *, objection: bool) -> str:
+    """What has to be typed: the number of jobs, `yes` for a single one; and `anyway`."""
+    word = "yes" if units == 1 else str(units)
+    return f"{word} {ANYWAY}" if objection else word
+
+
+def says_yes(word: str, typed: str) -> bool:
+    """Whether that was typed."""
+    said = " ".join(typed.strip().lower().replace(",", "").split())
+    wanted = [word]
+    if word.startswith("yes"):
+        wanted.append("y" + word.removeprefix("yes"))
+    return said in wanted

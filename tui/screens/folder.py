@@ -1,0 +1,46 @@
+"""The question where a plan is to be written, and nothing is by default."""
+
+from __future__ import annotations
+
+from rowtui.tui.render.cells import line
+from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.palette import as_content
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+
+class FolderScreen(ModalScreen[str]):
+    """The name of a folder; "" for none."""
+
+    BINDINGS = [Binding("escape", "no", "no", id="folder.no", tooltip="write nothing")]
+
+    def __init__(self, question: str, proposed: str) -> None:
+        super().__init__()
+        self._question = question
+        self._proposed = proposed
+
+    def compose(self) -> ComposeResult:
+        """What is written, and where to type."""
+        shown = [
+            line("Every script as it would be sent, and plan.json. Nothing is submitted."),
+            line(("Below the project's folder, unless it begins with / or ~.", "dim")),
+            line(""),
+            line(("Enter", "key"), " writes there.  ", ("Esc", "key"), " writes nothing."),
+        ]
+        with Vertical(id="dialog") as dialog:
+            dialog.add_class("folder")
+            set_titles(dialog, self._question)
+            yield Static(as_content(shown), markup=False)
+            yield Input(self._proposed, id="folder", compact=True)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """A name, or nothing."""
+        event.stop()
+        self.dismiss(event.value.strip())
+
+    def action_no(self) -> None:
+        """Nothing is written."""
+        self.dismiss("")

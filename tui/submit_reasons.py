@@ -1,0 +1,43 @@
+"""Why a command of the Submit view cannot be used now: "" when it can, else the reason."""
+
+from __future__ import annotations
+
+from rowtui.tui.session import Session
+
+NO_PLAN = "there is no plan: mark groups in 2 and press s"
+
+
+def with_plan(session: Session) -> str:
+    """There is a plan with jobs to look at."""
+    if session.sending is None:
+        return NO_PLAN
+    return "" if session.sending.plan.jobs else "the plan has no jobs"
+
+
+def may_switch(session: Session) -> str:
+    """Its jobs can be switched on and off."""
+    if reason := with_plan(session):
+        return reason
+    assert session.sending is not None
+    return "" if session.sending.phase == "review" else "this plan was already confirmed"
+
+
+def may_confirm(session: Session) -> str:
+    """A plan waits for its yes."""
+    if session.read_only:
+        return "the project was opened read-only"
+    if reason := may_switch(session):
+        return reason
+    assert session.sending is not None
+    if conflict := session.sending.copying.conflict:
+        return conflict
+    return "" if session.sending.chosen.requests else "every job is switched off"
+
+
+def may_stop(session: Session) -> str:
+    """A plan is being sent."""
+    if session.sending and session.sending.phase == "sending":
+        return ""
+    if session.sending and session.sending.phase == "stopping":
+        return "it stops after this job"
+    return "nothing is being sent"
