@@ -1,0 +1,161 @@
+"""A recording as an engine: what was answered at the time that is played. Nothing can be changed.
+
+Takes the file of a recording; gives an `Engine`, and a clock that runs as fast as somebody wants.
+A page that nobody looked at while it was recorded is said not to be there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import time
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from rowtui.core.engine import Engine
+from rowtui.core.engine_record.codec import NotAValueError, as_it_is, decode
+from rowtui.core.engine_record.record import asked
+from rowtui.core.engine_record.tape import Line, key_of, read_tape
+from rowtui.core.engine_record.types import table
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+
+CHANGING = frozenset({
+    "submit", "cancel", "hold", "release", "connect", "trust", "queue_act", "export_plan",
+    "network_start", "network_stop", "network_retry", "network_cancel",
+})  # fmt: skip
+"""What would change something."""
+
+NEWS = {"refresh": "workspace", "jobs": "jobs", "network": "network", "queue": "jobs"}
+"""The word for a new answer of each kind."""
+
+
+class ReplayEngine:
+    """Plays one file. Also the clock and the badge of the dashboard that shows it."""
+
+    stranger = False
+    faults: tuple[tuple[str, str], ...] = ()
+
+    def __init__(self, path: Path, *, steady: Callable[[], float] = time.monotonic) -> None:
+        """Raises: RowtuiError."""
+        self._head, lines, self.notice = read_tape(path)
+        self._steady = steady
+        self._speed = 1.0
+        self._base, self._since = 0.0, steady()
+        self._sped = asyncio.Event()
+        self.length = lines[-1].at
+        self._answers: dict[tuple[str, str], list[Line]] = {}
+        for line in sorted(lines, key=lambda line: line.at):
+            self._answers.setdefault((line.call, line.key), []).append(line)
+        self._news = [line for line in lines if line.call in NEWS]
+
+    # The clock
+
+    @property
+    def position(self) -> float:
+        """Seconds since the beginning of the recording."""
+        return self._base + (self._steady() - self._since) * self._speed
+
+    def now(self) -> float:
+        """The time that is played, in epoch seconds."""
+        return self._head.at + self.position
+
+    @property
+    def badge(self) -> str:
+        """What the header says."""
+        over = self.position > self.length
+        return "REPLAY over" if over else f"REPLAY ×{self._speed:g}"
+
+    def faster(self) -> str:
+        """Twice as fast; what was done."""
+        return self._go_at(SPEEDS[min(SPEEDS.index(self._speed) + 1, len(SPEEDS) - 1)])
+
+    def slower(self) -> str:
+        """Half as fast; what was done."""
+        return self._go_at(SPEEDS[max(SPEEDS.index(self._speed) - 1, 0)])
+
+    def _go_at(self, speed: float) -> str:
+        self._base, self._since = self.position, self._steady()
+        self._speed = speed
+        self._sped.set()
+        return f"The recording plays at ×{speed:g}."
+
+    def inject(self, fault: str) -> str:
+        """Nothing can be changed."""
+        return "This is a recording: nothing can be changed."
+
+    # The engine
+
+    def __getattr__(self, name: str) -> Any:
+        """A method of `Engine`."""
+        if name.startswith("_") or name not in table().methods:
+            raise AttributeError(name)
+        if name in CHANGING:
+            return self._refuse_items if name == "submit" else self._refuse
+        if not inspect.iscoroutinefunction(getattr(Engine, name)):
+            return self._nothing
+
+        async def ask(*args: Any, **options: Any) -> Any:
+            return self._answer(name, args, options)
+
+        return ask
+
+    def _answer(self, name: str, args: Any, options: Any) -> Any:
+        key = key_of(asked(name, args, options, as_it_is))
+        found = self._answers.get((name, key))
+        if not found:
+            raise RowtuiError(
+                "this is not in the recording",
+                "only what was on the screen while it was recorded can be shown",
+            )
+        at = bisect_right(found, self.position, key=lambda line: line.at)
+        line = found[max(0, at - 1)]
+        entry = json.loads(line.data)
+        if "error" in entry:
+            raise RowtuiError(*_sentences(entry["error"]))
+        try:
+            return decode(entry.get("answer"), table().methods[name]["return"])
+        except (NotAValueError, RecursionError) as error:
+            said = str(error) or "too deep"
+            raise RowtuiError(f"line {line.number} of the recording is damaged: {said}") from None
+
+    async def _refuse(self, *_args: Any, **_options: Any) -> Any:
+        raise RowtuiError("this is a recording: nothing can be changed")
+
+    async def _refuse_items(self, *_args: Any, **_options: Any) -> AsyncIterator[Any]:
+        await self._refuse()
+        yield
+
+    async def _nothing(self, *_args: Any, **_options: Any) -> AsyncIterator[Any]:
+        await asyncio.Event().wait()
+        yield
+
+    async def changes(self) -> AsyncIterator[str]:
+        """A word whenever there is a newer answer."""
+        for line in self._news:
+            while (left := line.at - self.position) > 0:
+                self._sped.clear()
+                try:
+                    async with asyncio.timeout(left / self._speed):
+                        await self._sped.wait()
+                except TimeoutError:
+                    pass
+            yield NEWS[line.call]
+        await asyncio.Event().wait()
+
+    def answer(self, number: int, answers: Any) -> None:
+        """Nobody asks."""
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _sentences(said: Any) -> tuple[str, str]:
+    if isinstance(said, list) and len(said) == 2 and all(isinstance(it, str) for it in said):
+        return visible(said[0]), visible(said[1])
+    return "something was wrong then; the recording does not say what", ""

@@ -1,0 +1,124 @@
+"""Which classes an engine's answers are made of: found by walking the hints of `Engine`.
+
+Gives a table from a name to a class. A recording can hold values of these classes and nothing
+else, so that a file from somebody else can never make an object of another kind.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import enum
+import importlib
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+ROOM = "rowtui.core."
+
+
+class Known(NamedTuple):
+    """One class: its hints by field, and the fields that have no default. An enum has none."""
+
+    name: str
+    cls: type
+    hints: Mapping[str, Any]
+    required: frozenset[str]
+
+
+class Table(NamedTuple):
+    """All classes by name and by themselves; the methods with the hints of what they take."""
+
+    by_name: Mapping[str, Known]
+    by_class: Mapping[type, Known]
+    methods: Mapping[str, Mapping[str, Any]]
+
+
+class UnknownTypeError(TypeError):
+    """A hint that a recording has no form for."""
+
+
+_PLAIN = (str, int, float, bool, bytes, type(None))
+
+
+@cache
+def table() -> Table:
+    """The classes of `Engine`. Raises: UnknownTypeError for one that has no form."""
+    from rowtui.core.engine import Engine
+
+    by_name: dict[str, Known] = {}
+    by_class: dict[type, Known] = {}
+    methods: dict[str, Mapping[str, Any]] = {}
+
+    def enter(hint: Any, where: str) -> None:
+        if hint is Any or hint is object or hint is Ellipsis or hint in _PLAIN:
+            return
+        if typing.get_origin(hint) is typing.Literal:
+            return
+        if typing.get_origin(hint) is not None:
+            for part in typing.get_args(hint):
+                enter(part, where)
+            return
+        if not isinstance(hint, type) or not _is_value(hint):
+            raise UnknownTypeError(f"{where}: {hint!r} cannot be recorded")
+        if hint in by_class:
+            return
+        known = _known(hint)
+        by_class[hint] = by_name[known.name] = known
+        for name, inner in known.hints.items():
+            enter(inner, f"{known.name}.{name}")
+
+    for name, method in vars(Engine).items():
+        if name.startswith("_") or not inspect.isfunction(method):
+            continue
+        methods[name] = _resolved(method)
+        for parameter, hint in methods[name].items():
+            enter(hint, f"{name}.{parameter}")
+    return Table(by_name, by_class, methods)
+
+
+def _is_value(cls: type) -> bool:
+    return dataclasses.is_dataclass(cls) or issubclass(cls, enum.Enum) or hasattr(cls, "_fields")
+
+
+def _known(cls: type) -> Known:
+    name = f"{cls.__module__}.{cls.__qualname__}".removeprefix(ROOM)
+    if issubclass(cls, enum.Enum):
+        return Known(name, cls, {}, frozenset())
+    hints = _resolved(cls)
+    if dataclasses.is_dataclass(cls):
+        fields = dataclasses.fields(cls)
+        names = [one.name for one in fields if one.init]
+        nothing = dataclasses.MISSING
+        required = {f.name for f in fields if f.default is nothing and f.default_factory is nothing}
+    else:
+        names = list(getattr(cls, "_fields"))  # noqa: B009 - a NamedTuple's, unknown to mypy
+        required = set(names) - set(getattr(cls, "_field_defaults", {}))
+    return Known(name, cls, {one: hints[one] for one in names}, frozenset(required & set(names)))
+
+
+def _resolved(what: type | Callable[..., Any]) -> dict[str, Any]:
+    """The hints of a class or function, also those that are imported for type checkers alone."""
+    try:
+        return typing.get_type_hints(what)
+    except NameError:
+        return typing.get_type_hints(what, localns=_for_checkers(what.__module__))
+
+
+@cache
+def _for_checkers(module: str) -> dict[str, Any]:
+    """What a module imports under `if TYPE_CHECKING`."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    found: dict[str, Any] = {}
+    for block in tree.body:
+        if not (isinstance(block, ast.If) and "TYPE_CHECKING" in ast.dump(block.test)):
+            continue
+        for one in block.body:
+            if isinstance(one, ast.ImportFrom) and one.module:
+                source = importlib.import_module(one.module)
+                for name in one.names:
+                    found[name.asname or name.name] = getattr(source, name.name)
+    return found
