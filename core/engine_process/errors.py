@@ -5,8 +5,6 @@ from __future__ import annotations
 import pickle
 import signal
 import sys
-import time
-import traceback
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,6 +76,9 @@ def from_value(told: Told) -> Exception:
 
 def write_down(error: BaseException) -> None:
     """Write an error with all its details to the log, which is standard error here."""
+    import time
+    import traceback
+
     when = time.strftime("%Y-%m-%d %H:%M:%S")
     sys.stderr.write(f"{when} " + "".join(traceback.format_exception(error)))
     sys.stderr.flush()
