@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +15,20 @@ pytest_plugins = [
 ]
 
 # No deadlines: a busy machine is not a defect. Continuous integration draws the same examples
-# each time, so that what fails there fails here.
-settings.register_profile("suite", deadline=None, derandomize="CI" in os.environ)
+# each time, so that what fails there fails here. Elsewhere every run draws others: forty a test
+# are enough each time, and `--hypothesis-profile=thorough` draws many.
+settings.register_profile("suite", deadline=None, max_examples=40, derandomize="CI" in os.environ)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("suite")
+
+# Much of what is tested is synchronised to the disk: in memory nobody waits for that, and the
+# kernel has less to do. Of tests that pass nothing is kept (pyproject.toml).
+MEMORY = Path("/dev/shm")
+MEMORY_NEEDED = 2_000_000_000  # containers may have 64 MB, and nothing may be run from it
+if os.access(MEMORY, os.W_OK):
+    room = os.statvfs(MEMORY)
+    if room.f_bavail * room.f_frsize > MEMORY_NEEDED and not room.f_flag & os.ST_NOEXEC:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 # Queues are asked whenever somebody wants to know: the tests' clusters are nobody else's.
 os.environ["ROWTUI_POLL"] = "0"

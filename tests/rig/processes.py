@@ -60,7 +60,8 @@ def require(*programs: str) -> dict[str, str]:
 class Keeper:
     """A folder and the daemons that live in it; both are gone when this process is."""
 
-    def __init__(self, under: Path = Path("/tmp")) -> None:
+    def __init__(self, under: Path | None = None) -> None:
+        under = under or Path(os.environ.get("PYTEST_DEBUG_TEMPROOT", "/tmp"))  # tests/conftest.py
         # Short, since Unix sockets have names of at most 107 bytes; and open to other users,
         # as jobs and daemons may run under them.
         self.folder = Path(tempfile.mkdtemp(prefix="rig-", dir=under))

@@ -8,6 +8,7 @@ import os
 import secrets
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -195,7 +196,7 @@ def test_killed_while_a_bundle_runs_inside_its_requests_are_not_free(tmp_path: P
         finally:
             os._exit(70)
     while sum(real.runs().values()) < 2:
-        os.sched_yield()
+        time.sleep(0.005)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     # when another one starts meanwhile, then none of its directories is free
@@ -205,7 +206,7 @@ def test_killed_while_a_bundle_runs_inside_its_requests_are_not_free(tmp_path: P
     # and when it has ended, all are complete
     (real.root / "go").touch()
     while not all((real.root / ".row/rowtui/ended" / job.token).exists() for job in plan.jobs):
-        os.sched_yield()
+        time.sleep(0.005)
     asyncio.run(real.settle())
     assert real.runs() == dict.fromkeys(NAMES, 1)
     assert real.state.completed["one"] == 0b111
@@ -227,7 +228,7 @@ def test_killed_while_a_job_runs_inside_every_directory_runs_once(tmp_path: Path
         finally:
             os._exit(70)
     while not (real.root / "began").exists():
-        os.sched_yield()
+        time.sleep(0.005)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
@@ -239,7 +240,7 @@ def test_killed_while_a_job_runs_inside_every_directory_runs_once(tmp_path: Path
     # And when it has ended, they are complete.
     (real.root / "go").touch()
     while not (real.root / ".row/rowtui/ended" / plan.jobs[0].token).exists():
-        os.sched_yield()
+        time.sleep(0.005)
     asyncio.run(real.settle())
     assert real.runs() == {"a": 1, "b c": 1}
     assert real.state.completed["one"] == 0b11
