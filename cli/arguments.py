@@ -33,3 +33,15 @@ def json_option(parser: Any) -> None:
 def directories_argument(parser: Any, text: str) -> None:
     """The names of directories."""
     parser.add_argument("directories", nargs="*", metavar="DIRECTORIES", help=text)
+
+
+def watch_option(parser: Any, seconds: int = 5) -> None:
+    """`--watch [SECONDS]`."""
+    parser.add_argument(
+        "--watch",
+        nargs="?",
+        type=positive,
+        const=seconds,
+        metavar="SECONDS",
+        help=f"then tell only what changes, a line each, until Ctrl-C [every {seconds} seconds]",
+    )

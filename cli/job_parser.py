@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rowtui.cli.arguments import count, json_option, positive
+from rowtui.cli.arguments import count, json_option, watch_option
 
 WORDS = {
     "queue": "show all your jobs on all clusters, also outside of a project",
@@ -18,7 +18,7 @@ _QUEUE = """\
   rowtui queue                       this machine, and all clusters of clusters.toml
   rowtui queue --cluster alpha --cluster beta
   rowtui queue --ended               also what has just ended
-  rowtui queue --watch 30            again every 30 seconds, until Ctrl-C
+  rowtui queue --watch 30            and then what changes, every 30 seconds, until Ctrl-C
   rowtui queue --json --no-login     for programs, which nobody answers"""
 _LOGS = """\
   rowtui logs 12
@@ -51,9 +51,7 @@ def _add_queue(queue: Any) -> None:
     queue.add_argument(
         "--now", action="store_true", help="ask now, if that is not too soon after the last time"
     )
-    queue.add_argument(
-        "--watch", type=positive, metavar="SECONDS", help="show it again and again, until Ctrl-C"
-    )
+    watch_option(queue, 30)
     queue.add_argument("--no-login", action="store_true", help="ask nobody for passwords and codes")
     json_option(queue)
 

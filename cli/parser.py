@@ -10,7 +10,13 @@ import os
 from collections.abc import Collection, Sequence
 from typing import Any, NoReturn, cast
 
-from rowtui.cli.arguments import count, directories_argument, json_option, positive
+from rowtui.cli.arguments import (
+    count,
+    directories_argument,
+    json_option,
+    positive,
+    watch_option,
+)
 from rowtui.core import __version__
 from rowtui.core.errors import RowtuiError
 
@@ -269,6 +275,7 @@ def _add_show(commands: Any, add: Any) -> None:
         )
     status.add_argument("--all", action="store_true", help="all actions, also those without any")
     status.add_argument("--no-header", action="store_true", help="no table header")
+    watch_option(status)
     json_option(status)
 
     directories = add(
@@ -316,6 +323,7 @@ def _add_show(commands: Any, add: Any) -> None:
     jobs.add_argument(
         "-l", "--long", action="store_true", help="with state, time and reason; ended ones too"
     )
+    watch_option(jobs)
     json_option(jobs)
 
     cluster = add(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rowtui.cli.output import Output
+    from rowtui.cli.watch import Told
     from rowtui.core.engine import JobView
     from rowtui.core.project.project import Project
     from rowtui.core.project.views import ClusterView
@@ -103,6 +104,7 @@ async def _show(
     looks = Looks(around)
     now = args.now
     said: set[str] = set()
+    before: Told | None = None
     while True:
         if project is not None:
             view = await project.jobs.view(everywhere=True, among=names, now=now)
@@ -115,15 +117,37 @@ async def _show(
                 out.warn(failure)
         if project is not None:
             say_notices(project, out)
-        _print(args, clusters, jobs, project is not None, out)
+        if before is None or args.json:
+            _print(args, clusters, jobs, project is not None, out)
         if args.watch is None:
             answered = any(it.as_of is not None and not it.error for it in clusters)
             return 0 if answered or not clusters else 1
+        if not args.json:
+            before = _tell(before, clusters, _rows(args, clusters, jobs), out)
         sys.stdout.flush()
         await asyncio.sleep(args.watch)
         now = False
-        if not args.json:
-            out.print()
+
+
+def _tell(
+    before: Told | None,
+    clusters: Sequence[ClusterView],
+    rows: dict[str, list[QueueRow]],
+    out: Output,
+) -> Told:
+    """Print what is other than before; what it is now."""
+    from rowtui.cli.watch import changes, told_of_queue
+
+    now = time.time()
+    after = told_of_queue(queue_json(clusters, rows, now))
+    out.lines(changes(before, after, time.strftime("%H:%M:%S", time.localtime(now))))
+    return after
+
+
+def _rows(
+    args: argparse.Namespace, clusters: Sequence[ClusterView], jobs: Sequence[JobView]
+) -> dict[str, list[QueueRow]]:
+    return {cluster.name: rows_of(cluster, jobs, ended=args.ended) for cluster in clusters}
 
 
 async def _look(looks: Looks, names: Sequence[str], now: bool) -> tuple[ClusterView, ...]:
@@ -156,9 +180,7 @@ def _print(
     out: Output,
 ) -> None:
     now = time.time()
-    rows: dict[str, list[QueueRow]] = {
-        cluster.name: rows_of(cluster, jobs, ended=args.ended) for cluster in clusters
-    }
+    rows = _rows(args, clusters, jobs)
     if args.json:
         values = queue_json(clusters, rows, now)
         out.print(json.dumps(values, indent=None if args.watch else 2))

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the table, ids, or JSON."""
+    if getattr(args, "watch", None) is not None:
+        from rowtui.cli.watch import told_of_jobs, watch
+
+        return watch(args, out, run, told_of_jobs)
     project = open_project(args, out, ask_queue=not (args.long or args.json))
     names = given_names(args.directories)
     if args.long or args.json:

@@ -28,6 +28,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from rowtui.core.grouping.select import matches
     from rowtui.core.grouping.status import status_counts
 
+    if getattr(args, "watch", None) is not None:
+        from rowtui.cli.watch import told_of_status, watch
+
+        return watch(args, out, run, told_of_status)
     project = open_project(args, out)
     among = chosen_positions(project, args.directories, out)
     table = project.status(among)

@@ -35,10 +35,11 @@ def touch(rowtui: Shell, product: str, numbers: range) -> None:
         (rowtui.folder / "workspace" / f"dir{number}" / product).touch()
 
 
-def test_01_without_a_command_and_a_terminal_it_is_a_usage_error(rowtui: Shell) -> None:
-    done = rowtui(cluster=None)
-    assert done.returncode == 2
-    assert "requires a subcommand" in done.stderr
+def test_01_without_a_command_and_a_terminal_it_prints_the_status_as_text(rowtui: Shell) -> None:
+    done = rowtui()
+    assert done.returncode == 0
+    assert done.stdout == rowtui.succeed("show", "status")
+    assert "rowtui show status --watch" in done.stderr
 
 
 def test_02_outside_of_a_project_it_says_so(empty_folder: Shell) -> None:
