@@ -1,0 +1,142 @@
+"""`--watch`: text for those who listen rather than look: all of it once, then only what changed.
+
+Each change is one line with the time of day, the thing, and its new value with the old one: nothing
+is drawn over, so a screen reader or a log has the story in order. Takes what a command prints with
+`--json`, gives lines. Ends with Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from rowtui.cli.output import Output
+from rowtui.core.errors import InvalidFileError, RowtuiError
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Mapping
+
+Told = dict[str, dict[str, object]]
+"""What can be told: thing -> word -> value."""
+
+
+def watch(
+    args: argparse.Namespace,
+    out: Output,
+    run: Callable[[argparse.Namespace, Output], int],
+    told: Callable[[dict[str, Any]], Told],
+) -> int:
+    """Run the command once as it is, then again and again for what changed. Never returns 0."""
+    seconds, args.watch = args.watch, None
+    as_json = args.json
+    document = _look(args, out, run)
+    if as_json:
+        out.print(json.dumps(document))
+    else:
+        args.json = False
+        run(args, out)
+    trouble = ""
+    while True:
+        sys.stdout.flush()
+        time.sleep(seconds)
+        was, now = trouble, document
+        try:
+            now, trouble = _look(args, out, run), ""
+        except (RowtuiError, InvalidFileError) as error:
+            trouble = " ".join(visible(str(error)).split())
+        if trouble != was:
+            out.print(f"{_clock()} {f'error: {trouble}' if trouble else 'readable again'}")
+        if as_json and now != document:
+            out.print(json.dumps(now))
+        elif not as_json:
+            out.lines(changes(told(document), told(now), _clock()))
+        document = now
+
+
+def _look(
+    args: argparse.Namespace, out: Output, run: Callable[[argparse.Namespace, Output], int]
+) -> dict[str, Any]:
+    """What the command prints as JSON, and nothing said."""
+    look = _Look(out)
+    args.json = True
+    run(args, look)
+    document: dict[str, Any] = json.loads("".join(look.kept))
+    return document
+
+
+def changes(before: Told | None, after: Told, clock: str) -> Iterator[str]:
+    """A line for each thing that is new, other or gone; none for the first look."""
+    if before is None:
+        return
+    for name, words in after.items():
+        was = before.get(name)
+        if was is None:
+            values = ", ".join(f"{word} {value}" for word, value in words.items() if value)
+            yield visible(f"{clock} {name}: new{': ' if values else ''}{values}")
+        elif parts := [
+            f"{word} {value or 'none'} (was {was.get(word) or 'none'})"
+            for word, value in words.items()
+            if value != was.get(word)
+        ]:
+            yield visible(f"{clock} {name}: {', '.join(parts)}")
+    for name in before:
+        if name not in after:
+            yield visible(f"{clock} {name}: gone")
+
+
+def told_of_status(document: dict[str, Any]) -> Told:
+    """The counts of each action of `show status --json`."""
+    words = ("completed", "submitted", "failed", "eligible", "waiting", "problem")
+    told: Told = {
+        action["name"]: {word: action.get(word) for word in words} for action in document["actions"]
+    }
+    return {"workspace": {"directories": document["directories"]}, **told}
+
+
+def told_of_jobs(document: dict[str, Any]) -> Told:
+    """The state of each job of `show jobs --json`."""
+    return {"scheduler": {"error": document["error"]}} | {
+        _job_name(job): {"state": job["state"], "reason": job["reason"]} for job in document["jobs"]
+    }
+
+
+def told_of_queue(document: Mapping[str, Any]) -> Told:
+    """Each cluster and its jobs, of `queue --json`."""
+    told: Told = {}
+    for cluster in document["clusters"]:
+        name = cluster["name"]
+        told[name] = {"error": cluster["error"], "login": cluster["login"]}
+        for job in cluster["jobs"]:
+            words = {"state": job["state"], "reason": job["reason"]}
+            told[f"{name} {_job_name(job)}"] = words
+    return told
+
+
+def _job_name(job: Mapping[str, Any]) -> str:
+    task = f"_{job['task']}" if job.get("task") is not None else ""
+    what = job.get("action") or job.get("name") or ""
+    return f"job {job['id'] or job.get('token')}{task}" + (f" ({what})" if what else "")
+
+
+def _clock() -> str:
+    return time.strftime("%H:%M:%S")
+
+
+class _Look(Output):
+    """One look: what it prints is kept, and what it warns of was said before."""
+
+    def __init__(self, out: Output) -> None:
+        self.__dict__.update(vars(out))
+        self.progress = False
+        self.kept: list[str] = []
+
+    def print(self, text: str = "") -> None:
+        """Keep it."""
+        self.kept.append(text + "\n")
+
+    def message(self, level: int, text: str) -> None:
+        """Nothing: the first look has said it, and the values say what is new."""
