@@ -1,87 +1,132 @@
-"""Measure long lists: `python -m bench.lists [--directories 100000]`.
+"""Measure long lists: `python -m bench.lists [--directories 1000000] [--memory]`.
 
-Filters, sorts and pages of all directories of an action, as a screen asks for them, through the
-engine in this process; each question twice, so that what is kept shows. On the project of
-`bench.make_project`.
+Filters, sorts and pages of all directories and groups of an action, as a screen asks for them, cut
+by the engine's own pages; each question twice, so that what is kept shows. On the project of
+`bench.make_project`; with `--memory` its directories are only in the caches, so that a million need
+no files.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import resource
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from rowtui.core.grouping.model import Status
+from rowtui.core.in_process.lists import Which
+from rowtui.core.in_process.pages import Pages
+from rowtui.core.project.lists import ListAsked
+from rowtui.core.project.project import Project
+from rowtui.core.state.merge import build_directories
+from rowtui.core.state.model import State, bit_set
 
 from bench.__main__ import machine
-from bench.make_project import make_project
+from bench.make_project import completed_actions, directory_name, make_project, value
 
-QUESTIONS = (
-    ("as it is", "", "", False),
-    ("status", "status=eligible", "", False),
-    ("part of a name", "beef", "", False),
-    ("part of a name, few letters", "0", "", False),
-    ("pattern of a name", "name~^00.*ff$", "", False),
-    ("a stored value", "temperature<1.5", "", False),
-    ("a stored value and a name", "temperature<1.5 ab !status=completed", "", False),
-    ("a value that is not stored", "seed>10", "", False),
-    ("by name, descending", "", "name", True),
-    ("by status", "", "status", False),
-    ("by a value", "", "/temperature", False),
-    ("by a value, filtered", "status!=completed", "/temperature", True),
+ACTION = 3  # sorted by two values, split, at most 100 in a group
+EVERYTHING = tuple(Status)
+DIRECTORIES = (
+    ("as it is", ListAsked()),
+    ("status", ListAsked("status=eligible")),
+    ("part of a name", ListAsked("beef")),
+    ("part of a name, in nearly all", ListAsked("0")),
+    ("pattern of a name", ListAsked("name~^00.*f$")),
+    ("a stored value", ListAsked("temperature<1.5")),
+    ("a stored value, a name, a status", ListAsked("temperature<1.5 ab !status=completed")),
+    ("a value that is not stored", ListAsked("seed>10")),
+    ("the same value again, another number", ListAsked("seed>11")),
+    ("by name, descending", ListAsked("", "name", True)),
+    ("by status", ListAsked("", "status")),
+    ("by a value", ListAsked("", "/temperature")),
+    ("by a value, filtered, descending", ListAsked("status!=completed", "/temperature", True)),
+)
+GROUPS = (
+    ("as they are", ListAsked()),
+    ("size", ListAsked("size<100")),
+    ("first directory", ListAsked("name~^00")),
+    ("text anywhere", ListAsked("2.5")),
+    ("a stored value, by first directory", ListAsked("temperature<1.5", "first")),
+    ("by size, descending", ListAsked("", "size", True)),
+    ("by sort key", ListAsked("", "sort_key", True)),
 )
 
 
-async def measure(root: Path, action: int) -> list[str]:
-    from rowtui.core.engine import ListAsked
-    from rowtui.core.grouping.model import Status
-    from rowtui.core.in_process import InProcessEngine
-    from rowtui.core.project.project import Project
+@dataclass
+class Read:
+    """A reading of a workspace that nobody has on disk."""
 
-    engine = InProcessEngine(Project.open(root, cluster="local"))
-    await engine.refresh()
-    everything = tuple(Status)
-    lines = [
-        "| question | rows | first page, ms | a page in the middle, ms |",
-        "|---|---:|---:|---:|",
-    ]
-    for kind in ("directories", "groups"):
-        ask = getattr(engine, kind)
-        for title, text, sort, descending in QUESTIONS:
-            by = {"name": "first", "status": "size"}.get(sort, sort) if kind == "groups" else sort
-            words = text.replace("status", "size") if kind == "groups" else text
-            words = words.replace("size=eligible", "size=100").replace("size=completed", "size=1")
-            words = words.replace("size!=completed", "size!=1")
-            if kind == "groups" and "seed" in text:
-                continue
-            asked = ListAsked(words, by, descending)
-            times = []
-            for start in (0, None):
-                at = page.total // 2 if start is None else 0  # noqa: F821
-                began = time.perf_counter()
-                page = await ask(action, everything, at, 100, asked=asked)
-                times.append(1000 * (time.perf_counter() - began))
-            lines.append(
-                f"| {kind}: {title} | {page.total:,} | {times[0]:,.1f} | {times[1]:,.1f} |"
-            )
-    await engine.close()
+    raw: list[bytes | None]
+    stamps: list[tuple[int, int]]
+    bad: dict[int, str] = field(default_factory=dict)
+    vanished: list[int] = field(default_factory=list)
+    completed: dict[str, int] = field(default_factory=dict)
+
+
+def in_memory(root: Path, count: int) -> Project:
+    """The project with `count` directories that have no folders."""
+    numbers = {directory_name(number).encode(): number for number in range(count)}
+    names = sorted(numbers)
+    read = Read([value(numbers[name]) for name in names], [(1, 1)] * count)
+    project = Project.open(root, cluster="local")
+    pointers = ("/temperature", "/pressure", "/kind", "/flag", "/x")
+    directories = build_directories(names, read, value_file="value.json", pointers=pointers)
+    far = [completed_actions(numbers[name]) for name in names]
+    completed = {
+        action.name: bit_set(at for at, done in enumerate(far) if done > action.index)
+        for action in project.workflow.actions
+    }
+    project.use(State(1, directories, completed))
+    return project
+
+
+def asked_twice(ask: Any) -> tuple[int, float, float]:
+    """Rows; milliseconds for the first page, and for one in the middle."""
+    began = time.perf_counter()
+    page = ask(0)
+    middle = time.perf_counter()
+    ask(page.total // 2)
+    return page.total, 1000 * (middle - began), 1000 * (time.perf_counter() - middle)
+
+
+def measure(project: Project) -> list[str]:
+    pages = Pages(project)
+    action = project.workflow.actions[ACTION]
+    lines = ["| list, question | rows | first page, ms | in the middle, ms |"]
+    lines.append("|---|---:|---:|---:|")
+    for kind, cut, questions in (
+        ("directories", pages.directories_page, DIRECTORIES),
+        ("groups", pages.groups_page, GROUPS),
+    ):
+        for title, asked in questions:
+            which = Which(action, EVERYTHING, asked)
+            rows, first, other = asked_twice(lambda at, w=which, c=cut: c(w, at, 100))
+            lines.append(f"| {kind}: {title} | {rows:,} | {first:,.1f} | {other:,.1f} |")
     return lines
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--directories", type=int, default=100_000)
-    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--memory", action="store_true")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rowtui-lists-") as temporary:
-        folder = chosen.folder or Path(temporary)
-        make_project(folder, chosen.directories)
-        lines = asyncio.run(measure(folder / "rowtui", 3))
-    print(f"## {chosen.directories:,} directories\n\n{machine()}\n")
+        folder = Path(temporary)
+        make_project(folder, 10 if chosen.memory else chosen.directories)
+        if chosen.memory:
+            project = in_memory(folder / "rowtui", chosen.directories)
+        else:
+            project = Project.open(folder / "rowtui", cluster="local")
+            project.synchronise()
+        lines = measure(project)
+    where = "only in the caches" if chosen.memory else "in files"
+    print(f"## {chosen.directories:,} directories, {where}\n\n{machine()}\n")
     print("\n".join(lines))
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
-    print(f"\nMost memory of the process, the project's synchronisation included: {most:,} MB.")
+    print(f"\nMost memory of the process, making the project included: {most:,} MB.")
 
 
 if __name__ == "__main__":
