@@ -6,11 +6,10 @@ shown with the reason; it is never hidden.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from rowtui.tui.command import CHANGE_KEYS, KEY_NAMES, LISTED, PARTS, VIEWS, Command
+from rowtui.tui.command import CHANGE_KEYS, KEY_NAMES, LISTED, PARTS, TITLES, VIEWS, Command
 from rowtui.tui.commands import (
     app,
+    clusters,
     explain,
     groups,
     log,
@@ -30,10 +29,10 @@ __all__ = [
     "COMMANDS",
     "KEY_NAMES",
     "PARTS",
+    "TITLES",
     "VIEWS",
     "Command",
     "bindings_for",
-    "checked_keymap",
     "commands_here",
     "hints_here",
 ]
@@ -41,7 +40,20 @@ __all__ = [
 COMMANDS: tuple[Command, ...] = sum(
     (
         module.COMMANDS
-        for module in (app, moving, rows, status, groups, explain, pack, submit, queue, log, network)
+        for module in (
+            app,
+            moving,
+            rows,
+            status,
+            groups,
+            explain,
+            pack,
+            submit,
+            queue,
+            log,
+            network,
+            clusters,
+        )
     ),
     (),
 )
@@ -79,17 +91,3 @@ def hints_here(view: str) -> list[Command]:
         (command for command in commands_here(view) if command.hint),
         key=lambda command: command.hint,
     )
-
-
-def checked_keymap(wanted: Mapping[str, object]) -> tuple[dict[str, str], list[str]]:
-    """A person's keys by command id, and a sentence for each entry that cannot be used."""
-    good: dict[str, str] = {}
-    wrong = []
-    for name, keys in wanted.items():
-        if name not in BY_ID:
-            wrong.append(f"there is no command {name!r}")
-        elif not isinstance(keys, str) or not all(key.strip() for key in keys.split(",")):
-            wrong.append(f"{name}: keys are a text such as 'ctrl+s,s'")
-        else:
-            good[name] = keys
-    return good, wrong

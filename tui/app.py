@@ -23,14 +23,16 @@ from rowtui.core.engine import Engine
 from rowtui.core.engine_process.errors import EngineLost
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
-from rowtui.tui.actions import BY_ID, VIEWS, bindings_for, checked_keymap
+from rowtui.tui.actions import BY_ID, TITLES, bindings_for
 from rowtui.tui.feed import Feed
 from rowtui.tui.kept_fields import KeptFields
 from rowtui.tui.kept_rules import KeptStylesheet
+from rowtui.tui.line_verbs import LineVerbs
 from rowtui.tui.logins import Logins
 from rowtui.tui.need_steps import NeedSteps
 from rowtui.tui.network_verbs import NetworkVerbs
 from rowtui.tui.palette_commands import RegistryProvider
+from rowtui.tui.screens.clusters import ClustersScreen
 from rowtui.tui.screens.explain import ExplainView
 from rowtui.tui.screens.groups import GroupsView
 from rowtui.tui.screens.log import LogView
@@ -63,7 +65,7 @@ class RowtuiApp(TerminalApp):
     TITLE = "rowtui"
     CSS_PATH = [
         "app.tcss",
-        *(f"screens/{name}.tcss" for name in (*VIEWS, "pages")),
+        *(f"screens/{name}.tcss" for name in (*TITLES, "pages")),
     ]
     BINDINGS = bindings_for("app")
     COMMANDS = {RegistryProvider}
@@ -76,6 +78,7 @@ class RowtuiApp(TerminalApp):
         "queue": QueueView,
         "log": LogView,
         "network": NetworkScreen,
+        "clusters": ClustersScreen,
     }
     DEFAULT_MODE = "status"
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-normal"), (160, "-wide")]
@@ -100,12 +103,13 @@ class RowtuiApp(TerminalApp):
         self.themes = ThemeChoice(self, config / "themes" if config else None, state, self.how)
         self.theme = self.themes.begin(theme)
         self._wrong = list(self.themes.wrong)
-        self._config = config
+        self.config = config
         self._feed = Feed(self.session, self.show_again, self.report)
         self.verbs = Verbs(self, self.session, self._feed)
         self.network = NetworkVerbs(self, self.session, self._feed)
         tell = partial(self.session.note, "settings", style="warning")
         self.kept_fields = KeptFields(state, tell)
+        self.line = LineVerbs(self, self.session, state)
         self.logins = Logins(self, self.session, self._feed)
         self.needs = NeedSteps(self, self.session)
         self._last_failure: tuple[str, str] | None = None
@@ -142,19 +146,14 @@ class RowtuiApp(TerminalApp):
         start(self, self.logins.listen, "logins")
 
     def _load_keys(self) -> None:
-        path = self._config / "keys.toml" if self._config else None
-        if path is None or not path.is_file():
+        if self.config is None or not (self.config / "keys.toml").is_file():
             return
-        import tomli
+        from rowtui.tui.keymap import load_keymap
 
-        try:
-            wanted = tomli.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            self._wrong.append(f"keys.toml: {error}")
-            return
-        keymap, wrong = checked_keymap(wanted)
-        self._wrong += [f"keys.toml: {text}" for text in wrong]
-        self.set_keymap(keymap)
+        keys = load_keymap(self.config)
+        self._wrong += keys.wrong
+        self.session.keys = keys.keys
+        self.set_keymap(dict(keys.keys))
 
     def end_by_signal(self, number: signal.Signals) -> None:
         """Leave; jobs that are being sent stop after the current one."""
@@ -251,7 +250,7 @@ class RowtuiApp(TerminalApp):
 
     def go(self, view: str) -> None:
         """Show a view."""
-        if view in VIEWS:
+        if view in TITLES:
             self.switch_mode(view)
 
     def command_refresh(self) -> None:
@@ -273,20 +272,25 @@ class RowtuiApp(TerminalApp):
         self.show_again("paused")
 
     def command_activity(self) -> None:
-        """What happened."""
-        from rowtui.tui.screens.activity import ActivityScreen
+        """What happened, and what was run."""
+        self.line.show_activity()
 
-        self.push_screen(ActivityScreen(self.session))
+    def command_line(self) -> None:
+        """Type a command."""
+        self.line.open()
 
     def command_help(self) -> None:
         """What can be done here."""
         from rowtui.tui.screens.help import HelpScreen
 
-        self.push_screen(HelpScreen(self.session, self.view_name, VIEWS[self.view_name][1]))
+        self.push_screen(HelpScreen(self.session, self.view_name, TITLES[self.view_name]))
 
     def command_connect(self) -> None:
         """Log in to the cluster that waits for it, or to one of several."""
-        self.logins.choose()
+        if self.view is not None and self.view.login:
+            self.logins.connect(self.view.login)
+        else:
+            self.logins.choose()
 
     def action_command_palette(self) -> None:
         """Not over a question: what is typed there goes nowhere else."""

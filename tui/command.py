@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rowtui.tui.reasons import always
@@ -34,8 +34,21 @@ class Command:
     @property
     def shown_keys(self) -> str:
         """The keys as people write them, `j ↓`."""
-        return " ".join(KEY_NAMES.get(key, key) for key in self.keys.split(","))
+        return shown_keys(self.keys)
 
+    def keys_of(self, own: Mapping[str, str]) -> str:
+        """The keys of a person who has `own` ones for some commands, as people write them."""
+        return shown_keys(own.get(self.id, self.keys))
+
+
+def shown_keys(keys: str) -> str:
+    """`j ↓` for `j,down`."""
+    every = (key for key in keys.split(",") if key != NO_KEY)
+    return " ".join(KEY_NAMES.get(key, key) for key in every)
+
+
+NO_KEY = "no-key"
+"""In place of keys, where a command has none: Textual takes nothing for "as usual"."""
 
 PARTS = ("list", "rows", "text", "graph")
 """Scopes of widgets, whatever the view."""
@@ -49,8 +62,8 @@ CHANGE_KEYS = "abcd"
 KEY_NAMES = {
     "down": "↓", "up": "↑", "left": "←", "right": "→", "enter": "Enter", "escape": "Esc",
     "space": "space", "question_mark": "?", "at": "@", "pagedown": "PgDn", "pageup": "PgUp",
-    "home": "Home", "slash": "/", "end": "End", "tab": "Tab", "left_square_bracket": "[",
-    "right_square_bracket": "]",
+    "colon": ":", "home": "Home", "slash": "/", "end": "End", "tab": "Tab",
+    "left_square_bracket": "[", "right_square_bracket": "]",
 }  # fmt: skip
 
 VIEWS = {
@@ -63,4 +76,7 @@ VIEWS = {
     "log": (7, "Log"),
     "network": (8, "Network"),
 }
-"""The views: name -> (number, title)."""
+"""The numbered views: name -> (number, title)."""
+
+TITLES = {**{name: title for name, (_, title) in VIEWS.items()}, "clusters": "Clusters"}
+"""All views, also those without a number, by their names."""

@@ -34,7 +34,7 @@ class RegistryProvider(Provider):
                 continue
             reason = command.enabled(self._dashboard.session)
             about = f"not now: {reason}" if reason else f"{command.description}"
-            yield command, f"{command.label}  ({command.shown_keys})", about
+            yield command, _title(command, self._dashboard), about
 
     def _logins(self) -> Iterable[tuple[str, str, str]]:
         for cluster in self._dashboard.session.logins:
@@ -65,3 +65,8 @@ class RegistryProvider(Provider):
 
     async def _run(self, command: str) -> None:
         await self._dashboard.action_command(command)
+
+
+def _title(command: Command, app: RowtuiApp) -> str:
+    keys = command.keys_of(app.session.keys)
+    return f"{command.label}  ({keys})" if keys else command.label

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from rowtui.core.engine import (
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Status
 from rowtui.core.mapping.decision import Refusal
+from rowtui.tui.clusters import ClustersLook
 from rowtui.tui.network import NetworkLook
 from rowtui.tui.packing import Packing
 from rowtui.tui.render.chrome import STALE_AFTER, Freshness
@@ -85,6 +86,8 @@ class Session:
     what_if: WhatIfAsked | None = None
     packing: Packing = field(default_factory=Packing)
     network: NetworkLook = field(default_factory=NetworkLook)
+    clusters: ClustersLook = field(default_factory=ClustersLook)
+    keys: Mapping[str, str] = field(default_factory=dict)  # of commands that a person changed
     sending: Sending | None = None
     planning: bool = False
     job_token: str = ""

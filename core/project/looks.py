@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowtui.core.clusters.builtin import LOCAL
 from rowtui.core.clusters.model import Cluster
+from rowtui.core.clusters.poll_policy import Pace, pace_of
 from rowtui.core.clusters.polling import Poll, Polled
 from rowtui.core.clusters.schedulers.base import Job, Scheduler
 from rowtui.core.errors import RowtuiError
@@ -113,6 +114,8 @@ class Looks:
             next_at=polled.next_at,
             error=polled.error,
             jobs=snapshot.jobs if snapshot is not None else (),
+            slow=cluster is not None
+            and pace_of(polled.latency, polled.failures, cluster.poll_seconds) is Pace.SLOWED,
         )
 
     def _poll(self, name: str, scheduler: Scheduler) -> Poll:

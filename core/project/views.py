@@ -44,6 +44,7 @@ class ClusterView(NamedTuple):
     `jobs`, None if nothing is known yet; `next_at`: of the next look. `error`: why the last look
     failed, else "". `jobs`: all of this user's there, also those that are not of this project;
     empty in what a screen gets. `counts`: how many of them are in which state.
+    `slow`: its answers take so long that it is asked more seldom than it was set.
     """
 
     name: str
@@ -57,6 +58,7 @@ class ClusterView(NamedTuple):
     error: str = ""
     jobs: tuple[Job, ...] = ()
     counts: tuple[tuple[JobState, int], ...] = ()
+    slow: bool = False
 
 
 class FailedJob(NamedTuple):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine import PackChoice
 from rowtui.tui.actions import (
     COMMANDS,
     PARTS,
-    VIEWS,
+    TITLES,
     bindings_for,
-    checked_keymap,
     commands_here,
     hints_here,
 )
@@ -22,16 +19,16 @@ from rowtui.tui.render.needs import needs
 from rowtui.tui.render.plan import Sending
 from rowtui.tui.screens.help import help_sections
 from rowtui.tui.session import FILTERS, Session
+from rowtui.tui.widgets.list_table import ListTable
 from rowtui.tui.widgets.network_graph import NetworkGraph
 from rowtui.tui.widgets.text_lines import TextLines
 from rowtui.tui.widgets.virtual_table import VirtualTable
 from textual.binding import Binding
 
-from tests.tui.hand import opened
 from tests.tui.sample import SampleEngine
 from tests.tui.sample_network import FAILURES, SampleNetwork
 
-SCOPES = ["app", *PARTS, *VIEWS]
+SCOPES = ["app", *PARTS, *TITLES]
 
 
 def test_every_command_has_an_id_a_key_a_label_and_a_description() -> None:
@@ -53,7 +50,7 @@ def test_every_binding_has_an_id_and_a_tooltip(scope: str) -> None:
         assert binding.tooltip
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", TITLES)
 def test_no_key_has_two_meanings_in_a_view(view: str) -> None:
     keys = [key for command in commands_here(view) for key in command.keys.split(",")]
     keys += [
@@ -77,23 +74,24 @@ def test_every_command_is_carried_out_by_somebody() -> None:
     views = dict(RowtuiApp.MODES)
     for command in COMMANDS:
         if command.id.startswith("go."):
-            assert command.id.removeprefix("go.") in VIEWS
+            assert command.id.removeprefix("go.") in TITLES
         elif command.scope in PARTS:
             name = command.method.replace("command_", "action_")
-            assert command.scope == "graph" or hasattr(TextLines, name), command.id
-            assert command.scope == "text" or hasattr(NetworkGraph, name), command.id
+            assert command.scope != "rows" or hasattr(ListTable, name), command.id
+            assert command.scope in ("graph", "rows") or hasattr(TextLines, name), command.id
+            assert command.scope in ("text", "rows") or hasattr(NetworkGraph, name), command.id
             assert command.scope != "list" or hasattr(VirtualTable, name), command.id
         else:
             owner = RowtuiApp if command.scope == "app" else views[command.scope]
             assert callable(getattr(owner, command.method)), command.id
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", TITLES)
 def test_the_bottom_line_always_ends_with_the_way_out(view: str) -> None:
     assert hints_here(view)[-1].id == "app.quit"
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", TITLES)
 def test_help_lists_every_command_of_the_view_and_why_one_cannot_be_used(view: str) -> None:
     session = Session(SampleEngine(), read_only=True)
     text = "\n".join(
@@ -131,25 +129,3 @@ async def test_read_only_refuses_every_command_that_asks_whatever_is_chosen() ->
     session.read_only = True
     for command in asking:
         assert "read-only" in command.enabled(session), command.id
-
-
-def test_a_key_map_is_checked_entry_by_entry() -> None:
-    good, wrong = checked_keymap({"app.quit": "ctrl+q", "app.nope": "x", "app.help": 3})
-    assert good == {"app.quit": "ctrl+q"}
-    assert wrong == [
-        "there is no command 'app.nope'",
-        "app.help: keys are a text such as 'ctrl+s,s'",
-    ]
-
-
-async def test_a_person_can_remap_a_key(tmp_path: Path) -> None:
-    (tmp_path / "keys.toml").write_text('"groups.filter" = "ctrl+f"\n"no.such" = "x"\n')
-    async with opened(config=tmp_path) as hand:
-        await hand.sees("keys.toml: there is no command 'no.such'")
-        await hand.press("2")
-        await hand.sees("8 groups")
-        await hand.press("f")
-        await hand.rests()
-        assert "· eligible" in hand.text()
-        await hand.press("ctrl+f")
-        await hand.sees("· all")

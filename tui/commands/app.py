@@ -12,10 +12,12 @@ _GO = tuple(
 
 COMMANDS: tuple[Command, ...] = (
     *_GO,
+    Command("go.clusters", "C", "clusters", "go to Clusters: logins, nodes, partitions, health"),
+    Command("app.line", "colon", "command", "type a command: `:queue delta`, `:action sample`"),
     Command("app.refresh", "r", "refresh", "read the project and the scheduler again", hint=91),
     Command("app.reread", "ctrl+r", "re-read all", "also read every directory again"),
     Command("app.pause", "p", "pause", "stop or go on following changes"),
-    Command("app.activity", "at", "activity", "what happened: changes, commands, errors", hint=92),
+    Command("app.activity", "at", "activity", "what happened, and what the program ran", hint=92),
     Command("app.connect", "L", "log in", "log in to a cluster that waits for it",
             enabled=may_connect),
     Command("app.theme", "T", "theme", "next theme"),

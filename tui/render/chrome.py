@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rowtui.core.engine import Snapshot
 from rowtui.core.text import plural, si
-from rowtui.tui.render.cells import Line, cut, line, width_of
+from rowtui.tui.render.cells import Line, Span, cut, line, width_of
 from rowtui.tui.render.numbers import age
 
 STALE_AFTER = 150.0
@@ -40,7 +40,7 @@ def header(
     """
     words: list[tuple[str, str]] = []
     if fresh.word:
-        right.append((f" {fresh.word} ", "badge"))
+        words.append((f" {fresh.word} ", "badge"))
     if read_only:
         words.append((" READ ONLY ", "badge"))
     if busy:
@@ -49,22 +49,60 @@ def header(
     start: list[str | tuple[str, str]] = [(" rowtui ", "title"), ("▸ ", "dim"), (project, "title")]
     if snapshot is None:
         whole = line(*start, ("   reading the project", "dim"))
-        return _ends(cut(whole, max(0, width - width_of(tail))), tail, width)
+        return _ends(cut(whole, max(0, width - width_of(always))), always, width)
+    lefts = _lefts(start, crumbs, snapshot, fresh, bool(badges))
+    rights = [(*_spread(form), *always) for form in badges] or [always]
+    # The crumbs matter more than how many directories there are, and the badges than those.
+    room = width - 1
+    for left, right in _by_importance(lefts, rights, always):
+        if width_of(left) + width_of(right) <= room:
+            return _ends(left, right, width)
+    return _ends(cut(lefts[-1], max(0, room - width_of(always))), always, width)
+
+
+def _lefts(
+    start: Sequence[str | tuple[str, str]],
+    crumbs: Sequence[str],
+    snapshot: Snapshot,
+    fresh: Freshness,
+    with_badges: bool,
+) -> list[Line]:
+    """What stands on the left, from the longest form to the shortest."""
     many = plural(snapshot.directories, "directory", "directories")
     few = f"{si(snapshot.directories)} dirs"
     old = age(fresh.seconds)
     told = "now" if old == "now" else f"{old} ago"
-    forms = [
-        line(*start, f"   {many}", ("  on ", "dim"), snapshot.cluster, (f"  · {told}", "dim")),
-        line(*start, f"  {few}", ("  on ", "dim"), snapshot.cluster, (f" · {old}", "dim")),
-        line(*start, f"  {few}", (f" · {old}", "dim")),
-        line(*start),
+    on: list[tuple[str, str]] = [] if with_badges else [("  on ", "dim"), (snapshot.cluster, "")]
+    trail = [part for crumb in crumbs for part in ((" ▸ ", "dim"), (crumb, "title"))]
+    short = [(" ▸ … ▸ ", "dim"), (crumbs[-1], "title")] if len(crumbs) > 1 else trail
+    return [
+        line(*start, *trail, f"   {many}", *on, (f"  · {told}", "dim")),
+        line(*start, *trail, f"  {few}", *on, (f" · {old}", "dim")),
+        line(*start, *trail, f"  {few}", (f" · {old}", "dim")),
+        line(*start, *trail, (f" · {old}", "dim")),
+        line(*start, *trail),
+        line(*start, *short),
+        line(*start, *(trail[-2:] if trail else ())) if len(crumbs) == 1 else line(*start),
     ]
-    room = width - width_of(tail) - 1
-    for form in forms:
-        if width_of(form) <= room:
-            return _ends(form, tail, width)
-    return _ends(cut(forms[-1], room), tail, width)
+
+
+def _by_importance(
+    lefts: Sequence[Line], rights: Sequence[Line], always: Line
+) -> Iterator[tuple[Line, Line]]:
+    """Pairs in the order in which they are tried."""
+    whole, shorter = rights[0], rights[1:]
+    yield from ((left, whole) for left in lefts[:5])
+    for right in shorter:
+        yield from ((left, right) for left in lefts[:5])
+    yield from ((left, always) for left in lefts)
+
+
+def _spread(parts: Sequence[Line]) -> Line:
+    """The parts one after the other, and a blank at the end."""
+    found: list[Span] = []
+    for part in parts:
+        found += [*part, Span("  ")]
+    return (*found[:-1], Span(" ")) if found else ()
 
 
 def _ends(left: Line, right: Line, width: int) -> Line:
@@ -90,7 +128,7 @@ class Pressable(NamedTuple):
 
 def tabs(width: int, views: Sequence[Tab], current: str) -> tuple[Line, tuple[Pressable, ...]]:
     """` [1 Status] 2 Groups ...`, with shorter titles where the line is too narrow."""
-    right = (("ctrl+p", "key"), (" commands  ", "dim"), ("?", "key"), (" help ", "dim"))
+    right = ((":", "key"), (" command  ", "dim"), ("?", "key"), (" help ", "dim"))
     short = (right[2], (" ", ""))
     for length, tail in (
         (99, right), (99, right[2:]), (99, short), (99, ()), (2, short), (2, ()), (0, ())
@@ -101,7 +139,7 @@ def tabs(width: int, views: Sequence[Tab], current: str) -> tuple[Line, tuple[Pr
         for tab in views:
             here = tab.mode == current
             title = tab.title if here and length else tab.title[:length]
-            text = f" {tab.number} {title}".rstrip() + " "
+            text = f" {tab.number or ''} {title}".rstrip() + " "
             text = f" [{text.strip()}] " if here else f" {text} " if length == 99 else text
             spans.append((text, "tab" if here else "dim"))
             areas.append(Pressable(at, at + len(text), f"go.{tab.mode}"))

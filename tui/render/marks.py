@@ -76,5 +76,6 @@ NEEDS_LOGIN = Mark("▲", "needs login", "warning")
 SILENT = Mark("▲", "no answer", "warning")
 UNREACHABLE = Mark("✗", "unreachable", "failed")
 CLUSTER_MARKS = (HERE, CONNECTED, APART, CONNECTING, NEEDS_LOGIN, SILENT, UNREACHABLE)
+AWAY = Mark("·", "elsewhere", "waiting")
 
 WARNING = Mark("▲", "warning", "warning")

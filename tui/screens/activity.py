@@ -1,55 +1,108 @@
-"""`@`: everything that happened since the start, newest last."""
+"""`@`: what happened since the start, and every command that was run; newest last.
+
+Tab goes from all of it to what happened, and to the commands alone. New commands are asked for
+while the page is open.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rowtui.core.engine import RanCommand
 from rowtui.core.text import plural
+from rowtui.tui.render.activity import Row, activity_rows, command_rows, row_line
 from rowtui.tui.render.cells import Line, line
-from rowtui.tui.render.numbers import clock_time
 from rowtui.tui.screens.view import set_titles
-from rowtui.tui.session import Activity, Session
+from rowtui.tui.session import Session, describe
 from rowtui.tui.widgets.text_lines import TextLines
+from rowtui.tui.work import start
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
+
+KINDS = ("all", "activity", "commands")
+"""What is listed; Tab goes to the next."""
+
+LOOK_SECONDS = 2.0
+"""Between two questions for new commands."""
+
+_TITLES = {"all": "Activity and commands", "activity": "Activity", "commands": "Commands"}
 
 
 class ActivityScreen(ModalScreen[None]):
     """A page to read and to copy from."""
 
-    BINDINGS = [
+    BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,at,q", "dismiss", "close", id="activity.close", tooltip="close this page"),
-        Binding("y", "copy", "copy", id="activity.copy", tooltip="copy all of it"),
-    ]
+        Binding("tab", "next_kind", "what", id="activity.next", priority=True,
+                tooltip="all, what happened, or the commands that were run"),
+        Binding("y", "copy", "copy", id="activity.copy", tooltip="copy all that is listed"),
+    ]  # fmt: skip
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, kind: str = "all") -> None:
         super().__init__()
-        self._styles: dict[str, str] = {}
-        self._lines = []
-        for entry in session.activity:
-            for number, part in enumerate(entry.text.splitlines() or [""]):
-                text = _text(entry, part) if not number else " " * 20 + part
-                self._lines.append(text)
-                self._styles[text] = entry.style
+        self._session = session
+        self._kind = kind
+        self._ran: list[RanCommand] = []
+        self._error = ""
+        self._rows: Sequence[Row] = ()
+        self._asking = False
 
     def compose(self) -> ComposeResult:
         """One line each."""
-        page = TextLines(self._colour, name="activity-page")
-        page.empty = line(("Nothing has happened yet.", "dim"))
-        set_titles(page, "Activity", f"{plural(len(self._lines), 'line')} · y copy · Esc close")
-        yield page
+        yield TextLines[Line](lambda spans: spans, name="activity-page")
 
     def on_mount(self) -> None:
         """The newest is at the end."""
-        self.query_one(TextLines).show(self._lines, follow=True)
+        self._show()
+        self._look()
+        self.set_interval(LOOK_SECONDS, self._look)
 
-    def _colour(self, text: str) -> Line:
-        return line((text[:20], "dim"), (text[20:], self._styles.get(text, "")))
+    def _look(self) -> None:
+        if not self._asking:
+            self._asking = True
+            start(self, self._ask, "commands")
+
+    async def _ask(self) -> None:
+        known = self._ran[-1].number if self._ran else 0
+        try:
+            new = await self._session.engine.commands_ran(known)
+            error = ""
+        except Exception as failure:
+            new, error = (), describe(failure)[0]
+        finally:
+            self._asking = False
+        if new or error != self._error or not known:
+            self._ran += new
+            self._error = error
+            self._show()
+
+    def _show(self) -> None:
+        happened = activity_rows(self._session.activity) if self._kind != "commands" else []
+        ran = command_rows(self._ran) if self._kind != "activity" else []
+        rows = sorted([*happened, *ran], key=lambda row: row.at)
+        page = self.query_one(TextLines)
+        at_end = page.scroll_offset.y >= page.max_scroll_y
+        if rows != self._rows or not rows:
+            self._rows = rows
+            page.show([row_line(row) for row in rows], follow=at_end)
+        nothing = {"commands": "Nothing was run yet."}.get(self._kind, "Nothing has happened yet.")
+        page.empty = line((self._error or nothing, "dim"))
+        counted = plural(len(rows), "line")
+        following = KINDS[(KINDS.index(self._kind) + 1) % len(KINDS)]
+        below = f"{counted} · tab {_TITLES[following].lower()} · y copy · Esc close"
+        set_titles(page, _TITLES[self._kind], below)
+
+    def action_next_kind(self) -> None:
+        """The next selection."""
+        self._kind = KINDS[(KINDS.index(self._kind) + 1) % len(KINDS)]
+        self._rows = ()
+        self._show()
+        page = self.query_one(TextLines)
+        page.scroll_to(y=page.max_scroll_y, animate=False)
 
     def action_copy(self) -> None:
-        """Copy all of it."""
-        self.app.copy_to_clipboard("\n".join(self._lines))
-        self.app.notify("Copied the activity.", markup=False)
-
-
-def _text(entry: Activity, part: str) -> str:
-    return f" {clock_time(entry.at)}  {entry.source:<8} {part}"
+        """Copy all that is listed."""
+        self.app.copy_to_clipboard("\n".join(row.text for row in self._rows))
+        self.app.notify(f"Copied {plural(len(self._rows), 'line')}.", markup=False)

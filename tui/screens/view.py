@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from rowtui.tui.actions import KEY_NAMES, VIEWS, hints_here
+from rowtui.tui.actions import TITLES, VIEWS, hints_here
+from rowtui.tui.render.badges import cluster_badges
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.chrome import Hint, Tab, header, hints, tabs
 from rowtui.tui.render.numbers import clock_time
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
     from rowtui.tui.widgets.list_table import ListTable
 
 TABS = tuple(Tab(number, title, mode) for mode, (number, title) in VIEWS.items())
+UNNUMBERED = {mode: Tab(0, TITLES[mode], mode) for mode in TITLES if mode not in VIEWS}
 
 
 class View(Screen[None]):
-    """One of the numbered views. `MODE` is its name; subclasses give `body` and `show_body`."""
+    """One of the views. `MODE` is its name; subclasses give `body` and `show_body`."""
 
     MODE: ClassVar[str]
     _complete = False
@@ -83,6 +85,19 @@ class View(Screen[None]):
             self.session.packing.want(Wanted(self.session.action.index))
         self.dashboard.go("pack")
 
+    def show_about(self, name: str) -> None:
+        """Somebody wants to see that one here: a cluster in the queue, say. Default: nothing."""
+
+    @property
+    def crumbs(self) -> tuple[str, ...]:
+        """What this view is about, from the widest to the narrowest: an action, a group."""
+        return ()
+
+    @property
+    def login(self) -> str:
+        """The cluster under the cursor that waits for a login; "" if there is none."""
+        return ""
+
     def back(self) -> bool:
         """One step back inside this view; False if there is none."""
         return False
@@ -136,7 +151,8 @@ class View(Screen[None]):
                 busy=sending_badge(session.sending),
             )
         )
-        spans, areas = tabs(width, TABS, self.MODE)
+        shown = (*TABS, UNNUMBERED[self.MODE]) if self.MODE in UNNUMBERED else TABS
+        spans, areas = tabs(width, shown, self.MODE)
         self.query_one("#tabs", OneLine).show(spans, areas)
 
     def show_bottom(self) -> None:
@@ -144,17 +160,15 @@ class View(Screen[None]):
         if not self.ready:
             return
         self.query_one("#message", OneLine).show(self.message())
-        keys = []
-        for command in hints_here(self.MODE):
-            key = command.keys.split(",")[0]
-            keys.append(
-                Hint(
-                    KEY_NAMES.get(key, key),
-                    command.label,
-                    command.id,
-                    not command.enabled(self.session),
-                )
+        keys = [
+            Hint(
+                command.keys_of(self.session.keys).partition(" ")[0] or ":",
+                command.label,
+                command.id,
+                not command.enabled(self.session),
             )
+            for command in hints_here(self.MODE)
+        ]
         spans, areas = hints(self.size.width, keys)
         self.query_one("#keys", OneLine).show(spans, areas)
 

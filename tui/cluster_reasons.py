@@ -1,0 +1,40 @@
+"""Why a command about the cluster under the cursor cannot be used now: "" when it can."""
+
+from __future__ import annotations
+
+from rowtui.tui.session import Session
+
+
+def with_cluster(session: Session) -> str:
+    """There is a cluster to look at."""
+    return "" if session.clusters.chosen else "no cluster is known yet"
+
+
+def may_log_in(session: Session) -> str:
+    """The cluster under the cursor waits for a login."""
+    if reason := with_cluster(session):
+        return reason
+    cluster = session.clusters.chosen
+    assert cluster is not None
+    if cluster.away:
+        return f"{cluster.name} cannot be reached from here"
+    if cluster.name in session.connecting:
+        return f"the login to {cluster.name} is under way"
+    if cluster.connected is None:
+        return f"{cluster.name} is here: nobody has to log in"
+    return f"{cluster.name} is connected" if cluster.connected else ""
+
+
+def may_ask_nodes(session: Session) -> str:
+    """The cluster under the cursor can be asked."""
+    if reason := with_cluster(session):
+        return reason
+    cluster = session.clusters.chosen
+    assert cluster is not None
+    if cluster.away:
+        return f"{cluster.name} cannot be reached from here"
+    if cluster.connected is False:
+        return f"{cluster.name} is not connected: L logs in"
+    if cluster.name in session.clusters.asking:
+        return f"{cluster.name} is being asked"
+    return ""

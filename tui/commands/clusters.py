@@ -1,0 +1,17 @@
+"""What can be done in the view Clusters."""
+
+from __future__ import annotations
+
+from rowtui.tui.cluster_reasons import may_ask_nodes, may_log_in, with_cluster
+from rowtui.tui.command import Command
+
+COMMANDS: tuple[Command, ...] = (
+    Command("clusters.log-in", "enter", "log in", "log in to this cluster", "clusters", 1,
+            enabled=may_log_in),
+    Command("clusters.nodes", "n", "nodes", "ask this cluster for its nodes, now", "clusters", 2,
+            enabled=may_ask_nodes),
+    Command("clusters.jobs", "v", "jobs", "the jobs on this cluster", "clusters", 3,
+            enabled=with_cluster),
+    Command("clusters.pane", "tab", "pane", "between clusters and what is known of one",
+            "clusters", 4),
+)  # fmt: skip

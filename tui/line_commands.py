@@ -1,0 +1,60 @@
+"""What can be typed after `:` beside the ids and labels of the registry, and what each one takes.
+
+The one table: completion, help and the key reference read it. How a line is read is in
+`command_line.py`; what a command does is in `line_verbs.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LineCommand:
+    """One word after `:`.
+
+    `argument`: what may follow, as people write it, `[ACTION]` where it may be left out, "" for
+    nothing. `values`: the name of what completes it. `command`: the command of the registry whose
+    reason not to be used now holds for this as well.
+    """
+
+    name: str
+    description: str
+    argument: str = ""
+    values: str = ""
+    command: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> str:
+        """`queue [CLUSTER]`."""
+        return f"{self.name} {self.argument}".rstrip()
+
+    @property
+    def needs_argument(self) -> bool:
+        """Whether something must follow."""
+        return bool(self.argument) and not self.argument.startswith("[")
+
+
+LINE_COMMANDS: tuple[LineCommand, ...] = (
+    LineCommand("status", "go to the actions", command="go.status"),
+    LineCommand("action", "choose an action, and stay here", "ACTION", "action"),
+    LineCommand("groups", "the groups of this action, or of another", "[ACTION]", "action"),
+    LineCommand("explain", "where the jobs of an action go, and why", "[ACTION]", "action"),
+    LineCommand("pack", "how the jobs of an action are packed on nodes", "[ACTION]", "action"),
+    LineCommand("submit", "submit what is chosen here (asks), or go to the plan"),
+    LineCommand("queue", "the jobs, of all clusters or of one", "[CLUSTER]", "cluster"),
+    LineCommand("log", "the log of a job", "[JOBID]", "job"),
+    LineCommand("network", "go to the network", command="go.network"),
+    LineCommand("clusters", "the clusters: logins, nodes, partitions, health"),
+    LineCommand("cluster", "one of the clusters", "CLUSTER", "cluster"),
+    LineCommand("login", "log in to a cluster", "[CLUSTER]", "login", "app.connect", ("connect",)),
+    LineCommand("refresh", "read the project and the queues again", command="app.refresh"),
+    LineCommand("theme", "the next theme, or this one", "[THEME]", "theme"),
+    LineCommand("export", "write this list to a file", "[FILE]", "file"),
+    LineCommand("commands", "what the program ran: ssh, squeue, sbatch", aliases=("@",)),
+    LineCommand("activity", "what happened", command="app.activity"),
+    LineCommand("keys", "which keys are yours, and where they are set"),
+    LineCommand("help", "the keys that work here", command="app.help", aliases=("?", "h")),
+    LineCommand("quit", "leave; jobs go on without rowtui", command="app.quit", aliases=("q",)),
+)

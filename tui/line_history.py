@@ -1,0 +1,82 @@
+"""The lines that a person typed after `:`, kept between two starts: bounded, without secrets."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from rowtui.core.clusters.command_log import without_secrets
+from rowtui.core.files import read_bounded, replace_file
+
+MOST_LINES = 200
+"""Lines that are kept: more than anybody goes back through."""
+
+LONGEST_LINE = 500
+"""Characters; a longer line is not worth typing again."""
+
+_LARGEST_FILE = 4 * MOST_LINES * LONGEST_LINE
+
+
+class History:
+    """Lines, oldest first. `path`: the file; None keeps them in memory only."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._read = False
+        self._lines: list[str] = []
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What was typed, oldest first."""
+        if not self._read:
+            self._read = True
+            self._lines = self._kept() + self._lines
+        return tuple(self._lines)
+
+    def add(self, line: str) -> None:
+        """Somebody typed this; a line that looks like a secret, or is too long, is forgotten."""
+        line = " ".join(line.split())
+        if not line or len(line) > LONGEST_LINE or without_secrets(line) != line:
+            return
+        # Another dashboard may have written meanwhile: what it knows is not lost.
+        lines = [one for one in (self._kept() or list(self.lines)) if one != line]
+        self._lines = [*lines, line][-MOST_LINES:]
+        self._read = True
+        if self._path is not None:
+            with contextlib.suppress(OSError):  # it is kept in memory all the same
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                data = "".join(f"{one}\n" for one in self._lines)
+                replace_file(self._path, data.encode("utf-8", "replace"))
+
+    def _kept(self) -> list[str]:
+        if self._path is None:
+            return []
+        try:
+            text = read_bounded(self._path, _LARGEST_FILE).decode("utf-8", "replace")
+        except Exception:
+            return []
+        lines = (line.strip() for line in text.splitlines())
+        return [line for line in lines if line and line.isprintable()][-MOST_LINES:]
+
+
+class Recall:
+    """Going back through a history from one line; what was being typed is not lost."""
+
+    def __init__(self, lines: tuple[str, ...]) -> None:
+        self._lines = lines
+        self._at = len(lines)
+        self._typed = ""
+
+    def older(self, now: str) -> str:
+        """The line before; the oldest stays."""
+        if self._at == len(self._lines):
+            self._typed = now
+        self._at = max(0, self._at - 1) if self._lines else self._at
+        return self._lines[self._at] if self._lines else now
+
+    def newer(self, now: str) -> str:
+        """The line after; after the last one what was being typed."""
+        if self._at >= len(self._lines):
+            return now
+        self._at += 1
+        return self._typed if self._at == len(self._lines) else self._lines[self._at]

@@ -1,0 +1,249 @@
+"""Carries out what was typed after `:`, on behalf of one app.
+
+What a line asks for is decided in `command_line.py`; here it is done, or refused with a sentence.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.core.text import visible
+from rowtui.tui.actions import BY_ID, PARTS, Command
+from rowtui.tui.line_history import History
+from rowtui.tui.packing import Packing
+from rowtui.tui.render.plan import Wanted
+from rowtui.tui.session import Session
+
+if TYPE_CHECKING:
+    from rowtui.tui.app import RowtuiApp
+    from rowtui.tui.command_line import Asked, Candidate, Offer
+
+HISTORY = "commands"
+"""The file in the person's folder of states."""
+
+
+class LineVerbs:
+    """The command line of one app. `state`: the person's folder of states, None for no history."""
+
+    def __init__(self, app: RowtuiApp, session: Session, state: Path | None) -> None:
+        self._app = app
+        self._session = session
+        self.history = History(state / HISTORY if state is not None else None)
+
+    def open(self, start: str = "") -> None:
+        """Show the line."""
+        # Not part of the first paint
+        from rowtui.tui.command_line import complete, offers
+        from rowtui.tui.screens.line import LineScreen
+
+        known = offers(self._app.view_name, self._session)
+
+        def candidates(text: str) -> Sequence[Candidate]:
+            return complete(text, known, self.values)
+
+        self._app.push_screen(LineScreen(candidates, self.run, self.history.lines, start))
+
+    def run(self, text: str) -> str:
+        """Do what a line asks for; "" or why not."""
+        from rowtui.tui.command_line import Refused, offers, read
+
+        known: Sequence[Offer] = offers(self._app.view_name, self._session)
+        asked = read(text, known, self.values)
+        if asked is None:
+            return ""
+        if isinstance(asked, Refused):
+            return asked.why
+        self.history.add(text.strip().removeprefix(":"))
+        # After the line is gone: what is done may open a page of its own.
+        self._app.call_later(self._do, asked)
+        return ""
+
+    async def _do(self, asked: Asked) -> None:
+        if asked.offer.command is not None:
+            why = await self._carry_out(asked.offer.command)
+        else:
+            assert asked.offer.line is not None
+            verb: Callable[[str], str] = getattr(self, f"_{asked.offer.line.name}")
+            why = verb(asked.argument)
+        if why:
+            shown = f"{asked.offer.name}: {why}"
+            self._app.notify(visible(shown), severity="warning", markup=False)
+
+    async def _carry_out(self, command: Command) -> str:
+        if command.scope not in PARTS or command.scope == "rows":
+            await self._app.action_command(command.id)
+            return ""
+        widget = self._app.screen.focused
+        name = command.method.replace("command_", "action_")
+        action = getattr(widget, name, None)
+        if action is None:
+            return "there is no list here that has the keys"
+        result = action()
+        if inspect.isawaitable(result):
+            await result
+        return ""
+
+    # Pages
+
+    def show_activity(self, which: str = "all") -> None:
+        """What happened and what was run, or one of both."""
+        from rowtui.tui.screens.activity import ActivityScreen
+
+        self._app.push_screen(ActivityScreen(self._session, which))
+
+    def show_keys(self) -> None:
+        """Which keys are the person's own, where they are set, and what is wrong there."""
+        from rowtui.tui.keymap import keys_page, load_keymap
+        from rowtui.tui.screens.page import PageScreen
+
+        self._app.push_screen(PageScreen("Your keys", keys_page(load_keymap(self._app.config))))
+
+    # What completes an argument
+
+    def values(self, what: str) -> Sequence[str]:
+        """The words that an argument of this kind can be now."""
+        session = self._session
+        clusters = session.jobs.clusters if session.jobs else ()
+        if what == "action":
+            return [one.name for one in session.snapshot.actions] if session.snapshot else []
+        if what == "cluster":
+            known = [one.name for one in clusters]
+            view = session.clusters.view
+            return [
+                *known,
+                *(c.name for c in (view.clusters if view else ()) if c.name not in known),
+            ]
+        if what == "login":
+            return [one.name for one in session.logins]
+        if what == "theme":
+            return self._app.themes.names
+        if what == "job":
+            jobs = session.jobs.jobs if session.jobs else ()
+            return list(dict.fromkeys(one.record.label for one in jobs if one.record.job_id))
+        return []
+
+    # The commands of the table, by their names
+
+    def _go(self, view: str) -> str:
+        self._app.call_later(self._app.action_command, f"go.{view}")
+        return ""
+
+    def _status(self, _: str) -> str:
+        return self._go("status")
+
+    def _network(self, _: str) -> str:
+        return self._go("network")
+
+    def _clusters(self, _: str) -> str:
+        return self._go("clusters")
+
+    def _action(self, name: str) -> str:
+        for action in self._session.snapshot.actions if self._session.snapshot else ():
+            if action.name == name:
+                self._session.action_index = action.index
+                self._app.show_again("action")
+                return ""
+        return f"there is no action '{name}' any more"
+
+    def _of_action(self, view: str, name: str) -> str:
+        why = self._action(name) if name else ""
+        return why or self._go(view)
+
+    def _groups(self, name: str) -> str:
+        return self._of_action("groups", name)
+
+    def _explain(self, name: str) -> str:
+        return self._of_action("explain", name)
+
+    def _pack(self, name: str) -> str:
+        if not name:
+            return self._go("pack")
+        if why := self._action(name):
+            return why
+        packing: Packing = self._session.packing
+        assert self._session.action is not None
+        packing.want(Wanted(self._session.action.index))
+        self._app.go("pack")
+        return ""
+
+    def _submit(self, _: str) -> str:
+        command = f"{self._app.view_name}.submit"
+        wanted = command if command in BY_ID else "go.submit"
+        self._app.call_later(self._app.action_command, wanted)
+        return ""
+
+    def _queue(self, cluster: str) -> str:
+        self._app.go("queue")
+        if cluster:
+            self._app.call_after_refresh(self.show_about, cluster)
+        return ""
+
+    def show_about(self, name: str) -> None:
+        """Let the view on the screen show that one."""
+        if self._app.view is not None:
+            self._app.view.show_about(name)
+
+    def _cluster(self, name: str) -> str:
+        self._session.clusters.to_show = name
+        self._app.go("clusters")
+        self._app.show_again("clusters")
+        return ""
+
+    def _log(self, label: str) -> str:
+        jobs = self._session.jobs.jobs if self._session.jobs else ()
+        if label:
+            job = next((one for one in jobs if one.record.label == label), None)
+            if job is None:
+                return f"job {label} is not known any more"
+            self._session.queue_row = None
+            self._session.job_token = self._session.job_to_show = job.record.token
+        return self._go("log")
+
+    def _login(self, name: str) -> str:
+        if name:
+            self._app.logins.connect(name)
+        else:
+            self._app.logins.choose()
+        return ""
+
+    def _refresh(self, _: str) -> str:
+        self._app.command_refresh()
+        return ""
+
+    def _theme(self, name: str) -> str:
+        if not name:
+            self._app.command_theme()
+        else:
+            self._app.themes.choose(name)
+        return ""
+
+    def _export(self, path: str) -> str:
+        view = self._app.view
+        export: Callable[[str], object] | None = getattr(view, "export_to", None)
+        if export is None:
+            return "there is no list here that can be written to a file"
+        export(path)
+        return ""
+
+    def _commands(self, _: str) -> str:
+        self.show_activity("commands")
+        return ""
+
+    def _activity(self, _: str) -> str:
+        self.show_activity()
+        return ""
+
+    def _keys(self, _: str) -> str:
+        self.show_keys()
+        return ""
+
+    def _help(self, _: str) -> str:
+        self._app.command_help()
+        return ""
+
+    def _quit(self, _: str) -> str:
+        self._app.command_quit()
+        return ""

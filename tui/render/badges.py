@@ -1,0 +1,76 @@
+"""How the clusters are, in the line at the top: `anvil ● 15 s  delta ▲ login  frontier ◐ slow`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from rowtui.core.engine import ClusterView
+from rowtui.tui.render.cells import Line, line
+from rowtui.tui.render.clusters import cluster_mark
+from rowtui.tui.render.marks import (
+    APART,
+    CONNECTED,
+    CONNECTING,
+    HERE,
+    NEEDS_LOGIN,
+    SILENT,
+    UNREACHABLE,
+    Mark,
+)
+from rowtui.tui.render.numbers import age
+
+MOST_BADGES = 6
+"""More are counted: the view Clusters has them all."""
+
+SLOW = Mark("◐", "slow", "warning")
+"""Asked more seldom than it was set, since its answers take long."""
+
+_WELL = (HERE, CONNECTED)
+_WORDS = {
+    APART: "apart", CONNECTING: "logging in", NEEDS_LOGIN: "login", SILENT: "no answer",
+    UNREACHABLE: "away", SLOW: "slow",
+}  # fmt: skip
+_SHORT_NAME = 5
+
+
+def cluster_badges(
+    clusters: Sequence[ClusterView], now: float, connecting: Collection[str] = ()
+) -> list[list[Line]]:
+    """The badges in one form after the other, the longest first; none where all is as usual.
+
+    One cluster alone that is well needs no badge. Those that need somebody stay the longest.
+    """
+    marks = {one.name: _mark(one, connecting) for one in clusters}
+    if len(clusters) < 2 and all(mark in _WELL for mark in marks.values()):
+        return []
+    ill = [one for one in clusters if marks[one.name] not in _WELL]
+    well = [one for one in clusters if one not in ill]
+    kept = [one for one in clusters if one in [*ill, *well][:MOST_BADGES]]
+    more = [line((f"+{len(clusters) - len(kept)}", "dim"))] if len(kept) < len(clusters) else []
+    forms = [
+        [_badge(one, marks[one.name], now) for one in kept] + more,
+        [_short(one, marks[one.name], with_word=one in ill) for one in kept] + more,
+        [_short(one, marks[one.name], with_word=False) for one in kept] + more,
+    ]
+    if ill and len(ill) < len(clusters):
+        rest = line((f"+{len(clusters) - len(ill[:MOST_BADGES])}", "dim"))
+        forms.append([*(_short(one, marks[one.name]) for one in ill[:MOST_BADGES]), rest])
+    return forms
+
+
+def _mark(cluster: ClusterView, connecting: Collection[str]) -> Mark:
+    mark = cluster_mark(cluster, connecting)
+    return SLOW if mark in _WELL and cluster.slow else mark
+
+
+def _badge(cluster: ClusterView, mark: Mark, now: float) -> Line:
+    word = _WORDS.get(mark, "")
+    if not word and cluster.as_of is not None:
+        word = age(max(0.0, now - cluster.as_of))
+    style = "dim" if mark in _WELL else mark.style
+    return line((cluster.name, ""), (f" {mark.glyph}", mark.style), (f" {word}".rstrip(), style))
+
+
+def _short(cluster: ClusterView, mark: Mark, *, with_word: bool = False) -> Line:
+    word = f" {_WORDS.get(mark, '')}".rstrip() if with_word else ""
+    return line((cluster.name[:_SHORT_NAME], ""), (f"{mark.glyph}{word}", mark.style))

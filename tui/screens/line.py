@@ -1,0 +1,46 @@
+"""`:`: the page that is nothing but the command line, above the keys of the view below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rowtui.tui.command_line import Candidate
+from rowtui.tui.widgets.command_line import CommandLine
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+
+class LineScreen(ModalScreen[None]):
+    """Typed here, done by `run`, which gives "" or why it cannot be done."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "leave", id="line.leave", tooltip="leave the command line"),
+    ]
+
+    def __init__(
+        self,
+        complete: Callable[[str], Sequence[Candidate]],
+        run: Callable[[str], str],
+        lines: tuple[str, ...],
+        start: str = "",
+    ) -> None:
+        super().__init__()
+        self._complete = complete
+        self._run = run
+        self._lines = lines
+        self._start = start
+
+    def compose(self) -> ComposeResult:
+        """The line."""
+        yield CommandLine(self._complete, self._lines, self._start)
+
+    def on_command_line_done(self, event: CommandLine.Done) -> None:
+        """Do it, unless it cannot be done: then the line stays to be changed."""
+        event.stop()
+        if why := self._run(event.text):
+            self.query_one(CommandLine).refuse(why)
+            return
+        if self.is_current:
+            self.dismiss()
