@@ -118,15 +118,19 @@ class Supervised:
         self._plans.forget()
         if asyncio.get_running_loop().time() - life.began > WELL_AFTER:
             self._failures = 0
-        self._restarting = asyncio.create_task(self._start_again())
+        self._restarting = asyncio.create_task(self._start_again(life.lost))
 
-    async def _start_again(self) -> None:
+    def _why_now(self, why: EngineLost | None) -> EngineLost:
+        if why is None or self._failures:
+            hint = f"it is tried again; the details are in {self._started.log}"
+            return EngineLost("the engine ended again and again", hint)
+        return why
+
+    async def _start_again(self, why: EngineLost | None) -> None:
         while not self.closed:
             pause = PAUSES[min(self._failures, len(PAUSES) - 1)]
             if pause:
-                self._lost = self._lost or EngineLost(
-                    "the engine ended again and again", f"the log is {self._started.log}"
-                )
+                self._lost = self._lost or self._why_now(why)
                 self._tell_news()
                 await asyncio.sleep(pause)
                 self._lost = None  # from now on calls wait
