@@ -74,7 +74,9 @@ class TableLines:
         for one in placed:
             title = one.title
             if sort and sort[0] == one.column.id:
-                title = f"{title[: max(1, one.width - 2)]} {'▲' if sort[1] else '▼'}"
+                space = " " if one.width > 2 else ""
+                room = max(0, one.width - 1 - len(space))
+                title = f"{title[:room]}{space}{'▲' if sort[1] else '▼'}"
             text = fit(line(title), one.width, one.column.align)
             segments += [Segment(span.text, style) for span in text]
             segments.append(Segment(" " * GAP, base))
