@@ -54,11 +54,12 @@ def encode(value: Any, mask: Masked = as_it_is, field: Field = NOWHERE) -> Any:
     if known is not None and isinstance(value, enum.Enum):
         return {"!": known.name, "v": value.name}
     if known is not None:
-        inner = ((name, getattr(value, name)) for name in known.hints)
-        return {
-            "!": known.name,
-            "v": {name: encode(it, mask, Field(known.name, name)) for name, it in inner},
-        }
+        fields = {}
+        for name, hint in known.hints.items():
+            ours = typing.get_origin(hint) is typing.Literal  # words of our own
+            told = as_it_is if ours else mask
+            fields[name] = encode(getattr(value, name), told, Field(known.name, name))
+        return {"!": known.name, "v": fields}
     if isinstance(value, int | float | str):
         return mask(value, field)
     if isinstance(value, bytes):

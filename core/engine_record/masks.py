@@ -47,10 +47,12 @@ KINDS = {
     ("MappingReview", "lines"): "text",
     ("Person", "name"): "user",
     ("PlannedJob", "name"): "text",
-    ("Processes", "value"): "",
     ("QueueRow", "name"): "text",
 }
 """What a field of one class holds, where its name alone does not tell."""
+
+FREE_NUMBERS = frozenset({"SampleView", "MappingRequest", "Placement"})
+"""Classes whose numbers under a value's name are a person's own, not counts of ours."""
 
 
 class Masks:
@@ -78,7 +80,8 @@ class Masks:
         """The text or number that stands for this one in this field."""
         kind = kind_of(field)
         if not isinstance(value, str):
-            return self._of(str(value), "value") if kind == "value" else value
+            free = field.owner.rpartition(".")[2] in FREE_NUMBERS
+            return self._of(str(value), "value") if kind == "value" and free else value
         if kind == "action" and not self._hash_actions:
             self._actions.update(WORD.findall(value))
             return value

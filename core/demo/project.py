@@ -1,0 +1,318 @@
+"""The synthetic project: its files, and its records written as if all had been looked at.
+
+100,000 directories take minutes to make on a busy disk, so they are not there: the records say
+that they are, in the store's own form, and `DemoProject` never looks for them.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rowtui.core.clusters.commands import CommandResult, Transport, Trouble
+from rowtui.core.clusters.schedulers.base import Scheduler
+from rowtui.core.clusters.transports.login import Prompt
+from rowtui.core.demo.clock import FastClock
+from rowtui.core.demo.scheduler import NO_LOGIN, SimulatedScheduler
+from rowtui.core.demo.simulation import Machine, Simulation
+from rowtui.core.errors import RowtuiError
+from rowtui.core.project.project import Progress, Project
+from rowtui.core.project.reach import Reach
+from rowtui.core.state.model import State
+from rowtui.core.state.store import Store
+from rowtui.core.state.stored import Stored
+
+MACHINES = (
+    Machine("anvil", 4096),
+    Machine("delta", 2048, latency=1.5, others=0.5),
+    Machine("frontier", 16384, latency=0.6, others=0.8),
+    Machine("gl", 1024, expired=True),
+)
+
+WORKFLOW = """\
+# A synthetic study: how liquids boil, at many temperatures and pressures.
+
+[workspace]
+value_file = "value.json"
+
+[default.action.resources]
+walltime.per_submission = "02:00:00"
+
+[[action]]
+name = "equilibrate"
+command = "simulate --equilibrate {directories}"
+launchers = ["mpi"]
+products = ["equilibrated.gsd"]
+resources = { processes.per_directory = 1, threads_per_process = 4 }
+group = { maximum_size = 64 }
+
+[[action]]
+name = "sample"
+command = "simulate --sample {directories}"
+launchers = ["mpi"]
+products = ["trajectory.gsd"]
+previous_actions = ["equilibrate"]
+resources = { processes.per_directory = 1, threads_per_process = 2 }
+group = { sort_by = ["/temperature"], maximum_size = 32 }
+
+[[action]]
+name = "analyze"
+command = "python analyze.py {directories}"
+products = ["density.json"]
+previous_actions = ["sample"]
+group = { maximum_size = 250 }
+
+[[action]]
+name = "fit"
+command = "python fit.py {directories}"
+products = ["equation.json"]
+previous_actions = ["analyze"]
+group = { sort_by = ["/temperature"], split_by_sort_key = true, submit_whole = true }
+"""
+
+CLUSTER = """\
+[[cluster]]
+name = "{name}"
+identify = {{ always = {always} }}
+scheduler = "slurm"
+poll = {poll}
+budget = {{ cpu_hours = {hours} }}
+arrays = false
+
+[cluster.ssh]
+host = "{name}.example.org"
+user = "you"
+paths = [{{ local = {root}, remote = "/scratch/demo" }}]
+
+[[cluster.partition]]
+name = "{partition}"
+maximum_cpus_per_job = {cores}
+"""
+
+MAPPING = """\
+# Where the jobs of the demo may go. Press 3 to see what is made of it.
+tools:
+  default:
+    abstract: true
+  equilibrate:
+    inherits: default
+    scheduling:
+      prefer: [large]
+  analyze:
+    inherits: default
+    scheduling:
+      reject: [large]
+destinations:
+"""
+
+DESTINATION = """\
+  {name}/{partition}:
+    runner: {name}
+    max_accepted_cores: {cores}
+    scheduling:
+      accept: [{tag}]
+"""
+
+# name, partition, cores of one job, hours, tag
+PLACES = (
+    ("anvil", "shared", 256, 30_000, "large"),
+    ("delta", "cpu", 128, 9_000, "small"),
+    ("frontier", "batch", 1024, 200_000, "large"),
+    ("gl", "standard", 72, 5_000, "small"),
+)
+
+
+def write_files(root: Path) -> dict[str, str]:
+    """The project's own files, and the environment in which its clusters are configured."""
+    (root / "workspace").mkdir(parents=True)
+    (root / "workflow.toml").write_text(WORKFLOW)
+    destinations = [
+        DESTINATION.format(name=name, partition=partition, cores=cores, tag=tag)
+        for name, partition, cores, _, tag in PLACES
+    ]
+    clusters = [
+        CLUSTER.format(
+            name=name,
+            always="true" if name == "anvil" else "false",
+            poll=5 if name != "frontier" else 20,
+            hours=hours,
+            root=json.dumps(str(root)),
+            partition=partition,
+            cores=cores,
+        )
+        for name, partition, cores, hours, _ in PLACES
+    ]
+    config = root / ".config" / "rowtui"
+    (config / "mapping").mkdir(parents=True)
+    # In the person's own configuration, which is trusted.
+    (config / "mapping" / "demo.yml").write_text(MAPPING + "".join(destinations))
+    (config / "clusters.toml").write_text("\n".join(clusters))
+    return {"HOME": str(root), "XDG_CONFIG_HOME": str(root / ".config"), "USER": "you"}
+
+
+def write_records(project: Project, directories: int, seed: int) -> None:
+    """Records of so many directories, much of whose work is done."""
+    from rowtui.core.state.merge import build_directories
+    from rowtui.core.workspace.gather import Gathered, workflow_pointers
+    from rowtui.core.workspace.list import workspace_mtime_ns
+
+    chance = random.Random(seed)
+    found = Gathered()
+    replicas = max(1, directories // 2000)
+    for at in range(directories):
+        temperature, rest = divmod(at, max(1, directories // 100))
+        found.names.append(b"t%03d-%05d" % (temperature, rest))
+        found.raw.append(
+            b'{"pressure":%d,"replica":%d,"temperature":%d}'
+            % (rest // replicas, rest % replicas, 250 + 5 * temperature)
+        )
+        found.stamps.append((1, 1))
+    workflow = project.workflow
+    directories_made = build_directories(
+        found.names, found, value_file=workflow.value_file, pointers=workflow_pointers(workflow)
+    )
+    done = _completed(directories, chance)
+    state = State(0, directories_made, done)
+    workspace = workflow.workspace
+
+    def begin(before: Stored) -> Stored:
+        return before._replace(
+            state=state,
+            workspace_mtime_ns=workspace_mtime_ns(workspace),
+            racy=False,
+            value_file=workflow.value_file,
+            products={action.name: action.products for action in workflow.actions},
+            reread=False,
+        )
+
+    project.store.commit(begin)
+
+
+def _completed(many: int, chance: random.Random) -> dict[str, int]:
+    """Completed directories by action: each is further than the one after it, with some holes."""
+    done = {}
+    every = (1 << many) - 1
+    for action, share in (("equilibrate", 0.91), ("sample", 0.62), ("analyze", 0.4), ("fit", 0.2)):
+        holes = bytearray(b"\xff" * ((many + 7) // 8))
+        for _ in range(many // 400):
+            holes[chance.randrange(len(holes))] = chance.choice((0xFB, 0x7F, 0xEE))
+        every &= (1 << int(many * share)) - 1 & int.from_bytes(holes, "little")
+        done[action] = every
+    return done
+
+
+class DemoReach(Reach):
+    """The simulated clusters in place of connections."""
+
+    def __init__(self, project: Project, simulation: Simulation, now: FastClock) -> None:
+        super().__init__(project, project.root)
+        self._simulation = simulation
+        self._now = now
+
+    def scheduler(self, name: str) -> Scheduler | None:
+        """See `Reach`."""
+        there = self._simulation.clusters.get(name)
+        if there is None:
+            return super().scheduler(name)
+        if name not in self._schedulers:
+            self._schedulers[name] = SimulatedScheduler(there, self._now)
+        return self._schedulers[name]
+
+    def transport(self, cluster: Any) -> Transport:
+        """Commands get no answer."""
+        if cluster.name in self._simulation.clusters:
+            return Silence()
+        return super().transport(cluster)
+
+    def connected(self, name: str) -> bool:
+        """See `Reach`."""
+        there = self._simulation.clusters.get(name)
+        return there is not None and there.logged_in and not there.down
+
+    def login_needed(self, name: str) -> str:
+        """See `Reach`."""
+        there = self._simulation.clusters.get(name)
+        return NO_LOGIN if there is not None and not there.logged_in else ""
+
+    async def connect(self, name: str) -> None:
+        """Ask for a password; any is right. Raises: RowtuiError."""
+        there = self._simulation.clusters.get(name)
+        if there is None or there.logged_in:
+            return
+        self._wanted[name] += 1
+        try:
+            prompt = Prompt("This is a demo. Password (any):", machine=f"you@{name}.example.org")
+            if await self._person(name).ask([prompt]) is None:
+                raise RowtuiError(f"nobody logged in to {name}")
+        finally:
+            self._wanted[name] -= 1
+        there.logged_in = True
+
+
+class Silence:
+    """A transport to nowhere."""
+
+    async def run(self, argv: Sequence[str], **_: Any) -> CommandResult:
+        """Nothing is run."""
+        why = "this cluster is simulated: no command runs on it"
+        return CommandResult(tuple(argv), None, trouble=Trouble.NOT_STARTED, detail=why)
+
+    def __getattr__(self, name: str) -> Any:
+        """Nothing else either."""
+        raise RowtuiError("this cluster is simulated: nothing can be copied to it")
+
+
+class DemoProject(Project):
+    """A project whose directories are only in its records, on simulated clusters."""
+
+    simulation: Simulation
+    now: FastClock
+
+    @cached_property
+    def reach(self) -> Reach:  # type: ignore[override]
+        """The simulated clusters."""
+        return DemoReach(self, self.simulation, self.now)
+
+    def synchronise(
+        self,
+        *,
+        full: bool = False,
+        check_values: bool = False,
+        export: bool = True,
+        progress: Progress | None = None,
+    ) -> None:
+        """Take what jobs staged; the directories are not there to be looked at."""
+        super().synchronise(export=False, progress=progress)
+
+    def close(self) -> None:
+        """Row's own files are not written."""
+
+
+def make_project(root: Path, directories: int, seed: int, now: FastClock) -> DemoProject:
+    """The project in a folder that is empty or not there. Raises: RowtuiError."""
+    if root.exists() and any(root.iterdir()):
+        raise RowtuiError(f"{root} is not empty", "name a folder that does not exist yet")
+    root.mkdir(parents=True, exist_ok=True)
+    environment = write_files(root)
+    project = _opened(root, environment, Simulation(MACHINES, seed), now)
+    write_records(project, directories, seed)
+    return project
+
+
+def opened_again(project: DemoProject) -> DemoProject:
+    """The same project and simulation for another event loop."""
+    return _opened(project.root, project.environment, project.simulation, project.now)
+
+
+def _opened(
+    root: Path, environment: Mapping[str, str], simulation: Simulation, now: FastClock
+) -> DemoProject:
+    from rowtui.core.workflow.load import load_workflow
+
+    project = DemoProject(load_workflow(root), Store(root), "anvil", environment=environment)
+    project.simulation, project.now = simulation, now
+    return project

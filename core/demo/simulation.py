@@ -1,0 +1,228 @@
+"""Clusters that are not there: jobs wait with reasons, run, complete directories, and fail.
+
+Deterministic: takes a seed, job specs and times of the simulation; gives jobs in the words of
+`Scheduler`, and what was completed since the last look. No I/O and no clock of its own.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rowtui.core.clusters.schedulers.base import (
+    Job,
+    JobKey,
+    JobSpec,
+    JobState,
+    array_of,
+    task_token,
+)
+
+KEPT_ENDED = 400
+"""Jobs that a queue still tells of after their end."""
+
+SHARE_FAILED = 0.07
+FAILURES = (
+    (JobState.OUT_OF_MEMORY, 0.35, None),
+    (JobState.TIMEOUT, 0.3, None),
+    (JobState.FAILED, 0.25, 2),
+    (JobState.NODE_FAIL, 0.1, None),
+)
+"""How jobs fail, and how often: state, share, exit code."""
+
+WAITS = ("Priority", "Resources", "Priority", "QOSMaxCpuPerUserLimit", "AssocGrpCPUMinutesLimit")
+
+
+class Machine(NamedTuple):
+    """One simulated cluster. `latency`: seconds until it answers; `others`: cores others take."""
+
+    name: str
+    cores: int
+    latency: float = 0.05
+    expired: bool = False
+    others: float = 0.3
+
+
+class Work(NamedTuple):
+    """What a job of ours does: an action on directories."""
+
+    action: str
+    directories: tuple[str, ...]
+
+
+@dataclass
+class SimulatedJob:
+    """One scheduler job, or a task of an array. Times of the simulation; 0: not yet."""
+
+    id: int
+    spec: JobSpec
+    task: int | None
+    held: bool
+    sent: float
+    lasts: float
+    ends_as: JobState
+    exit_code: int | None
+    reason: str
+    begun: float = 0.0
+    ended: float = 0.0
+    told: int = 0  # directories that were completed and said so
+    state: JobState = JobState.PENDING
+    node: str = ""
+
+    @property
+    def token(self) -> str:
+        """Its own."""
+        return self.spec.token if self.task is None else task_token(self.spec.token, self.task)
+
+
+@dataclass
+class SimulatedCluster:
+    """One queue. `down`: why it does not answer, "" if it does."""
+
+    machine: Machine
+    chance: random.Random
+    next_id: int
+    jobs: list[SimulatedJob] = field(default_factory=list)
+    down: str = ""
+    slow: float = 0.0
+    logged_in: bool = True
+
+    def submit(self, spec: JobSpec, now: float) -> int:
+        """Take a job; its id."""
+        self.next_id += self.chance.randint(1, 9)
+        for task in spec.tasks or (None,):
+            self.jobs.append(self._job(spec, task, now))
+        return self.next_id
+
+    def _job(self, spec: JobSpec, task: int | None, now: float) -> SimulatedJob:
+        chance, limit = self.chance, float(spec.walltime_seconds or 3600)
+        state, exit_code, lasts = JobState.COMPLETED, 0, limit * chance.uniform(0.3, 0.85)
+        if chance.random() < SHARE_FAILED:
+            states, shares, codes = zip(*FAILURES, strict=True)
+            (at,) = chance.choices(range(len(states)), shares)
+            state, exit_code = states[at], codes[at]
+            lasts = limit if state is JobState.TIMEOUT else limit * chance.uniform(0.05, 0.6)
+        return SimulatedJob(
+            self.next_id, spec, task, spec.held, now, lasts, state, exit_code, chance.choice(WAITS)
+        )
+
+    def advance(self, now: float, work: Mapping[str, Work]) -> dict[str, list[str]]:
+        """Let jobs end and start; the directories that were completed, by action."""
+        completed: dict[str, list[str]] = {}
+        for job in self.jobs:
+            if job.state is JobState.RUNNING:
+                self._run(job, now, work.get(job.token), completed)
+        free = self.machine.cores * (1.0 - self.machine.others) - sum(
+            job.spec.cpus for job in self.jobs if job.state is JobState.RUNNING
+        )
+        for job in self.jobs:
+            waits = job.state is JobState.PENDING and not job.held and now - job.sent > 45
+            if waits and job.spec.cpus <= free and not self._depends(job):
+                free -= job.spec.cpus
+                job.state, job.begun = JobState.RUNNING, now
+                job.node = f"{self.machine.name[0]}{self.chance.randint(1, 480):04}"
+        ended = [job for job in self.jobs if not job.state.active]
+        if len(ended) > KEPT_ENDED:
+            old = {id(job) for job in ended[: len(ended) - KEPT_ENDED]}
+            self.jobs = [job for job in self.jobs if id(job) not in old]
+        return completed
+
+    def _depends(self, job: SimulatedJob) -> bool:
+        waits_for = {
+            *job.spec.after,
+            *(key.id for key in job.spec.after_tasks),
+            job.spec.after_each,
+        }
+        return any(it.id in waits_for and it.state is not JobState.COMPLETED for it in self.jobs)
+
+    def _run(
+        self, job: SimulatedJob, now: float, work: Work | None, completed: dict[str, list[str]]
+    ) -> None:
+        share = min(1.0, (now - job.begun) / job.lasts)
+        if work is not None:
+            many = len(work.directories)
+            if job.ends_as is not JobState.COMPLETED:
+                many = min(many - 1, int(many * 0.6))  # what fails leaves some undone
+            done = int(many * share)
+            if done > job.told:
+                completed.setdefault(work.action, []).extend(work.directories[job.told : done])
+                job.told = done
+        if share >= 1.0:
+            self.end(job, job.ends_as, job.begun + job.lasts)
+
+    def end(self, job: SimulatedJob, state: JobState, now: float) -> None:
+        """The job is over."""
+        job.state, job.ended = state, now
+
+    def seen(self, job: SimulatedJob, now: float, clock: float) -> Job:
+        """The job as a queue tells of it. `clock`: epoch seconds of the one who looks."""
+        began = job.begun if job.state is not JobState.PENDING else 0.0
+        elapsed = int((job.ended or now) - began) if began else 0
+        waiting = job.state is JobState.PENDING
+        reason = ("JobHeldUser" if job.held else job.reason) if waiting else ""
+        if waiting and self._depends(job):
+            reason = "Dependency"
+        return Job(
+            id=job.id,
+            state=JobState.HELD if waiting and job.held else job.state,
+            name=job.spec.name,
+            token=job.token,
+            reason=reason,
+            partition=_partition(job.spec.script),
+            elapsed=elapsed,
+            limit=job.spec.walltime_seconds,
+            nodes=job.node,
+            start_estimate=int(clock + 600 + job.id % 7000) if waiting and not job.held else None,
+            exit_code=job.exit_code if not job.state.active else None,
+            log_path=job.spec.log_path,
+            task=job.task,
+        )
+
+    def with_keys(self, keys: Sequence[JobKey]) -> list[SimulatedJob]:
+        """The jobs of these keys; an id alone means all of an array."""
+        wanted = set(keys)
+        return [
+            job
+            for job in self.jobs
+            if JobKey(job.id, job.task) in wanted or JobKey(job.id) in wanted
+        ]
+
+    def with_token(self, token: str) -> list[SimulatedJob]:
+        """The jobs with this token, or of the array that has it."""
+        return [
+            job for job in self.jobs if job.token == token or array_of(job.token, job.task) == token
+        ]
+
+
+def _partition(script: str) -> str:
+    for line in script.splitlines():
+        if line.startswith("#SBATCH --partition="):
+            return line.partition("=")[2].strip()
+    return ""
+
+
+class Simulation:
+    """All clusters, and what the jobs on them do."""
+
+    def __init__(self, machines: Sequence[Machine], seed: int) -> None:
+        self.work: dict[str, Work] = {}
+        self.clusters = {
+            machine.name: SimulatedCluster(
+                machine,
+                random.Random(f"{seed} {machine.name}"),
+                10_000 * (at + 3),
+                slow=machine.latency,
+                logged_in=not machine.expired,
+            )
+            for at, machine in enumerate(machines)
+        }
+
+    def advance(self, now: float) -> dict[str, list[str]]:
+        """Let everything happen until now; what was completed, by action."""
+        completed: dict[str, list[str]] = {}
+        for cluster in self.clusters.values():
+            for action, names in cluster.advance(now, self.work).items():
+                completed.setdefault(action, []).extend(names)
+        return completed
