@@ -132,8 +132,9 @@ async def test_killed_after_each_step_of_handing_over_every_directory_runs_once(
     monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
     names = [f"p{at}" for at in range(len(STEPS) + 1)]
     real = Piloted(tmp_path / "project", names, SlurmScheduler("alpha"), ALPHA)
+    real.wait_for_go()
     await real.start(replace(SMALL, idle_seconds=3))
-    # undisturbed: these are the steps
+    # undisturbed: these are the steps, and the pilot has work however long the others take
     steps = Steps()
     await stepping(real, real.for_pilot(names[-1]), steps)
     assert tuple(steps.taken) == STEPS
@@ -147,6 +148,7 @@ async def test_killed_after_each_step_of_handing_over_every_directory_runs_once(
     free = [name for name in left if real.state.directories.position(name) in given_back(real)]
     if free:
         await real.hand(*free)
+    real.go()
     await real.over()
     assert real.runs() == dict.fromkeys(names, 1)
     assert real.state.completed["one"] == real.state.everything
