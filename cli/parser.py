@@ -212,6 +212,9 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
         ("--no-mouse", "leave the mouse to the terminal"),
     ):
         parser.add_argument(option, action="store_true", help=text)
+    from rowtui.cli.demo_parser import add_recording
+
+    add_recording(parser)
     parser.set_defaults(command="dashboard")
     commands = parser.add_subparsers(
         title="Commands", metavar="COMMAND", parser_class=cast(Any, _sub_parser)
@@ -409,18 +412,9 @@ def _add_project_commands(commands: Any, add: Any) -> None:
     doctor.add_argument("--yes", action="store_true", help="do not ask before that")
     json_option(doctor)
 
-    demo = add(
-        commands,
-        "demo",
-        "demo",
-        "make a small real project, run it and open the dashboard on it",
-        "  rowtui demo\n  rowtui demo --headless\n  rowtui demo --keep ~/rowtui-demo",
-    )
-    demo.add_argument("--headless", action="store_true", help="text only; runs to the end")
-    demo.add_argument("--keep", metavar="FOLDER", help="make it here and keep it")
-    demo.add_argument(
-        "--directories", type=positive, default=240, metavar="N", help="[default: 240]"
-    )
+    from rowtui.cli.demo_parser import add_demo
+
+    add_demo(commands, add, positive)
 
     completion = add(
         commands,

@@ -32,6 +32,7 @@ from rowtui.tui.logins import Logins
 from rowtui.tui.need_steps import NeedSteps
 from rowtui.tui.network_verbs import NetworkVerbs
 from rowtui.tui.palette_commands import RegistryProvider
+from rowtui.tui.played import Played
 from rowtui.tui.screens.clusters import ClustersScreen
 from rowtui.tui.screens.explain import ExplainView
 from rowtui.tui.screens.groups import GroupsView
@@ -94,12 +95,13 @@ class RowtuiApp(TerminalApp):
         config: Path | None = None,
         state: Path | None = None,
         how: Manner | None = None,
+        played: Played | None = None,
     ) -> None:
         # Textual's own log has every key that is pressed, and so passwords.
         vars(textual.constants)["LOG_FILE"] = None
         super().__init__(how or Manner())
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
-        self.session = Session(engine, read_only=read_only, clock=clock)
+        self.session = Session(engine, read_only=read_only, clock=clock, played=played)
         self.themes = ThemeChoice(self, config / "themes" if config else None, state, self.how)
         self.theme = self.themes.begin(theme)
         self._wrong = list(self.themes.wrong)
@@ -314,6 +316,23 @@ class RowtuiApp(TerminalApp):
         if self.view is not None and not self.view.back():
             self.go(PREVIOUS_VIEW.get(self.view_name, "status"))
 
+    def command_faster(self) -> None:
+        """Let the time of a demo or a recording go by faster."""
+        self._say_of_played(self.session.played.faster() if self.session.played else "")
+
+    def command_slower(self) -> None:
+        """Let the time of a demo or a recording go by slower."""
+        self._say_of_played(self.session.played.slower() if self.session.played else "")
+
+    def command_steps(self) -> None:
+        """Show or hide the first steps."""
+        self.session.first_steps = not self.session.first_steps
+        self.show_again("steps")
+
+    def _say_of_played(self, text: str) -> None:
+        self.notify(text, timeout=3, markup=False)
+        self.show_again("played")
+
     def command_quit(self) -> None:
         """Leave; while jobs are being sent, or the autopilot is on, only after a yes."""
         sending = self.session.sending
@@ -350,6 +369,8 @@ def run_dashboard(
     read_only: bool = False,
     theme: str | None = None,
     how: Manner | None = None,
+    played: Played | None = None,
+    clock: Callable[[], float] = time.time,
 ) -> int:
     """Show the dashboard until the person leaves; closes the engine. The exit code.
 
@@ -367,7 +388,16 @@ def run_dashboard(
 
     config = Path(platformdirs.user_config_dir("rowtui"))
     state = Path(platformdirs.user_state_dir("rowtui"))
-    app = RowtuiApp(engine, read_only=read_only, theme=theme, config=config, state=state, how=how)
+    app = RowtuiApp(
+        engine,
+        read_only=read_only,
+        theme=theme,
+        clock=clock,
+        config=config,
+        state=state,
+        how=how,
+        played=played,
+    )
 
     async def main() -> int:
         try:

@@ -56,5 +56,6 @@ LINE_COMMANDS: tuple[LineCommand, ...] = (
     LineCommand("activity", "what happened", command="app.activity"),
     LineCommand("keys", "which keys are yours, and where they are set"),
     LineCommand("help", "the keys that work here", command="app.help", aliases=("?", "h")),
+    LineCommand("demo", "make something go wrong in the demo", "FAULT", "fault", "app.faster"),
     LineCommand("quit", "leave; jobs go on without rowtui", command="app.quit", aliases=("q",)),
 )

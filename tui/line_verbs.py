@@ -118,6 +118,8 @@ class LineVerbs:
             ]
         if what == "login":
             return [one.name for one in session.logins]
+        if what == "fault":
+            return [name for name, _ in self._session.played.faults] if self._session.played else []
         if what == "theme":
             return self._app.themes.names
         if what == "job":
@@ -242,6 +244,12 @@ class LineVerbs:
 
     def _help(self, _: str) -> str:
         self._app.command_help()
+        return ""
+
+    def _demo(self, fault: str) -> str:
+        played = self._session.played
+        if played is not None:
+            self._app.notify(visible(played.inject(fault)), markup=False)
         return ""
 
     def _quit(self, _: str) -> str:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rowtui.core.engine_process.options import EngineOptions
 
 
-def run(args: argparse.Namespace, out: Output) -> int:
-    """Open the dashboard; where no terminal can show it, print the status as text."""
+def settings_of(args: argparse.Namespace) -> dict[str, Any] | None:
+    """How the dashboard is to be drawn; None where no terminal can show it."""
     from rowtui.tui.terminal import manner, prepare
 
     how = manner(
@@ -24,14 +24,26 @@ def run(args: argparse.Namespace, out: Output) -> int:
         slow=getattr(args, "slow", False),
         mouse=not getattr(args, "no_mouse", False),
     )
-    if how.text_only or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return _as_text(out)
+    seen = how.browser or (sys.stdin.isatty() and sys.stdout.isatty())
+    if how.text_only or not seen:
+        return None
     prepare(how)
-    settings = {
+    return {
         "how": how,
         "read_only": getattr(args, "read_only", False),
         "theme": getattr(args, "theme", None),
     }
+
+
+def run(args: argparse.Namespace, out: Output) -> int:
+    """Open the dashboard; where no terminal can show it, print the status as text."""
+    settings = settings_of(args)
+    if settings is None:
+        return _as_text(out)
+    if getattr(args, "replay", None):
+        from rowtui.cli.recording import replay
+
+        return replay(args, out, settings)
     if os.environ.get("ROWTUI_ENGINE") == "here":  # for debugging
         return _in_this_process(args, out, settings)
     from rowtui.cli.project import cluster_name, io_threads
@@ -62,6 +74,7 @@ def show(options: EngineOptions, out: Output, **settings: Any) -> int:
     try:
         import gc
 
+        from rowtui.cli.recording import recorded, tell_of_recording
         from rowtui.tui.app import run_dashboard
 
         opened = started.opened()
@@ -71,7 +84,9 @@ def show(options: EngineOptions, out: Output, **settings: Any) -> int:
         from rowtui.core.engine_process.client import ProcessEngine
 
         gc.freeze()  # what was imported is never garbage
-        return run_dashboard(ProcessEngine(started), **settings)
+        code = run_dashboard(recorded(ProcessEngine(started), args), **settings)
+        tell_of_recording(args, out)
+        return code
     finally:
         started.end()
 
@@ -79,7 +94,10 @@ def show(options: EngineOptions, out: Output, **settings: Any) -> int:
 def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
     from rowtui.cli.project import open_project
     from rowtui.core.in_process import InProcessEngine
+    from rowtui.cli.recording import recorded, tell_of_recording
     from rowtui.tui.app import run_dashboard
 
     project = open_project(args, out, synchronise=False)
-    return run_dashboard(InProcessEngine(project), **settings)
+    code = run_dashboard(recorded(InProcessEngine(project), args), **settings)
+    tell_of_recording(args, out)
+    return code

@@ -1,4 +1,4 @@
-"""`rowtui demo`: a small real study that runs itself on this machine's queue.
+"""`rowtui demo`: a small real study on this machine's queue, or a large synthetic project.
 
 With a terminal the dashboard opens on it while it runs; without one, or with --headless, the
 story is told as text, to the end, and the result is checked.
@@ -23,17 +23,33 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 CLUSTER = "local"
+SMALL_DIRECTORIES = 240
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
     """Make the project, run it, and show or check it."""
     from rowtui.cli.demo.project import make_project
+    from rowtui.cli.demo_parser import SCENARIOS
 
+    if args.list:
+        for name, about in SCENARIOS.items():
+            out.print(f"{name:<8}{about}")
+        return 0
+    if args.replay:
+        return _replay(args, out)
+    if args.scenario not in SCENARIOS:
+        raise RowtuiError(
+            f"there is no demo called '{args.scenario}'", "there are: " + ", ".join(SCENARIOS)
+        )
+    if args.scenario == "large":
+        from rowtui.cli.demo.large import run_large
+
+        return run_large(args, out)
     given = getattr(args, "keep", None)
     root = Path(given).expanduser() if given else Path(tempfile.mkdtemp(prefix="rowtui-demo-"))
-    made = make_project(root, args.directories)
+    made = make_project(root, args.directories or SMALL_DIRECTORIES)
     if not args.headless and sys.stdin.isatty() and sys.stdout.isatty():
-        return _with_dashboard(root, out)
+        return _with_dashboard(root, args, out)
     out.print("Site percolation: fill a lattice at random, site by site. At which share does a")
     out.print("path first lead from top to bottom? 1/2 on the triangular lattice, exactly;")
     out.print("0.592746 on the square one. Let us measure it.")
@@ -109,11 +125,39 @@ async def _submit_and_follow(project: Project, plan: object, out: Output) -> boo
     return await follow(project, [job.token for job in plan.jobs], out)
 
 
-def _with_dashboard(root: Path, out: Output) -> int:
+def _replay(args: argparse.Namespace, out: Output) -> int:
+    from rowtui.cli.commands.dashboard import settings_of
+    from rowtui.cli.recording import replay
+
+    settings = settings_of(args)
+    if settings is None:
+        raise RowtuiError("a recording can only be shown in a terminal")
+    return replay(args, out, settings)
+
+
+class _SmallDemo:
+    """The world of the small demo is real: all that it has of its own are the first steps."""
+
+    badge = "DEMO"
+    stranger = True
+    faults = ()
+
+    def faster(self) -> str:
+        """Its clock is ours."""
+        return "This demo is real: its clock cannot be changed. Try: rowtui demo large"
+
+    slower = faster
+
+    def inject(self, fault: str) -> str:
+        """What goes wrong goes wrong by itself."""
+        return self.faster()
+
+
+def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
     """The same told by another process to a file, while the dashboard shows it live."""
     import subprocess
 
-    from rowtui.cli.commands.dashboard import show
+    from rowtui.cli.commands.dashboard import settings_of, show
     from rowtui.cli.demo.project import read_thresholds
     from rowtui.core.engine_process.options import EngineOptions
 
@@ -126,7 +170,8 @@ def _with_dashboard(root: Path, out: Output) -> int:
             stderr=log,
             start_new_session=True,
         )
-    code = show(EngineOptions(str(root), CLUSTER), out)
+    settings = settings_of(args) or {}
+    code = show(EngineOptions(str(root), CLUSTER), out, args, played=_SmallDemo(), **settings)
     if child.poll() is None:
         out.note("The study goes on in the background.")
     else:

@@ -9,7 +9,7 @@ SPEEDS = (1, 10, 60, 300, 1000)
 
 
 class FastClock:
-    """Seconds of the simulation. `steady` is our own clock; nothing jumps when the speed changes."""
+    """Seconds of the simulation. `steady`: our own clock. It never jumps when the speed changes."""
 
     def __init__(self, speed: int = 60, steady: Callable[[], float] = time.monotonic) -> None:
         self.speed = speed

@@ -47,7 +47,9 @@ class DemoEngine(InProcessEngine):
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         """See `Engine`."""
         self._know(plan)
-        async with contextlib.aclosing(super().submit(plan)) as steps:
+        network = self._network  # as the engine's own does it
+        noting = contextlib.nullcontext() if network is None else network.submitting(plan)
+        async with noting, contextlib.aclosing(self._demo.jobs.submit(plan)) as steps:
             async for step in steps:
                 yield step
 

@@ -273,7 +273,7 @@ class DemoProject(Project):
     now: FastClock
 
     @cached_property
-    def reach(self) -> Reach:  # type: ignore[override]
+    def reach(self) -> Reach:
         """The simulated clusters."""
         return DemoReach(self, self.simulation, self.now)
 

@@ -24,7 +24,7 @@ KEPT_ENDED = 400
 """Jobs that a queue still tells of after their end."""
 
 SHARE_FAILED = 0.07
-FAILURES = (
+FAILURES: tuple[tuple[JobState, float, int | None], ...] = (
     (JobState.OUT_OF_MEMORY, 0.35, None),
     (JobState.TIMEOUT, 0.3, None),
     (JobState.FAILED, 0.25, 2),
@@ -98,11 +98,10 @@ class SimulatedCluster:
 
     def _job(self, spec: JobSpec, task: int | None, now: float) -> SimulatedJob:
         chance, limit = self.chance, float(spec.walltime_seconds or 3600)
-        state, exit_code, lasts = JobState.COMPLETED, 0, limit * chance.uniform(0.3, 0.85)
+        state, lasts = JobState.COMPLETED, limit * chance.uniform(0.3, 0.85)
+        exit_code: int | None = 0
         if chance.random() < SHARE_FAILED:
-            states, shares, codes = zip(*FAILURES, strict=True)
-            (at,) = chance.choices(range(len(states)), shares)
-            state, exit_code = states[at], codes[at]
+            ((state, _, exit_code),) = chance.choices(FAILURES, [share for _, share, _ in FAILURES])
             lasts = limit if state is JobState.TIMEOUT else limit * chance.uniform(0.05, 0.6)
         return SimulatedJob(
             self.next_id, spec, task, spec.held, now, lasts, state, exit_code, chance.choice(WAITS)

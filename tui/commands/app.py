@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rowtui.tui.command import VIEWS, Command
+from rowtui.tui.played_reasons import when_demo, when_played
 from rowtui.tui.reasons import may_connect
 
 _GO = tuple(
@@ -24,6 +25,12 @@ COMMANDS: tuple[Command, ...] = (
     Command("app.copy", "y", "copy", "copy the selected name or id"),
     Command("app.help", "question_mark", "help", "this page", hint=90),
     Command("app.suspend", "ctrl+z", "suspend", "back to the shell; `fg` returns here"),
+    Command("app.faster", "greater_than_sign", "faster", "let the clock of the demo run faster",
+            enabled=when_played),
+    Command("app.slower", "less_than_sign", "slower", "let the clock of the demo run slower",
+            enabled=when_played),
+    Command("app.steps", "exclamation_mark", "first steps", "show or hide the demo's first steps",
+            enabled=when_demo),
     Command("app.back", "escape", "back", "one step back"),
     Command("app.quit", "q", "quit", "leave; jobs go on without rowtui", hint=99),
 )  # fmt: skip

@@ -31,6 +31,7 @@ def header(
     crumbs: Sequence[str] = (),
     badges: Sequence[Sequence[Line]] = (),
     busy: str = "",
+    played: str = "",
 ) -> Line:
     """Project, what the view is about, directories and age; on the right how the clusters are.
 
@@ -38,7 +39,7 @@ def header(
     is always there, and what goes on behind (`busy`); directories, cluster, badges and the outer
     crumbs go as the line gets narrower.
     """
-    words: list[tuple[str, str]] = []
+    words: list[tuple[str, str]] = [(f" {played} ", "badge")] if played else []
     if fresh.word:
         words.append((f" {fresh.word} ", "badge"))
     if read_only:

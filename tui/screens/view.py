@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from rowtui.tui.actions import TITLES, VIEWS, hints_here
+from rowtui.tui.crumbs import crumbs_of
+from rowtui.tui.played import first_step
 from rowtui.tui.render.badges import cluster_badges
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.chrome import Hint, Tab, header, hints, tabs
@@ -52,6 +54,7 @@ class View(Screen[None]):
         yield OneLine(name="tabs")
         with Container(id="body"):
             yield from self.body()
+        yield OneLine(name="step")
         yield OneLine(name="message")
         yield OneLine(name="keys")
 
@@ -149,6 +152,7 @@ class View(Screen[None]):
                     session.connecting,
                 ),
                 busy=sending_badge(session.sending),
+                played=session.played.badge if session.played else "",
             )
         )
         shown = (*TABS, UNNUMBERED[self.MODE]) if self.MODE in UNNUMBERED else TABS
@@ -159,6 +163,7 @@ class View(Screen[None]):
         """The last thing that happened, and the keys."""
         if not self.ready:
             return
+        self._show_step()
         self.query_one("#message", OneLine).show(self.message())
         keys = [
             Hint(
@@ -171,6 +176,14 @@ class View(Screen[None]):
         ]
         spans, areas = hints(self.size.width, keys)
         self.query_one("#keys", OneLine).show(spans, areas)
+
+    def _show_step(self) -> None:
+        """The first steps, for who sees a demo."""
+        session, shown = self.session, self.query_one("#step", OneLine)
+        played = session.played
+        shown.display = played is not None and played.stranger and session.first_steps
+        if shown.display:
+            shown.show(first_step(session, self.MODE))
 
     def message(self) -> Line:
         """The line above the keys: the latest activity."""

@@ -1,0 +1,55 @@
+"""`rowtui demo large`: 100,000 directories on four simulated clusters."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.cli.demo_parser import LEAST, MOST
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import plural
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+
+MANY = 100_000
+
+
+def run_large(args: argparse.Namespace, out: Output) -> int:
+    """Make it, and open the dashboard. Raises: RowtuiError."""
+    from rowtui.cli.commands.dashboard import settings_of
+
+    many = args.directories or MANY
+    if not LEAST <= many <= MOST:
+        raise RowtuiError(f"the large demo has {LEAST:,} to {MOST:,} directories")
+    settings = settings_of(args)
+    if settings is None and not args.headless:
+        raise RowtuiError("the large demo needs a terminal", "or try: rowtui demo large --headless")
+    root = Path(args.keep or Path(tempfile.mkdtemp(prefix="rowtui-demo-"), "boiling"))
+    root = root.expanduser()
+    # What is known of queues is kept for all of a user's dashboards: these queues are not real.
+    os.environ["XDG_CACHE_HOME"] = str(root / ".cache")
+    from rowtui.core.demo.engine import demo_engine
+
+    started = time.monotonic()
+    out.note(f"Making {plural(many, 'directory', 'directories')} and four clusters …")
+    try:
+        engine = demo_engine(root, many, args.seed)
+        if settings is None or args.headless:
+            out.print(f"Made in {time.monotonic() - started:.1f} s in {root}.")
+            return 0
+        from rowtui.cli.recording import recorded, tell_of_recording
+        from rowtui.tui.app import run_dashboard
+
+        code = run_dashboard(recorded(engine, args), played=engine, **settings)
+        tell_of_recording(args, out)
+        return code
+    finally:
+        if not args.keep:
+            shutil.rmtree(root.parent, ignore_errors=True)

@@ -1,0 +1,47 @@
+"""The options of `rowtui demo`, and those that record a dashboard or play a recording."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SCENARIOS = {
+    "small": "a real study of percolation that runs on this machine",
+    "large": "100,000 directories and four simulated clusters on a fast clock",
+}
+LEAST, MOST = 2_000, 1_000_000  # directories of the large one
+
+
+def add_recording(parser: Any) -> None:
+    """`--record`, `--replay`, `--hash-actions`."""
+    parser.add_argument(
+        "--record", metavar="FILE", help="write what the dashboard is told, with all names hashed"
+    )
+    parser.add_argument("--replay", metavar="FILE", help="show a recording in the dashboard")
+    parser.add_argument(
+        "--hash-actions", action="store_true", help="names of actions are hashed as well"
+    )
+
+
+def add_demo(commands: Any, add: Any, positive: Any) -> None:
+    """The command and its options."""
+    demo = add(
+        commands,
+        "demo",
+        "demo",
+        "make a project to try things out on, and open the dashboard on it",
+        "  rowtui demo\n  rowtui demo large\n  rowtui demo --headless\n"
+        "  rowtui demo --keep ~/rowtui-demo",
+    )
+    demo.add_argument(
+        "scenario", nargs="?", default="small", metavar="SCENARIO", help="small or large"
+    )
+    demo.add_argument("--list", action="store_true", help="say which scenarios there are")
+    demo.add_argument("--headless", action="store_true", help="text only; runs to the end")
+    demo.add_argument("--keep", metavar="FOLDER", help="make it here and keep it")
+    demo.add_argument(
+        "--directories", type=positive, metavar="N", help="[default: 240; large: 100000]"
+    )
+    demo.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="another large demo [default: 1]"
+    )
+    add_recording(demo)
