@@ -32,6 +32,7 @@ from rowtui.tui.render.chrome import STALE_AFTER, Freshness
 from rowtui.tui.render.jobs import Other
 from rowtui.tui.render.needs import Need
 from rowtui.tui.render.plan import Sending
+from rowtui.tui.played import Played
 
 MOST_ACTIVITY = 1000
 """Lines of activity that are kept."""
@@ -91,6 +92,8 @@ class Session:
     sending: Sending | None = None
     planning: bool = False
     job_token: str = ""
+    played: Played | None = None  # a demo or a recording, not the real world
+    first_steps: bool = True  # are shown where `played` wants them
     job_to_show: str = ""  # where the cursor of the queue goes as soon as the job is listed
     marked_jobs: frozenset[str] = frozenset()  # tokens
     other_job: Other | None = None  # the cursor of the queue is on a job of another project

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from rowtui.core.engine_process.options import EngineOptions
 
     options = EngineOptions(os.getcwd(), cluster_name(args), io_threads(args))
-    return show(options, out, **settings)
+    return show(options, out, args, **settings)
 
 
 def _as_text(out: Output) -> int:
@@ -66,7 +66,7 @@ def _as_text(out: Output) -> int:
     return code
 
 
-def show(options: EngineOptions, out: Output, **settings: Any) -> int:
+def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settings: Any) -> int:
     """Start an engine, then load and show the dashboard. Raises: RowtuiError, OSError."""
     from rowtui.core.engine_process.start import Started
 
@@ -93,8 +93,8 @@ def show(options: EngineOptions, out: Output, **settings: Any) -> int:
 
 def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:
     from rowtui.cli.project import open_project
-    from rowtui.core.in_process import InProcessEngine
     from rowtui.cli.recording import recorded, tell_of_recording
+    from rowtui.core.in_process import InProcessEngine
     from rowtui.tui.app import run_dashboard
 
     project = open_project(args, out, synchronise=False)
