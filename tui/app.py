@@ -44,7 +44,7 @@ from rowtui.tui.screens.status import StatusView
 from rowtui.tui.screens.submit import SubmitView
 from rowtui.tui.screens.view import View
 from rowtui.tui.session import Session, describe
-from rowtui.tui.terminal import SLOW_TICK, Manner, manner
+from rowtui.tui.terminal import Manner, manner
 from rowtui.tui.terminal_app import TerminalApp
 from rowtui.tui.theme_choice import LOOK_SECONDS, ThemeChoice
 from rowtui.tui.themes import variable_defaults
@@ -138,8 +138,8 @@ class RowtuiApp(TerminalApp):
             self.notify("\n".join(self._wrong), severity="warning", markup=False)
             for text in self._wrong:
                 self.session.note("settings", text, "warning")
-        self.set_interval(SLOW_TICK if self.how.slow else 1.0, self._tick)
-        self.set_interval(1.0, self.look_for_terminal)
+        self.set_interval(self.how.tick, self._tick)
+        self.set_interval(1.0, self._look_around)
         self.set_interval(LOOK_SECONDS, self.themes.look)
         self.call_after_refresh(self._start_feed)
 
@@ -181,6 +181,9 @@ class RowtuiApp(TerminalApp):
     def _tick(self) -> None:
         if self.view is not None:
             self.view.show_header()
+
+    def _look_around(self) -> None:
+        self.look_for_terminal()
         self.logins.show_next()
 
     # What happened

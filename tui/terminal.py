@@ -21,8 +21,9 @@ _WITHOUT_GLYPHS = (*_WITHOUT_COLOURS[:5], *_FEW_COLOURS)
 SLOW_FRAMES = 10
 """Frames a second over a slow line; at most 60 otherwise."""
 
-SLOW_TICK = 10.0
-"""Seconds between two looks at the clock over a slow line."""
+REMOTE_TICK, SLOW_TICK = 20, 60
+"""Seconds between two looks at the clock over a network line, and over a slow one: at rest nothing
+else is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,11 @@ class Manner:
     remote: bool = False
     slow: bool = False
     mouse: bool = True
+
+    @property
+    def tick(self) -> int:
+        """Seconds between two looks at the clock."""
+        return SLOW_TICK if self.slow else REMOTE_TICK if self.remote else 1
 
     @property
     def theme(self) -> str:
