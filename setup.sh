@@ -83,10 +83,12 @@ need_test_packages() {
     [ -x /usr/sbin/sge_qmaster ] || missing="$missing gridengine-master"
     [ -x /usr/sbin/sge_execd ] || missing="$missing gridengine-exec"
     command -v qsub >/dev/null || missing="$missing gridengine-client"
+    command -v chromium >/dev/null || command -v google-chrome >/dev/null ||
+        missing="$missing chromium"
     [ -z "$missing" ] && return
     # shellcheck disable=SC2086
     install_packages $missing ||
-        die "the tests, which start a real Slurm, Grid Engine and sshd, need: apt-get install$missing"
+        die "the tests, which start a real Slurm, Grid Engine, sshd and Chromium, need: apt-get install$missing"
 }
 
 # The checkout in place of a copy: site-packages/rowtui/* are links to core, cli, tui, themes.
@@ -124,8 +126,8 @@ case $command in
         PYTHONDONTWRITEBYTECODE="" .venv/bin/python -m pytest --collect-only -q >/dev/null 2>&1 &
         .venv/bin/mypy --cache-dir=.mypy_cache -p rowtui.core -p rowtui.cli -p rowtui.tui
         wait || : # what is wrong with them is told by the run
-        # A third of the time goes by in waits for daemons: one worker more than the usual two cores.
-        exec .venv/bin/python -m pytest -n 3 --dist loadfile "$@"
+        # A good part of the time goes by in waits for daemons: two workers more than the usual cores.
+        exec .venv/bin/python -m pytest -n 4 --dist loadfile "$@"
         ;;
     dev)
         python=$(find_python)

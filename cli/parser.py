@@ -248,6 +248,7 @@ def build_parser(words: Collection[str] | None = None) -> Parser:
     _add_network_commands(commands, add, words)
     _add_connect_commands(commands, add, words)
     _add_secrets_commands(commands, add, words)
+    _add_serve_command(commands, add, words)
     return parser
 
 
@@ -499,6 +500,16 @@ def _add_connect_commands(commands: Any, add: Any, words: Collection[str] | None
     from rowtui.cli.connect_parser import add_connect
 
     add_connect(commands, add, connect, disconnect)
+
+
+def _add_serve_command(commands: Any, add: Any, words: Collection[str] | None) -> None:
+    text = "show the dashboard in a browser of this machine"
+    if words is not None and "serve" not in words:
+        add(commands, "serve", "serve", text)
+        return
+    from rowtui.cli.serve_parser import add_serve
+
+    add_serve(commands, add, text)
 
 
 def _add_secrets_commands(commands: Any, add: Any, words: Collection[str] | None) -> None:

@@ -18,6 +18,9 @@ _WITHOUT_COLOURS = ("vt52", "vt100", "vt102", "vt220", "vt320", "xterm-mono", "a
 _FEW_COLOURS = ("linux", "cons25", "ansi", "console", "hurd", "mach")
 _WITHOUT_GLYPHS = (*_WITHOUT_COLOURS[:5], *_FEW_COLOURS)
 
+WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
+"""What textual-serve starts a dashboard with."""
+
 SLOW_FRAMES = 10
 """Frames a second over a slow line; at most 60 otherwise."""
 
@@ -31,6 +34,7 @@ class Manner:
     """How to draw. `colours`: how many there are at most; 0: none, also where nobody wants any.
 
     `remote`: over a network line: nothing moves by itself. `slow`: also few frames, few colours.
+    `browser`: there is no terminal; a page of `rowtui serve` shows it.
     """
 
     text_only: bool = False
@@ -39,6 +43,7 @@ class Manner:
     remote: bool = False
     slow: bool = False
     mouse: bool = True
+    browser: bool = False
 
     @property
     def tick(self) -> int:
@@ -60,6 +65,8 @@ def manner(
     mouse: bool = True,
 ) -> Manner:
     """How to draw on the terminal of this environment; `encoding` is what Python writes."""
+    if environment.get("TEXTUAL_DRIVER", "") == WEB_DRIVER:
+        return Manner(browser=True)
     term = environment.get("TERM", "")
     wish = environment.get("ROWTUI_ASCII", "")
     without = term in _WITHOUT_GLYPHS or not _is_utf8(environment, encoding)

@@ -1,0 +1,147 @@
+"""The dashboard in a real browser: it shows, clicks, types; and nobody else gets in."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import aiohttp
+import pytest
+
+from tests.rig import browser
+
+WORKFLOW = """\
+[[action]]
+name = "count"
+command = "echo {directory}"
+products = ["counted"]
+"""
+
+
+SIZE = ("height=", "width=")
+
+
+class Served(NamedTuple):
+    address: str
+    process: Process
+
+    @property
+    def root(self) -> str:
+        return self.address.partition("?")[0]
+
+
+@asynccontextmanager
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
+    """`rowtui serve` on a small project."""
+    root = tmp_path / "project"
+    for name in ("one", "two", "<script>alert(1)<"):
+        (root / "workspace" / name.replace("/", "")).mkdir(parents=True)
+    (root / "workflow.toml").write_text(WORKFLOW)
+    environment = {
+        "PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8",
+        "ROWTUI_LOCAL_DIR": str(tmp_path / "queue"), "TERM": "dumb",
+    }  # fmt: skip
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "rowtui.cli.main", "--cluster", "local", "serve", "--read-only",
+        cwd=root, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=PIPE, stderr=PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(browser.PATIENCE):
+            line = (await process.stdout.readline()).decode()
+        yield Served(line.split(" is at ")[1].strip(), process)
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+        out, errors = await process.communicate()
+        assert process.returncode == 0, errors
+        assert b"Traceback" not in out + errors
+
+
+async def test_a_browser_shows_it_clicks_it_and_types_into_it(tmp_path: Path) -> None:
+    async with served(tmp_path) as server, browser.opened(tmp_path / "profile") as tab:
+        await tab.tell("Page.navigate", url=server.address)
+        await tab.until(lambda: b"Needs you" in tab.received)
+        await tab.until(lambda: b"3 eligible" in tab.received)
+        await tab.type("?")
+        await tab.until(lambda: b"Everywhere" in tab.received)
+        await tab.type("q")
+        seen = len(tab.received)
+        box = await tab.value(
+            "(() => { const b = document.querySelector('.xterm-screen').getBoundingClientRect();"
+            "return [b.x, b.y, b.width, b.height]; })()"
+        )
+        [socket] = [one for one in tab.asked if one.startswith("ws:")]
+        lines, columns = (int(socket.partition(name)[2].partition("&")[0]) for name in SIZE)
+        # The second line has the tabs: `[1 Status]   2 Groups`.
+        await tab.click(box[0] + 15.5 * box[2] / columns, box[1] + 1.5 * box[3] / lines)
+        await tab.until(lambda: b"Groups of count" in tab.received[seen:])
+        picture = await tab.picture()
+        assert picture.startswith(b"\x89PNG")
+        assert len(picture) > 20_000  # not an empty page
+        outside = [one for one in tab.asked if "://127.0.0.1:" not in one and one != "about:blank"]
+        assert not [one for one in outside if not one.startswith("data:")]
+        assert not [text for text in tab.complaints if "Refused" in text or "404" in text]
+        assert "token" not in await tab.value("window.location.href")
+
+        seen = len(tab.received)
+        await tab.type("1q")
+        while not await tab.value("document.body.classList.contains('-closed')"):
+            await tab.tell("Runtime.evaluate", expression="1")
+        assert await tab.value("document.querySelector('.closed').innerText.includes('ended')")
+
+
+async def test_nobody_gets_in_without_the_token_or_from_another_site(tmp_path: Path) -> None:
+    async with served(tmp_path) as server, aiohttp.ClientSession() as session:
+
+        async def status(path: str, **options: object) -> int:
+            url = server.root + path
+            async with session.get(url, allow_redirects=False, **options) as answer:  # type: ignore[arg-type]
+                body = await answer.read()
+                assert b"Traceback" not in body
+                return answer.status
+
+        token = server.address.partition("token=")[2]
+        for path in ("", "ws", "static/js/textual.js", "?token=", "?token=" + token[:-1], "x"):
+            assert await status(path) == 403, path
+        async with session.get(server.address, allow_redirects=False) as answer:
+            assert (answer.status, answer.headers["Location"]) == (303, "/")
+            cookie = answer.headers["Set-Cookie"]
+            assert "HttpOnly" in cookie
+            assert "SameSite=Strict" in cookie
+        session.cookie_jar.clear()
+        with_cookie = {"Cookie": cookie.partition(";")[0]}
+        assert await status("", headers=with_cookie) == 200
+        assert await status("static/js/textual.js", headers=with_cookie) == 200
+        for more in (
+            {"Host": "evil.example"},  # a name that was made to point here
+            {"Origin": "http://evil.example"},
+            {"Origin": "null"},
+        ):
+            assert await status("", headers=with_cookie | more) == 403
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await session.ws_connect(server.root + "ws", headers=with_cookie)
+        assert refused.value.status == 403
+        async with session.get(server.root, headers=with_cookie) as answer:
+            assert "googleapis" not in await answer.text()
+            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+
+
+async def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
+    async with served(tmp_path) as server:
+        port = server.root.rsplit(":", 1)[1].strip("/")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "rowtui.cli.main", "serve", "--port", port,
+            cwd=tmp_path / "project", stdout=PIPE, stderr=PIPE,
+            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        )  # fmt: skip
+        _, errors = await process.communicate()
+        assert process.returncode == 1
+        assert f"port {port} cannot be used".encode() in errors

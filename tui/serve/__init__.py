@@ -1,0 +1,1 @@
+"""The dashboard in a browser: needs the extra `rowtui[serve]`."""
