@@ -28,6 +28,7 @@ os.environ.pop("NO_COLOR", None)
 from rowtui.core.engine import PackChoice, TransferView  # noqa: E402
 from rowtui.core.runs.model import RunStatus  # noqa: E402
 from rowtui.tui.widgets.virtual_table import VirtualTable  # noqa: E402
+from screenshots import submit  # noqa: E402
 from tests.tui.hand import Hand, opened, screen_colours  # noqa: E402
 from tests.tui.sample import SampleEngine  # noqa: E402
 from tests.tui.sample_again import with_failures  # noqa: E402
@@ -231,6 +232,11 @@ SCENES: dict[str, Scene] = {
     "submit": Scene(keys("2", "a", "s", "j", "j", "j"), "Nothing is sent yet", BOTH),
     "submit-question": Scene(keys("2", "a", "s", "s", "8"), "Type 8"),
     "submit-copied": Scene(copied_first, "changed here and on anvil", BOTH, engine=with_clusters),
+    "submit-review": Scene(
+        submit.review, "diff against", (*BOTH, Shot(BIG)), engine=submit.ReviewedEngine
+    ),
+    "submit-over": Scene(submit.over, "8 anyway", BOTH, engine=submit.OverEngine),
+    "submit-ended": Scene(submit.ended, "1 unclear", BOTH, engine=submit.FaultyEngine),
     "submit-sending": Scene(sending, "sending: 5 of 8"),
     "queue": Scene(keys("6", "j", "j"), "Resources", BOTH),
     "queue-cancel": Scene(keys("6", "space", "space", "c"), "Cancel 2 jobs?"),
@@ -282,7 +288,7 @@ async def drawn(
     one = SCENES[scene]
     first = one.shots[0]
     async with opened(one.engine(), size=first.size, theme=first.theme, **one.options) as hand:
-        await hand.sees("eligible  s")
+        await hand.sees("eligible")
         if scene == "log":
             hand.engine.advance(25)
         await one.steps(hand)

@@ -43,6 +43,7 @@ class ScriptLook:
     full: bool = False
     unfolded: bool = False
     known: dict[ScriptAsked, ScriptBefore | None] = field(default_factory=dict)
+    asking: ScriptAsked | None = None  # what is asked for just now
     _plan_id: str = ""
     _differences: dict[tuple[str, ScriptAsked], Difference] = field(default_factory=dict)
 
@@ -51,14 +52,15 @@ class ScriptLook:
         if plan_id != self._plan_id:
             self._plan_id = plan_id
             self.known.clear()
+            self.asking = None
             self._differences.clear()
 
     def missing(self, jobs: Sequence[PlannedJob], scheduler: str) -> ScriptAsked | None:
-        """What has to be asked for before the difference of these jobs' script can be shown."""
+        """What is to be asked for before the difference of these jobs' script can be shown."""
         if not jobs or not jobs[0].directories:
             return None
         asked = asked_for(jobs, scheduler, self._plan_id)
-        return None if asked in self.known else asked
+        return None if asked in self.known or asked == self.asking else asked
 
     def shown(
         self, key: str, jobs: Sequence[PlannedJob], scheduler: str, script: Callable[[], str]

@@ -34,6 +34,7 @@ class SubmitSteps:
 
     def ask_before(self, asked: ScriptAsked) -> None:
         """Ask for an earlier script; the newest question is the one that counts."""
+        self._look.asking = asked
         start(self._app, partial(self._ask_before, asked), "script-before", exclusive=True)
 
     async def _ask_before(self, asked: ScriptAsked) -> None:
@@ -43,6 +44,7 @@ class SubmitSteps:
             self._app.report("the last script is not known", error)
             before = None
         self._look.known[asked] = before
+        self._look.asking = None
         self._show()
 
     # Why

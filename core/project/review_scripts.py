@@ -103,8 +103,9 @@ async def check_scripts(
             task.cancel()
     findings = tuple(it for task in tasks if task in done and (it := task.result()))
     left = len(shapes) - len(done)
-    text = f"{plural(len(done), 'distinct script')} of {plural(len(plan.jobs), 'job')}: bash -n"
-    text += " has nothing against them" if len(done) != 1 else " has nothing against it"
+    text = (
+        f"bash -n reads {plural(len(done), 'distinct script')} of {plural(len(plan.jobs), 'job')}"
+    )
     if left:
         text += f"; {left:,} more were not asked about"
     state = CheckState.FAILED if findings else CheckState.WARNING if late else CheckState.OK

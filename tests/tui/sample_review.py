@@ -53,7 +53,7 @@ def _usual(name: str, plan: Plan) -> Check:
     if name == "partitions":
         return check_partitions(plan)
     texts = {
-        "scripts": "1 distinct script of all jobs: bash -n has nothing against it",
+        "scripts": "bash -n reads 1 distinct script of all jobs",
         "dry check": "this machine can run all of them",
         "duplicates": f"none of {directories:,} directories is queued already",
     }

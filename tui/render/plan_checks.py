@@ -26,6 +26,9 @@ ANYWAY = "anyway"
 """The word that is typed besides, where a check failed or a budget does not suffice."""
 
 BAR = 16
+MOST_NUMBERS = 3
+"""Jobs that are named before a finding."""
+
 _WIDTH = 11  # of a name
 
 Checks = Mapping[str, Check]
@@ -55,8 +58,17 @@ def standing(check: Check, chosen: Chosen) -> Standing:
 
 
 def standings(checks: Checks, chosen: Chosen) -> list[Standing]:
-    """All that is known, in the order in which it is shown."""
-    return [standing(checks[name], chosen) for name in NAMES if name in checks]
+    """All that is known: what is wrong first, then what is spent, then the rest."""
+    found = [standing(checks[name], chosen) for name in NAMES if name in checks]
+    return sorted(found, key=_importance)
+
+
+def _importance(one: Standing) -> int:
+    if one.state in (CheckState.FAILED, CheckState.WARNING):
+        return 0 if one.state is CheckState.FAILED else 1
+    if one.check.budgets:
+        return 2
+    return 4 if one.state is CheckState.NOT_OFFERED else 3
 
 
 def check_lines(checks: Checks, chosen: Chosen) -> list[Line]:
@@ -67,45 +79,50 @@ def check_lines(checks: Checks, chosen: Chosen) -> list[Line]:
     return lines
 
 
+def indent_of(spans: Line) -> int:
+    """Where the rest of a line that is too long goes on: below its text."""
+    named = len(spans) > 1 and spans[1].style == "dim" and len(spans[1].text) == _WIDTH
+    return INDENT if named or spans[:1] == _BLANK else 2
+
+
+INDENT = _WIDTH + 2
+_BLANK = line(" " * INDENT)
+
+
 def _check(one: Standing, chosen: Chosen) -> list[Line]:
     check = one.check
     glyph, style = MARKS[one.state]
-    name = f"{check.name:<{_WIDTH}}"
-    head: list[str | tuple[str, str]] = [(f"{glyph} ", style), (name, "dim")]
+    head = line((f"{glyph} ", style), (f"{check.name:<{_WIDTH}}", "dim"))
     if one.state is CheckState.PENDING:
-        return [line(*head, ("…", "dim"))]
+        return [(*head, *line(("…", "dim")))]
     if one.state is CheckState.NOT_OFFERED:
-        return [line(*head, (f"not offered: {check.text}", "dim"))]
-    said = [(finding, _about(finding, chosen)) for finding in one.findings if finding.text]
+        return [(*head, *line((f"not offered: {check.text}", "dim")))]
     texts: list[Line] = []
-    if check.text and (not said or all(it.state is CheckState.OK for it, _ in said)):
-        texts.append(line(check.text))
-    for finding, about in said:
+    if check.text and all(it.state is CheckState.OK for it in one.findings):
+        texts += [] if len(one.findings) == 1 else [line(check.text)]
+    for finding in one.findings:
         mark, colour = MARKS[finding.state]
         plain = finding.state in (CheckState.OK, CheckState.NOT_OFFERED)
-        text = (about + finding.text, "dim" if plain else colour)
+        text = (_about(finding, chosen) + finding.text, "" if plain else colour)
         texts.append(line(text) if finding.state is one.state else line((f"{mark} ", colour), text))
         if finding.fix and not plain:
             texts.append(line((f"→ {finding.fix}", "dim")))
     texts += budget_lines(check.budgets, chosen)
     if not texts:
         texts.append(line(("nothing was found", "dim")))
-    blank = line(" " * (_WIDTH + 2))
-    return [(*line(*head), *texts[0]), *((*blank, *text) for text in texts[1:])]
+    return [(*head, *texts[0]), *((*_BLANK, *text) for text in texts[1:])]
 
 
 def _about(finding: Finding, chosen: Chosen) -> str:
-    """`jobs 4, 8: `; nothing where it is about all of them."""
+    """`jobs 4, 8: `; nothing where it is about all of them, or says so itself."""
     total = sum(last - first for first, last in finding.jobs)
-    if not finding.jobs or total == len(chosen.plan.jobs) or finding.state is CheckState.OK:
+    everyone = total == len(chosen.plan.jobs) and total > 1
+    if not total or everyone or finding.state is CheckState.OK or finding.text.startswith("job "):
         return ""
-    numbers = chosen.numbers(finding)
-    more = total - len(numbers)
-    if finding.text.startswith("job "):
-        return ""
-    word = "job " if len(numbers) == 1 and more <= 0 else "jobs "
-    rest = f" and {more:,} more" if more > 0 and len(numbers) == 3 else ""
-    return word + ", ".join(f"{at:,}" for at in numbers) + rest + ": "
+    numbers = chosen.numbers(finding, MOST_NUMBERS + 1)
+    more = " and more" if len(numbers) > MOST_NUMBERS else ""
+    word = "job " if len(numbers) == 1 else "jobs "
+    return word + ", ".join(f"{at:,}" for at in numbers[:MOST_NUMBERS]) + more + ": "
 
 
 def budget_lines(budgets: Iterable[Budget], chosen: Chosen) -> list[Line]:
@@ -146,7 +163,7 @@ def checks_short(checks: Checks, chosen: Chosen) -> Line:
     if by[CheckState.PENDING]:
         parts.append((f"  ◌ {len(by[CheckState.PENDING])} pending", "dim"))
     if by[CheckState.FAILED]:
-        parts.append((f"  ✗ {why_not(checks, chosen)}", "failed"))
+        parts.append((f"  ✗ {plural(len(by[CheckState.FAILED]), 'check')} failed", "failed"))
     elif by[CheckState.WARNING]:
         many = sum(
             sum(last - first for first, last in it.jobs) or 1
@@ -161,15 +178,15 @@ def checks_short(checks: Checks, chosen: Chosen) -> Line:
 
 def why_not(checks: Checks, chosen: Chosen) -> str:
     """Why the yes needs one more word: what failed, in short; "" if nothing did."""
+    whys = []
     for one in standings(checks, chosen):
         if one.over:
             budget, missing = one.over[0]
-            return f"over {budget.name} by {missing:,.0f} {budget.unit}"
-        if one.state is CheckState.FAILED:
+            whys.append(f"over {budget.name} by {missing:,.0f} {budget.unit}")
+        elif one.state is CheckState.FAILED:
             bad = [it for it in one.findings if it.state is CheckState.FAILED]
-            text = bad[0].text if bad else one.check.text
-            return f"{one.check.name}: {text}"
-    return ""
+            whys.append(f"{one.check.name}: {bad[0].text if bad else one.check.text}")
+    return "; ".join(sorted(whys, key=lambda why: not why.startswith("over ")))
 
 
 def word_for(units: int, *, objection: bool) -> str:

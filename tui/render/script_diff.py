@@ -19,6 +19,9 @@ from rowtui.tui.render.cells import Line, Span, line
 CONTEXT = 2
 """Lines of the same around what changed."""
 
+LEAST_FOLDED = 3
+"""Fewer lines than that are shown: to say that they are there takes one as well."""
+
 MOST_COMPARED = 1500
 """Lines that differ of each script; more are told one after the other, which takes no time."""
 
@@ -155,17 +158,18 @@ def folded(parts: Sequence[Part], context: int = CONTEXT) -> list[Part]:
             first, last = max(0, at - context), min(len(parts), at + context + 1)
             keep[first:last] = b"\1" * (last - first)
     found: list[Part] = []
-    skipped = 0
-    for at, part in enumerate(parts):
-        if keep[at]:
-            if skipped:
-                found.append(Part("fold", "", skipped))
-                skipped = 0
-            found.append(part)
+    at = 0
+    while at < len(parts):
+        end = at
+        while end < len(parts) and not keep[end]:
+            end += 1
+        if end - at >= LEAST_FOLDED:
+            found.append(Part("fold", "", end - at))
         else:
-            skipped += 1
-    if skipped:
-        found.append(Part("fold", "", skipped))
+            found += parts[at:end]
+        if end < len(parts):
+            found.append(parts[end])
+        at = end + 1
     return found
 
 

@@ -18,7 +18,7 @@ from rowtui.tui.render.plan import (
     may_gain,
     plan_columns,
 )
-from rowtui.tui.render.plan_checks import says_yes, why_not, word_for
+from rowtui.tui.render.plan_checks import indent_of, says_yes, why_not, word_for
 from rowtui.tui.render.plan_rows import PlanRow, bundle_text, plan_rows, row_cells, row_heading
 from rowtui.tui.render.plan_sending import afterwards, first_error, sending_line
 from rowtui.tui.render.transfers import copied_in_short
@@ -145,7 +145,7 @@ class SubmitView(View):
             said.append(line(("4 ", "key"), ("packs them on as few nodes as it takes", "dim")))
         checks.show_made(
             lambda width: tuple(
-                line(" ") + part for one in said for part in wrapped(one, width - 2, 2)
+                line(" ") + part for one in said for part in wrapped(one, width - 2, indent_of(one))
             )
         )
 
@@ -199,7 +199,7 @@ class SubmitView(View):
         sending = self.session.sending
         short = self.query_one("#short", OneLine)
         question = self.query_one("#question", OneLine)
-        error = first_error(sending) if sending is not None else ()
+        error = self._what_is_wrong() if sending is not None else ()
         self.set_class(bool(error), "-error")
         self.query_one("#error", OneLine).show((*line(" "), *error))
         self._show_after()
@@ -214,6 +214,15 @@ class SubmitView(View):
         set_titles(
             self.query_one("#confirm"), "Confirm" if sending.phase == "review" else "Sending"
         )
+
+    def _what_is_wrong(self) -> Line:
+        """Before it is sent, why one more word is needed; then, the first thing that failed."""
+        sending = self.session.sending
+        assert sending is not None
+        if sending.phase != "review":
+            return first_error(sending)
+        why = why_not(sending.checks, sending.chosen) if sending.chosen.requests else ""
+        return line(("✗ ", "failed"), (why, "failed")) if why else ()
 
     def _show_after(self) -> None:
         """What there is to do about jobs that were not accepted, once it is over."""
@@ -252,20 +261,17 @@ class SubmitView(View):
             return line("Every job is switched off.  ", ("space", "key"), " switches one on.")
         what, where = chosen_words(sending), sending.plan.cluster
         key, esc = ("s", "key"), ("Esc", "key")
-        why, word = why_not(sending.checks, sending.chosen), self._word
-        but = line((f"✗ {why}.  ", "failed")) if why else ()
+        word = self._word
         if not self.query_one("#yes", Input).disabled:
             typed = line("Type ", (word, "key"), " and press ", ("Enter", "key"))
             return self._that_fits(
-                (*but, *typed, *line(f" to send {what} to {where}.  ", esc, " sends nothing.")),
-                (*but, *typed, *line(f" to send {what}.  ", esc, " sends nothing.")),
+                (*typed, *line(f" to send {what} to {where}.  ", esc, " sends nothing.")),
                 (*typed, *line(f" to send {what}.  ", esc, " sends nothing.")),
                 (*typed, *line(f" to send {what}.")),
             )
         then = f" then {word} sends {what}"
         return self._that_fits(
-            (*but, *line("Nothing is sent yet.  ", key, f"{then} to {where}.  ", esc, " leaves.")),
-            (*but, *line("Nothing is sent yet.  ", key, f"{then}.  ", esc, " leaves.")),
+            line("Nothing is sent yet.  ", key, f"{then} to {where}.  ", esc, " leaves."),
             line("Nothing is sent yet.  ", key, f"{then}.  ", esc, " leaves."),
             line("Nothing is sent yet.  ", key, f"{then}."),
         )

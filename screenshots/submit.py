@@ -1,0 +1,94 @@
+"""Scenes of the Submit view: a plan as a review, and what is left where sending ended early."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rowtui.core.engine import Budget, Check, CheckState, Finding, ScriptBefore, SubmitProgress
+from rowtui.core.submission.model import Plan, Step
+
+from tests.tui.hand import Hand
+from tests.tui.sample import SampleEngine
+
+OK, WARNING, FAILED = CheckState.OK, CheckState.WARNING, CheckState.FAILED
+WHOLE = ((0, 8),)
+
+
+class ReviewedEngine(SampleEngine):
+    """Something was submitted before, there is a budget, and the scheduler was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.destination, self.scheduler = "anvil", "slurm"
+        new = self._planned(1, tuple(self.names[150:154]))
+        old = new.script.replace("--time=240", "--time=120").replace("--ntasks=16", "--ntasks=8")
+        old = old.replace("set -e\n", "set -e\nmodule load gsd\n")
+        self.script_of["equilibrate"] = ScriptBefore(
+            old, "9171002", "anvil", "shared", self.now - 200_000, 12
+        )
+        starts = "anvil/wholenode takes it, would start at once"
+        self.checks = {
+            "scripts": Check("scripts", OK, "bash -n reads 1 distinct script of 8 jobs"),
+            "dry check": Check("dry check", OK, "asked about one job", findings=(
+                Finding(OK, starts, "", WHOLE),)),
+            "budget": Check("budget", OK, budgets=(
+                Budget("budget", "CPU-hours", 118_204, 200_000, WHOLE,
+                       "of this project on anvil"),)),
+            "allocation": Check("allocation", OK, "", findings=(
+                Finding(OK, "ab12 on anvil: fair share 0.41"),), budgets=(
+                Budget("ab12", "CPU-hours", 2_000, 10_000, WHOLE, "on anvil"),)),
+        }  # fmt: skip
+
+
+class OverEngine(ReviewedEngine):
+    """The budget does not suffice, and the scheduler would refuse a job."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        where = "of this project on anvil"
+        self.checks["budget"] = Check(
+            "budget", OK, budgets=(Budget("budget", "CPU-hours", 384, 20_000, WHOLE, where),)
+        )
+        refused = Finding(
+            FAILED, "anvil/shared: Requested time limit is invalid",
+            "w says where else it could go; space leaves it out", ((7, 8),),
+        )  # fmt: skip
+        self.checks["dry check"] = Check("dry check", FAILED, "", findings=(refused,))
+
+
+class FaultyEngine(ReviewedEngine):
+    """The third job is refused, and nobody knows of the second."""
+
+    async def submit(self, plan: Plan):  # type: ignore[no-untyped-def, override]
+        number = 0
+        async for step in super().submit(plan):
+            if step.done <= number:
+                yield step
+                continue
+            number = step.done
+            if number == 1:
+                yield replace(step, became=Step.ACCEPTED)
+            elif number == 2:
+                why = "whether equilibrate was submitted is not known after 180 s: no answer"
+                yield SubmitProgress(2, step.total, step.token, "", why, Step.UNKNOWN)
+                return
+
+
+async def review(hand: Hand[SampleEngine]) -> None:
+    for key in ("2", "a", "s", "j", "j", "j"):
+        await hand.press(key)
+        await hand.rests()
+    await hand.press("space", "k")
+    await hand.sees("☐")
+
+
+async def over(hand: Hand[SampleEngine]) -> None:
+    for key in ("2", "a", "s", "s"):
+        await hand.press(key)
+        await hand.rests()
+
+
+async def ended(hand: Hand[SampleEngine]) -> None:
+    for key in ("2", "a", "s", "s", "8", "enter"):
+        await hand.press(key)
+        await hand.rests()

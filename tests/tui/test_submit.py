@@ -1,0 +1,236 @@
+"""The Submit view as a review: differences, checks, jobs left out, the yes, and faults on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rowtui.core.engine import (
+    Budget,
+    Check,
+    CheckState,
+    Finding,
+    ScriptBefore,
+    SubmitProgress,
+)
+from rowtui.core.errors import RowtuiError
+from rowtui.core.submission.model import Plan, Step
+
+from tests.tui.hand import Hand, opened
+from tests.tui.sample import SampleEngine
+
+OK, WARNING, FAILED = CheckState.OK, CheckState.WARNING, CheckState.FAILED
+
+
+class FaultyEngine(SampleEngine):
+    """What becomes of each job of a plan, in order; all others are accepted."""
+
+    def __init__(self, *faults: Step | Exception) -> None:
+        super().__init__()
+        self.faults = faults
+
+    async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
+        total = len(plan.jobs)
+        async for step in super().submit(plan):
+            fault = self.faults[step.done - 1] if 0 < step.done <= len(self.faults) else None
+            if step.message.startswith("submitting") or fault is Step.ACCEPTED:
+                yield step
+            elif isinstance(fault, Exception):
+                raise fault
+            elif fault is Step.ABANDONED:
+                said = f"skipped {step.token}: d0 is submitted already"
+                yield SubmitProgress(step.done, total, step.token, said, "", fault)
+            elif fault is not None:
+                why = f"fault {step.done}: Invalid account"
+                yield SubmitProgress(step.done, total, step.token, "", why, fault)
+                return
+            else:
+                yield step
+
+
+async def planned(hand: Hand[SampleEngine]) -> None:
+    await hand.press("2")
+    await hand.sees("8 groups")
+    await hand.press("a", "s")
+    await hand.sees("8 jobs", "✓ scripts")
+
+
+async def test_a_plan_is_looked_over_before_it_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = SampleEngine()
+    engine.folder = tmp_path
+    engine.checks_gate = asyncio.Event()
+    engine.checks["budget"] = Check(
+        "budget", OK, budgets=(Budget("budget", "CPU-hours", 1000, 2000, ((0, 8),)),)
+    )
+    engine.checks["dry check"] = Check(
+        "dry check", FAILED, "", "", (Finding(FAILED, "too wide", "less", ((7, 8),)),)
+    )
+    new = engine._planned(1, tuple(engine.names[:10])).script
+    old = new.replace("--time=240", "--time=1\x1b[31m")
+    engine.script_of["equilibrate"] = ScriptBefore(old, "77", "local", "", engine.now, 10)
+    async with opened(engine, size=(120, 50)) as hand:
+        # The plan is there before its checks are.
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("a", "s")
+        await hand.sees("Jobs to submit", "◌ scripts", "◌ dry check", "then 8 sends 8 jobs")
+        engine.checks_gate.set()
+        await hand.sees("✓ scripts", "✗ dry check  job 8: too wide", "1,000 → 488 CPU-hours")
+        await hand.sees("✗ dry check: too wide", "then 8 anyway sends 8 jobs")
+
+        # The script as a difference, in full, and unfolded again.
+        await hand.sees("diff against job 77", "~ other ")
+        await hand.sees("- #SBATCH --time=1\\x1b[31m", "+ #SBATCH --time=240", "unchanged lines")
+        await hand.press("z")
+        await hand.sees_no("unchanged lines")
+        await hand.press("d")
+        await hand.sees("19 lines", "d diff against job 77")
+        assert "- #SBATCH" not in hand.text()
+        await hand.press("d", "z", "n", "n", "N")
+        await hand.sees("Script 2 of 8")
+        sizes = {asked.size for asked in engine.asked_before}
+        assert len(engine.asked_before) == len(sizes) == 2  # once for each size
+
+        # Jobs are left out; cost, budget and checks follow.
+        await hand.press("G", "space")
+        await hand.sees("7 of 8 jobs", "☐   8", "up to 448 CPU-hours", "1,000 → 552", "✓ dry check")
+        await hand.sees("then 7 sends 7 jobs")
+        await hand.press("A")
+        await hand.sees("costs up to 512 CPU-hours", "then 8 anyway")
+        await hand.press("a")
+        await hand.sees("0 of 8 jobs", "Every job is switched off")
+        await hand.press("s")
+        await hand.sees("confirm: every job is switched off")
+        await hand.press("g", "space", "space", "space")
+        await hand.sees("3 of 8 jobs", "☐   4", "costs up to 192 CPU-hours")
+
+        # To files, and not over what is there.
+        await hand.press("D")
+        await hand.sees("Write 3 scripts to which folder?")
+        await hand.press(*["backspace"] * 20, *"out", "enter")
+        await hand.sees("4 files written to")
+        assert len(list((tmp_path / "out").iterdir())) == 4
+        (tmp_path / "out" / "plan.json").write_text("mine")
+        await hand.press("D", *["backspace"] * 20, *"out", "enter")
+        await hand.sees("Files are there already. Overwrite them?")
+        await hand.press("escape")
+        await hand.sees("Nothing was written.")
+        assert (tmp_path / "out" / "plan.json").read_text() == "mine"
+
+        # Why it goes there, and back; the pager has the script.
+        await hand.press("g", "j", "w")
+        await hand.until(lambda: hand.app.view_name == "explain")
+        assert hand.app.session.chosen_group is not None
+        assert hand.app.session.chosen_group[2] == 1
+        await hand.press("5")
+        await hand.sees("3 of 8 jobs")
+        opened_texts: list[tuple[str, str]] = []
+
+        async def pager(_: object, text: str, name: str) -> bool:
+            opened_texts.append((text, name))
+            return True
+
+        monkeypatch.setattr("rowtui.tui.submit_steps.open_in_pager", pager)
+        await hand.press("e")
+        await hand.until(lambda: opened_texts)
+        assert opened_texts[0][0].startswith("#!/bin/bash")
+
+        # Only what is left is sent, after its number.
+        await hand.press("s", "8", "enter")
+        await hand.sees("'8' is not '3'")
+        await hand.press("s", "3", "enter")
+        await hand.sees("3 of 3 jobs accepted")
+        [plan] = engine.submitted_plans
+        assert len(plan.jobs) == 3
+        assert plan.skipped == ("left out by hand: 5 jobs",)
+
+
+async def test_what_depends_on_a_job_follows_it_and_over_budget_needs_one_word_more() -> None:
+    engine = SampleEngine()
+    really = engine.plan
+
+    async def chained(*asked: object) -> Plan:
+        plan = await really(*asked)  # type: ignore[arg-type]
+        jobs = list(plan.jobs)
+        for at in (1, 2):
+            jobs[at] = replace(jobs[at], depends_on=(jobs[at - 1].token,))
+        return replace(plan, jobs=tuple(jobs))
+
+    engine.plan = chained  # type: ignore[method-assign, assignment]
+    where = "of this project"
+    budget = Budget("budget", "CPU-hours", 100, 2000, ((0, 8),), where)
+    engine.checks["budget"] = Check("budget", OK, budgets=(budget,))
+    async with opened(engine, size=(80, 24)) as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("a", "s")
+        await hand.sees("✗ over budget by 412 CPU-hours", "then 8 anyway")
+        await hand.press("space")
+        await hand.sees("2 jobs depending on it: off as well", "5 of 8 jobs")
+        await hand.press("g", "j", "j", "space")
+        await hand.sees("2 jobs needed by it: on as well", "budget → -412 h")
+        await hand.press("s", "8", "enter")
+        await hand.sees("'8' is not '8 anyway'")
+        assert engine.submitted_plans == []
+        await hand.press("s", *"8 Anyway", "enter")
+        await hand.sees("8 of 8 jobs accepted")
+
+
+async def test_what_goes_wrong_on_the_way_is_told_job_by_job_with_what_there_is_to_do() -> None:
+    engine = FaultyEngine(Step.ACCEPTED, Step.ABANDONED, Step.UNKNOWN)
+    async with opened(engine, size=(160, 45)) as hand:
+        await planned(hand)
+        await hand.press("s", "8", "enter")
+        await hand.sees("▲ 1 of 8 jobs accepted  ▲ 1 unclear  – 1 skipped  · 5 not sent")
+        await hand.sees("✗ fault 3: Invalid account", "✓ job 4717", "– skipped", "▲ unclear")
+        await hand.sees("1 job unclear: nobody said", "5 jobs not sent: nothing of them")
+
+    engine = FaultyEngine(Step.REJECTED)
+    async with opened(engine) as hand:
+        await planned(hand)
+        await hand.press("s", "8", "enter")
+        await hand.sees("0 of 8 jobs accepted  ✗ 1 refused  · 7 not sent", "1 job refused")
+
+        engine.faults = (Step.ACCEPTED, RowtuiError("the disk is full"))
+        await hand.press("2")
+        await hand.sees("Groups of equilibrate")
+        await hand.press("s")
+        await hand.sees("Nothing is sent yet")
+        await hand.press("s", *f"{hand.app.session.sending.chosen.units}", "enter")  # type: ignore[union-attr]
+        await hand.sees("✗ the disk is full  1 of")
+
+
+async def test_it_goes_on_behind_other_views_and_who_leaves_is_asked() -> None:
+    engine = SampleEngine()
+    gates = [asyncio.Event() for _ in range(9)]
+
+    async def gate(number: int) -> None:
+        await gates[number].wait()
+
+    engine.gate = gate
+    async with opened(engine) as hand:
+        await planned(hand)
+        await hand.press("s", "8", "enter")
+        await hand.sees("sending: 0 of 8", "▶ sending", "· waiting")
+        await hand.press("1")
+        await hand.sees("sending 0/8")
+        gates[1].set()
+        gates[2].set()
+        await hand.until(lambda: len(engine.jobs_by_token) == 7)
+        await hand.press("r")
+        await hand.sees("sending 2/8")
+        await hand.press("q")
+        await hand.sees("Jobs are being sent. Stop and leave?", "2 of 8 have their answer")
+        await hand.press("n", "o", "enter")
+        await hand.sees("sending 2/8")
+        await hand.press("q", "y", "e", "s", "enter")
+        await hand.sees("stopping 2/8")
+        assert hand.app.return_code is None
+        gates[3].set()
+        await hand.until(lambda: hand.app.return_code == 0)
+        assert len(engine.jobs_by_token) == 8  # the one under way was waited for
