@@ -214,7 +214,7 @@ class Feed:
             return False
         if any(one.next_at or one.connected is not None for one in view.clusters):
             return True
-        return any(job.state.active or job.state is JobState.UNKNOWN for job in view.jobs)
+        return any(state.active or state is JobState.UNKNOWN for state in view.states)
 
     async def _ask_for_jobs(self) -> None:
         session = self._session
@@ -224,8 +224,8 @@ class Feed:
         except Exception as error:
             self._failed("the jobs cannot be listed", error)
             return
-        old, session.jobs = session.jobs, view
-        for text, style in _ended(old, view):
+        session.jobs = view
+        for text, style in _ended(view):
             session.note("jobs", text, style)
         self._changed("jobs")
 
@@ -266,16 +266,13 @@ def _run_news(old: NetworkView | None, new: NetworkView | None) -> list[tuple[st
     return [(f"run {new.run.id} {mark.word}{why}", mark.style)]
 
 
-def _ended(old: JobsView | None, new: JobsView) -> list[tuple[str, str]]:
+def _ended(new: JobsView) -> list[tuple[str, str]]:
     """Sentences for the jobs that have ended since the last look."""
-    if old is None:
-        return []
-    before = {job.record.token: job.state for job in old.jobs}
     told = []
-    for job in new.jobs:
-        was = before.get(job.record.token)
-        if was is not None and was.active and not job.state.active:
-            word = job.record.end_reason or job.state.value
-            style = "failed" if job.state.bad else "completed"
-            told.append((f"job {job.record.label} ({job.record.action}) ended: {word}", style))
+    for job in new.ended:
+        word = job.reason or job.state.value
+        style = "failed" if job.state.bad else "completed"
+        told.append((f"job {job.label} ({job.action}) ended: {word}", style))
+    if (more := new.ended_in_all - len(new.ended)) > 0:
+        told.append((f"{more:,} more jobs ended", ""))
     return told

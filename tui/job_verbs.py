@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import JobView
 
 
 class JobVerb(NamedTuple):
@@ -17,13 +16,13 @@ class JobVerb(NamedTuple):
     may: Callable[[JobState], bool]
     none: str
 
-    def why_not(self, jobs: Sequence[JobView]) -> str:
-        """Why it can't be done to any of these jobs, or ""."""
-        if not jobs or any(self.may(job.state) for job in jobs):
+    def why_not(self, states: Mapping[JobState, int]) -> str:
+        """Why it can't be done to any of so many jobs in these states, or ""."""
+        if not states or any(self.may(state) for state in states):
             return ""
-        if len(jobs) > 1:
+        if sum(states.values()) > 1:
             return self.none
-        state = jobs[0].state
+        [state] = states
         if state is JobState.UNKNOWN:
             return "the state of the job is not known"
         if self is RESUBMIT:
@@ -37,9 +36,9 @@ class JobVerb(NamedTuple):
         return "only a job that waits can be held"
 
 
-CANCEL = JobVerb("cancel", "cancelled", lambda state: state.active, "the marked jobs have ended")
-HOLD = JobVerb("hold", "held", lambda state: state is JobState.PENDING, "no marked job waits")
+CANCEL = JobVerb("cancel", "cancelled", lambda state: state.active, "these jobs have ended")
+HOLD = JobVerb("hold", "held", lambda state: state is JobState.PENDING, "none of these jobs waits")
 RELEASE = JobVerb(
-    "release", "released", lambda state: state is JobState.HELD, "no marked job is held"
+    "release", "released", lambda state: state is JobState.HELD, "none of these jobs is held"
 )
-RESUBMIT = JobVerb("resubmit", "resubmitted", lambda state: state.bad, "no marked job failed")
+RESUBMIT = JobVerb("resubmit", "resubmitted", lambda state: state.bad, "none of these jobs failed")

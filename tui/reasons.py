@@ -139,9 +139,9 @@ def may_act_on_jobs(verb: JobVerb) -> Callable[[Session], str]:
     def enabled(session: Session) -> str:
         if reason := may_change(session):
             return reason
-        if not session.marked_jobs and (reason := with_own_job(session)):
+        if not session.queue_marks and (reason := with_own_job(session)):
             return reason
-        return verb.why_not(session.chosen_jobs)
+        return verb.why_not(session.chosen_states)
 
     return enabled
 

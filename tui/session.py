@@ -6,12 +6,13 @@ One owner: the app. Views read it and ask the app to change it; nothing here dra
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import NamedTuple
 
+from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine import (
     ActionSummary,
     ClusterView,
@@ -19,6 +20,9 @@ from rowtui.core.engine import (
     Explanation,
     JobsView,
     JobView,
+    MarkedRow,
+    QueueRow,
+    RowKey,
     Snapshot,
     WhatIfAsked,
 )
@@ -28,11 +32,10 @@ from rowtui.core.mapping.decision import Refusal
 from rowtui.tui.clusters import ClustersLook
 from rowtui.tui.network import NetworkLook
 from rowtui.tui.packing import Packing
+from rowtui.tui.played import Played
 from rowtui.tui.render.chrome import STALE_AFTER, Freshness
-from rowtui.tui.render.jobs import Other
 from rowtui.tui.render.needs import Need
 from rowtui.tui.render.plan import Sending
-from rowtui.tui.played import Played
 
 MOST_ACTIVITY = 1000
 """Lines of activity that are kept."""
@@ -89,14 +92,15 @@ class Session:
     network: NetworkLook = field(default_factory=NetworkLook)
     clusters: ClustersLook = field(default_factory=ClustersLook)
     keys: Mapping[str, str] = field(default_factory=dict)  # of commands that a person changed
+    played: Played | None = None  # a demo or a recording, not the real world
+    first_steps: bool = True  # are shown where `played` wants them
     sending: Sending | None = None
     planning: bool = False
     job_token: str = ""
-    played: Played | None = None  # a demo or a recording, not the real world
-    first_steps: bool = True  # are shown where `played` wants them
     job_to_show: str = ""  # where the cursor of the queue goes as soon as the job is listed
-    marked_jobs: frozenset[str] = frozenset()  # tokens
-    other_job: Other | None = None  # the cursor of the queue is on a job of another project
+    known_job: JobView | None = None  # the chosen job, which may be none of the newest
+    queue_row: QueueRow | None = None  # under the cursor of the queue
+    queue_marks: dict[RowKey, MarkedRow] = field(default_factory=dict)
     connecting: set[str] = field(default_factory=set)  # clusters whose login is under way
     activity: deque[Activity] = field(default_factory=lambda: deque(maxlen=MOST_ACTIVITY))
 
@@ -148,20 +152,39 @@ class Session:
     @property
     def job(self) -> JobView | None:
         """The job that the person chose, the newest until they choose."""
-        if self.jobs is None or not self.jobs.jobs:
-            return None
-        for job in self.jobs.jobs:
+        jobs = self.jobs.jobs if self.jobs is not None else ()
+        for job in jobs:
             if job.record.token == self.job_token:
                 return job
-        return self.jobs.jobs[0]
+        if self.known_job is not None and self.known_job.record.token == self.job_token:
+            return self.known_job
+        return jobs[0] if jobs else None
 
     @property
-    def chosen_jobs(self) -> tuple[JobView, ...]:
-        """The marked jobs, or the one under the cursor."""
-        if self.jobs is not None and self.marked_jobs:
-            return tuple(job for job in self.jobs.jobs if job.record.token in self.marked_jobs)
-        job = None if self.other_job else self.job
-        return (job,) if job else ()
+    def other_job(self) -> bool:
+        """The cursor of the queue is on a job that is not of this project."""
+        return self.queue_row is not None and not self.queue_row.ours
+
+    @property
+    def marked_jobs(self) -> int:
+        """How many jobs the marked rows of the queue stand for."""
+        return sum(self._marked_states().values())
+
+    def _marked_states(self) -> Counter[JobState]:
+        states: Counter[JobState] = Counter()
+        for key, row in self.queue_marks.items():
+            if key.parent not in self.queue_marks:  # with its array it is marked already
+                states.update(dict(row.counts))
+        return states
+
+    @property
+    def chosen_states(self) -> Mapping[JobState, int]:
+        """How many of the marked jobs, or of those under the cursor, are in which state."""
+        if self.queue_marks:
+            return self._marked_states()
+        if self.queue_row is not None:
+            return dict(self.queue_row.counts) if self.queue_row.ours else {}
+        return {self.job.state: 1} if self.job else {}
 
     @property
     def logins(self) -> tuple[ClusterView, ...]:

@@ -182,6 +182,11 @@ class QueueBook:
         """Where a row is; one that was folded is where its array is."""
         if key is None:
             return None
+        if not key.cluster:  # all that is known of it is its token
+            known = self.table.by_token.get(key.token)
+            if known is None:
+                return None
+            key = known
         at = places.get(key)
         if at is None and (parent := key.parent) is not None:
             at = places.get(parent)

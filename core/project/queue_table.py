@@ -239,6 +239,11 @@ class QueueTable:
         return {one.key: one for one in self.entries}
 
     @cached_property
+    def by_token(self) -> dict[str, RowKey]:
+        """The keys of this project's jobs."""
+        return {one.key.token: one.key for one in self.ours}
+
+    @cached_property
     def folds(self) -> dict[RowKey, list[Entry]]:
         """The jobs of each array and bundle that is worth a row of its own."""
         found: dict[RowKey, list[Entry]] = {}

@@ -80,6 +80,13 @@ class QueueAsked(NamedTuple):
     follow: RowKey | None = None
 
 
+class MarkedRow(NamedTuple):
+    """A row that is marked, and how many of its jobs are in which state."""
+
+    key: RowKey
+    counts: tuple[tuple[JobState, int], ...]
+
+
 class QueueRow(NamedTuple):
     """One job, or an array or bundle of them.
 
@@ -118,6 +125,11 @@ class QueueRow(NamedTuple):
         return sum(number for _, number in self.counts)
 
     @property
+    def marked(self) -> MarkedRow:
+        """Its key and the states of its jobs."""
+        return MarkedRow(self.key, self.counts)
+
+    @property
     def ours(self) -> bool:
         """Of this project."""
         return self.view is not None
@@ -148,13 +160,6 @@ class QueuePage(NamedTuple):
     followed: int | None = None
     notice: str = ""
     problem: str = ""
-
-
-class MarkedRow(NamedTuple):
-    """A row that is marked, and how many of its jobs are in which state."""
-
-    key: RowKey
-    counts: tuple[tuple[JobState, int], ...]
 
 
 class ChosenJobs(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import PackChoice
+from rowtui.core.engine import PackChoice, QueueAsked
 from rowtui.tui.actions import (
     COMMANDS,
     PARTS,
@@ -116,7 +116,9 @@ async def test_read_only_refuses_every_command_that_asks_whatever_is_chosen() ->
     await engine.hold([active[0].record.token])
     engine.jobs_by_token[active[1].record.token].state = JobState.PENDING
     session.jobs = await engine.jobs()
-    session.marked_jobs = frozenset(job.record.token for job in session.jobs.jobs)
+    rows = (await engine.queue(QueueAsked(folding=False), 0, 100)).rows
+    session.queue_marks = {row.key: row.marked for row in rows}
+    session.queue_row = rows[0]
     session.network.take(SampleNetwork(engine.now).view(frozen=True))
     session.need = needs(session.snapshot)[0]
     session.network.under = "failures"

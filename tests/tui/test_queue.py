@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.engine import JobsView
+from rowtui.tui.queue_rows import QueueRows
 from rowtui.tui.widgets.virtual_table import VirtualTable
 
 from tests.tui.hand import opened
 from tests.tui.sample import SampleEngine
 from tests.tui.sample_clusters import with_clusters
+from tests.tui.sample_queue import crowd, with_array
 
 
 async def test_each_cluster_has_a_line_at_every_size_and_the_jobs_have_room() -> None:
@@ -16,10 +19,13 @@ async def test_each_cluster_has_a_line_at_every_size_and_the_jobs_have_room() ->
         for size in ((80, 24), (120, 36), (200, 50), (40, 12)):
             await hand.pilot.resize_terminal(*size)
             await hand.rests()
-            await hand.sees("local  ● here", "9182736_0")
+            await hand.sees("9182736_0")
+            if size[1] >= 36:
+                await hand.sees("local  ● here", "anvil  ● connected", "delta  ▲ needs login")
+            elif size[0] >= 80:
+                await hand.sees("local ● 1R 0PD now  anvil ● 2R 3PD 10 s  delta ▲ needs login L")
             if size[1] >= 24:
-                await hand.sees("anvil  ● connected", "delta  ▲ needs login")
-                assert hand.app.screen.query_one("#queue", VirtualTable).size.height >= 8
+                assert hand.app.screen.query_one("#queue", VirtualTable).size.height >= 11
         await hand.pilot.resize_terminal(120, 36)
         await hand.sees("10 s ago, next in 45 s", "press L: it asks for a password")
 
@@ -42,10 +48,10 @@ async def test_others_are_listed_on_demand_and_are_only_shown() -> None:
         await hand.sees("5 jobs · v 3 others")
         assert "relax-MoS2" not in hand.text()
         await hand.press("v")
-        await hand.sees("5 jobs · 3 others", "9181000_7", "relax-MoS2", "Dependency")
+        await hand.sees("All my jobs", "8 jobs", "9181000_7", "relax-MoS2", "Dependency")
         await hand.press("G")
         await hand.sees("Not of this project: it is only shown here.", "Job 9180417")
-        for key, label in (("c", "cancel"), ("h", "hold"), ("u", "release"), ("enter", "log")):
+        for key, label in (("c", "cancel"), ("h", "hold"), ("H", "release"), ("enter", "log")):
             await hand.press(key)
             await hand.sees(f"{label}: the job is not of this project")
             hand.app.clear_notifications()
@@ -53,10 +59,10 @@ async def test_others_are_listed_on_demand_and_are_only_shown() -> None:
         await hand.sees("Copied 9180417")
         assert not hand.app.session.marked_jobs
         await hand.press("a")
-        await hand.sees("3 of 5 jobs marked")
+        await hand.sees("3 of 8 jobs marked")
         await hand.press("escape", "v")
         await hand.sees_no("relax-MoS2")
-        assert hand.app.session.other_job is None
+        assert not hand.app.session.other_job
         assert {"cancel", "hold", "release"}.isdisjoint(hand.engine.calls)
 
 
@@ -76,7 +82,7 @@ async def test_a_waiting_job_is_held_and_released_only_after_yes() -> None:
         await hand.sees("5 jobs")
         await hand.press("h")
         await hand.sees("hold: only a job that waits can be held")
-        await hand.press("j", "j", "u")
+        await hand.press("j", "j", "H")
         await hand.sees("release: the job is not held")
 
         await hand.press("h")
@@ -90,7 +96,7 @@ async def test_a_waiting_job_is_held_and_released_only_after_yes() -> None:
         await hand.press("h")
         await hand.sees("hold: the job is held already")
 
-        await hand.press("u")
+        await hand.press("H")
         await hand.sees("Release 1 job?")
         await hand.press("y", "e", "s", "enter")
         await hand.sees("1 job released", "· pending    anvil")
@@ -167,7 +173,7 @@ async def test_a_queue_that_is_slow_does_not_hold_up_the_status() -> None:
     import asyncio
 
     class Slow(SampleEngine):
-        async def jobs(self, *, now: bool = False) -> object:  # type: ignore[override]
+        async def jobs(self, *, now: bool = False) -> JobsView:
             await asyncio.Event().wait()
 
     engine = Slow()
@@ -176,3 +182,107 @@ async def test_a_queue_that_is_slow_does_not_hold_up_the_status() -> None:
         engine.complete("equilibrate", [name for name in engine.names if name >= "T1.1"][:1])
         await hand.until(lambda: engine.calls.count("refresh") > 1)
         await hand.sees("Workflow")
+
+
+async def test_an_array_is_one_row_that_unfolds_and_its_marks_mean_all_its_tasks() -> None:
+    async with opened(with_array(with_clusters())) as hand:
+        await hand.press("6")
+        await hand.sees("▸9182810[1-64]", "41 running · 23 pending", "69 jobs in 6 rows")
+        while "9182810" not in hand.app.session.queue_row.label:  # type: ignore[union-attr]
+            await hand.press("j")
+        await hand.sees("Job 9182810[1-64]", "64 jobs         41 running  23 pending")
+
+        await hand.press("z")
+        await hand.sees("▾9182810[1-64]", "  9182810_1", "▲ 10 min left, 1 dir open", "in 70 rows")
+        assert hand.app.session.queue_row.key.folded  # type: ignore[union-attr]
+        await hand.press("space")
+        await hand.sees("64 of 69 jobs in 70 rows marked", "›● ▶ running    anvil      9182810_1")
+        await hand.press("space")
+        await hand.sees("All of its array is marked")
+        await hand.press("j", "z")
+        await hand.sees("▸9182810[1-64]", "64 of 69 jobs in 6 rows marked")
+        assert hand.app.session.queue_row.label == "9182810"  # type: ignore[union-attr]
+
+        hand.engine.refusals["array7.63"] = "Access/permission denied"
+        await hand.press("c")
+        await hand.sees("Cancel 64 jobs?", "9182810_8", "and 56 more", "Type 64")
+        await hand.press("6", "4", "enter")
+        await hand.sees("63 jobs cancelled, 1 not: Access/permission denied")
+        await hand.sees("1 pending · 63 cancelled")
+        await hand.press("at")
+        await hand.sees("job 9182810_63 not cancelled: Access/permission denied")
+        await hand.press("escape")
+        assert not hand.app.session.queue_marks
+        await hand.press("a", "a")
+        await hand.sees("65 of 69 jobs in 6 rows marked")
+        await hand.press("R")
+        await hand.sees("64 jobs")
+
+
+async def test_why_a_job_waits_is_asked_only_when_a_person_asks() -> None:
+    async with opened(with_clusters()) as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        await hand.press("j", "j")
+        await hand.sees("9182736_1 · why is it not running?", "Jobs of higher priority are before")
+        assert not hand.engine.estimates
+        await hand.press("w")
+        await hand.sees("41,823 = age 8,200 + fair share 21,400", "scontrol show job 9182736")
+        await hand.sees("cpu=512,mem=1T,node=4,billing=512")
+        assert "goes first" not in hand.text()
+        await hand.press("e")
+        await hand.sees("11 of 143", "on n[017-020]")
+        assert hand.engine.estimates == [False, True]
+        await hand.press("y", "escape")
+        await hand.sees("Copied the page.", "priority        41,823", "11 of 143")
+        await hand.press("j", "w")
+        await hand.sees("it starts jobs as soon as they fit, and gives no estimate")
+
+
+async def test_jobs_of_all_users_one_cluster_and_orders() -> None:
+    engine = with_clusters()
+    engine.foreign = crowd("anvil")
+    async with opened(engine) as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        await hand.press("u")
+        await hand.sees("Jobs of all users", "11 jobs", "User", "ada", "grace", "qmc-scan")
+        await hand.press("G")
+        await hand.press("c")
+        await hand.sees("cancel: the job is not of this project")
+        await hand.press("n")
+        await hand.sees("Jobs of all users · local")
+        await hand.sees_no("qmc-scan")
+        await hand.press("n", "n", "u")
+        await hand.sees("Jobs of this project · delta", "No jobs on delta")
+        await hand.press("n", "o", "o")
+        await hand.sees("Sorted by id")
+        first = hand.app.screen.query_one("#queue", VirtualTable)
+        await hand.until(lambda: "4712" in str(first.source.row(0)))
+        await hand.press("O")
+        await hand.until(lambda: "9182736" in str(first.source.row(0)))
+
+
+async def test_a_hundred_thousand_jobs_are_paged_not_carried() -> None:
+    engine = with_array(with_clusters(), tasks=0)
+    anvil = engine.remote["anvil"]
+    jobs = tuple(
+        Job(number, JobState.PENDING, f"job{number}", reason="Priority", partition="cpu")
+        for number in range(100_000)
+    )
+    engine.remote["anvil"] = anvil._replace(jobs=jobs)
+    async with opened(engine) as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs · v 100,000 others", "100,001 waiting")
+        view = hand.app.session.jobs
+        assert view is not None
+        assert not any(one.jobs for one in view.clusters)
+        await hand.press("v", "G")
+        await hand.sees("100,005 jobs", "job0")
+        table = hand.app.screen.query_one("#queue", VirtualTable)
+        assert isinstance(table.source, QueueRows)
+        assert table.source.row_count == 100_005
+        assert len(table.source.loaded_items()) <= 600
+        painted = table.painted_lines
+        await hand.press("k")
+        assert table.painted_lines - painted <= 4

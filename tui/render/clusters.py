@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine import ClusterView
 from rowtui.tui.render.cells import Line, Span, cut, fit, line, width_of
 from rowtui.tui.render.marks import (
@@ -33,14 +33,14 @@ class Counts(NamedTuple):
     waiting: int
 
 
-def counted(jobs: Sequence[Job]) -> Counts:
-    """What there is of each."""
+def counted(states: Iterable[tuple[JobState, int]]) -> Counts:
+    """What there is of each, from counts by state."""
     running = waiting = 0
-    for job in jobs:
-        if job.state is JobState.RUNNING or job.state is JobState.COMPLETING:
-            running += 1
-        elif job.state.active:
-            waiting += 1
+    for state, number in states:
+        if state is JobState.RUNNING or state is JobState.COMPLETING:
+            running += number
+        elif state.active:
+            waiting += number
     return Counts(running, waiting)
 
 
@@ -59,7 +59,6 @@ def cluster_mark(cluster: ClusterView, connecting: Collection[str] = ()) -> Mark
 
 def cluster_lines(
     clusters: Sequence[ClusterView],
-    counts: Mapping[str, Counts],
     now: float,
     width: int,
     connecting: Collection[str] = (),
@@ -69,6 +68,7 @@ def cluster_lines(
     Where there are, those that need somebody go before those that are well.
     """
     marks = {cluster.name: cluster_mark(cluster, connecting) for cluster in clusters}
+    counts = {cluster.name: counted(cluster.counts) for cluster in clusters}
     shown = list(clusters)
     if len(clusters) > MOST_LINES:
         well = [one for one in clusters if marks[one.name] in (HERE, CONNECTED)]
@@ -89,6 +89,46 @@ def cluster_lines(
         told = f"+{len(rest)} more" + (", all well" if fine else "")
         lines.append(line((told, "dim")))
     return [cut(one, width) for one in lines]
+
+
+def clusters_in_one_line(
+    clusters: Sequence[ClusterView],
+    now: float,
+    width: int,
+    connecting: Collection[str] = (),
+) -> Line:
+    """`anvil ● 142R 70PD 10 s  delta ▲ needs login L`; if that is too long, those first."""
+    parts = [_in_brief(one, now, connecting) for one in clusters]
+    whole = _in_a_row([part for _, part in parts])
+    if width_of(whole) > width:
+        whole = _in_a_row([part for _, part in sorted(parts, key=lambda it: it[0])])
+    return cut(whole, width)
+
+
+def _in_a_row(parts: Sequence[Line]) -> Line:
+    spans: list[Span] = []
+    for part in parts:
+        spans += [GAP, *part] if spans else part
+    return tuple(spans)
+
+
+def _in_brief(cluster: ClusterView, now: float, connecting: Collection[str]) -> tuple[bool, Line]:
+    mark = cluster_mark(cluster, connecting)
+    well = mark in (HERE, CONNECTED)
+    counts = counted(cluster.counts)
+    told: list[str | tuple[str, str]] = [(cluster.name, "title"), (f" {mark.glyph} ", mark.style)]
+    if not well:
+        told.append((mark.word, mark.style))
+    if mark in (NEEDS_LOGIN, APART):
+        told += [" ", ("L", "key")]
+    elif cluster.as_of is None:
+        told.append((" not asked yet" if well else "", "dim"))
+    else:
+        told.append(" " * (not well))
+        told.append((f"{counts.running:,}R", "submitted" if counts.running else "dim"))
+        told.append((f" {counts.waiting:,}PD", "" if counts.waiting else "dim"))
+        told.append((f" {age(max(0.0, now - cluster.as_of))}", "dim"))
+    return well, line(*told)
 
 
 def _numbers(cluster: ClusterView, counts: Mapping[str, Counts]) -> Line:

@@ -122,9 +122,7 @@ def job_counts(view: JobsView | None) -> list[Line]:
         return [line(("not asked yet", "dim"))]
     if not view.jobs:
         return [line(("no jobs yet", "dim"))]
-    counts: dict[str, int] = {}
-    for job in view.jobs:
-        counts[job.state.value] = counts.get(job.state.value, 0) + 1
+    counts = {state.value: number for state, number in view.states.items()}
     widest = max(len(f"{number:,}") for number in counts.values())
     return [
         line((f"{mark.glyph} {counts[state.value]:>{widest},} {mark.word}", mark.style))

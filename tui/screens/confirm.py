@@ -22,8 +22,10 @@ class ConfirmScreen(ModalScreen[bool]):
 
     BINDINGS = [Binding("escape", "no", "no", id="confirm.no", tooltip="do nothing")]
 
-    def __init__(self, question: str, lines: Sequence[str], count: int) -> None:
+    def __init__(self, question: str, lines: Sequence[str], count: int, *, of: int = 0) -> None:
+        """`of`: how many lines there would be, where `lines` are the first of them."""
         super().__init__()
+        self._of = of or len(lines)
         self._question = question
         self._lines = lines
         self.word = "yes" if count == 1 else str(count)
@@ -31,8 +33,8 @@ class ConfirmScreen(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """What it concerns, and where to type."""
         shown = [line(text) for text in self._lines[:MOST_LINES]]
-        if len(self._lines) > MOST_LINES:
-            shown.append(line((f"and {len(self._lines) - MOST_LINES:,} more", "dim")))
+        if self._of > len(shown):
+            shown.append(line((f"and {self._of - len(shown):,} more", "dim")))
         shown.append(line(""))
         shown.append(
             line(

@@ -384,16 +384,26 @@ class NetworkScreen(View):
         self._open_log(node, directory)
 
     def _open_log(self, node: str, directory: str) -> None:
-        view, jobs = self.look.view, self.session.jobs
+        view = self.look.view
         action = next((one.action for one in (view.nodes if view else ())
                        if one.name == node and one.kind == "node"), "")  # fmt: skip
-        for job in jobs.jobs if jobs and action else ():
-            if job.record.action == action and directory in job.record.directories:
-                self.session.job_token = self.session.job_to_show = job.record.token
-                self.dashboard.go("log")
-                return
-        told = f"No job has run {action} in {directory} yet." if action else "A source runs no job."
-        self.app.notify(told, markup=False)
+        if action:
+            start(self, partial(self._find_log, action, directory), "log", exclusive=True)
+        else:
+            self.app.notify("A source runs no job.", markup=False)
+
+    async def _find_log(self, action: str, directory: str) -> None:
+        try:
+            job = await self.session.engine.find_job(action, directory)
+        except Exception as error:
+            self.dashboard.report("the job cannot be found", error)
+            return
+        if job is None:
+            self.app.notify(f"No job has run {action} in {directory} yet.", markup=False)
+            return
+        self.session.known_job = job
+        self.session.job_token = self.session.job_to_show = job.record.token
+        self.dashboard.go("log")
 
     def command_pane(self) -> None:
         """The next pane."""

@@ -1,42 +1,38 @@
-"""View 6: the clusters, and the jobs of this project with their states; verbs ask first.
+"""View 6: the clusters, and the jobs with their states; verbs ask first.
 
-On demand also the person's other jobs on the same clusters, which are only shown.
+The jobs stay with the engine, which gives pages of them: arrays and bundles as one row until they
+are unfolded, on demand also the person's other jobs, and everybody's, which are only shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import ClassVar
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, ClassVar
 
-from rowtui.core.engine import FailedJob, JobView
+from rowtui.core.engine import ChosenJobs, JobDetail, QueueAsked, QueuePage, QueueRow, RowKey
+from rowtui.core.project.queue_views import EVERYBODY, MINE, MOST_MARKED, PROJECT, SORTS
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, RESUBMIT, JobVerb
-from rowtui.tui.queue_digest import QueueDigest
+from rowtui.tui.queue_rows import QueueMarks, QueueRows
 from rowtui.tui.render.cells import Cell, line
-from rowtui.tui.render.clusters import cluster_lines
-from rowtui.tui.render.jobs import (
-    SORTS,
-    Other,
-    job_cells,
-    job_columns,
-    job_detail,
-    job_id,
-    other_cells,
-    other_detail,
-    sort_jobs,
-    why,
-)
+from rowtui.tui.render.clusters import cluster_lines, clusters_in_one_line
 from rowtui.tui.render.numbers import age
+from rowtui.tui.render.queue_rows import queue_cells, queue_columns
+from rowtui.tui.render.why import WAITS, row_lines
 from rowtui.tui.screens.confirm import ConfirmScreen
 from rowtui.tui.screens.view import View, set_titles
+from rowtui.tui.screens.why import WhyScreen
 from rowtui.tui.widgets.chrome import Panel
-from rowtui.tui.widgets.rows import ListRows
 from rowtui.tui.widgets.virtual_table import VirtualTable
+from rowtui.tui.work import start
 from textual.app import ComposeResult
 
-Row = JobView | Other
-"""A row of the list: a job of this project, or one of the same person that is not."""
+DETAIL_SECONDS = 60.0
+"""How long what a scheduler said of a job stands below the list; the engine keeps it as long."""
+
+SCOPES = {PROJECT: "Jobs of this project", MINE: "All my jobs", EVERYBODY: "Jobs of all users"}
 
 
 class QueueView(View):
@@ -48,16 +44,19 @@ class QueueView(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self._sort = SORTS[0]
-        self._reversed = False
-        self._with_others = False
-        self._digest = QueueDigest()
-        self._rows: dict[Hashable, Row] = {}
+        self._asked = QueueAsked()
+        self._rows: QueueRows | None = None
+        self._seen: object = None  # the look at the queues of which the rows are
+        self._marked_all = ""  # what `a` marked last
+        self._details: dict[RowKey, JobDetail] = {}
+        self._found_filter = ""
 
     def body(self) -> ComposeResult:
         """The clusters, the list, and the chosen job below."""
         yield Panel("Clusters", name="clusters")
-        yield VirtualTable(name="queue", can_mark=True)
+        table = VirtualTable(name="queue", can_mark=True)
+        table.marks = QueueMarks()
+        yield table
         yield Panel("Job", name="job")
 
     @property
@@ -74,84 +73,173 @@ class QueueView(View):
     def show_body(self) -> None:
         """Everything from the latest look at the queues."""
         session = self.session
-        view = session.jobs
-        self._digest.look_at(view)
-        jobs = sort_jobs(view.jobs, self._sort, self._reversed) if view else []
-        order = (self._sort, self._reversed)
-        others = self._digest.sorted_others(*order) if self._with_others else []
-        rows: list[Row] = [*jobs, *others]
-        self._rows = {_key(row): row for row in rows}
-        for key in [key for key in self.table.marks.keys if key not in self._rows]:
-            del self.table.marks.keys[key]
-        self.table.empty = line(
-            ("No jobs yet: mark groups in 2 and submit them." if view else "Asking…", "dim")
-        )
-        silent = {one.name for one in view.clusters if one.error} if view else set()
-
-        def cells(_: int, row: Row) -> Mapping[str, Cell]:
-            return other_cells(row) if isinstance(row, Other) else job_cells(row, silent)
-
-        self.table.show(
-            ListRows(rows, _key, cells),
-            job_columns(jobs, others),
-            stale=bool(view and view.error and not silent),
-            sort=None if self._sort == SORTS[0] else order,
-        )
-        if session.job_to_show in self._rows:
-            self.table.move_to_key(session.job_to_show)
-            session.job_to_show = ""
+        if session.jobs is None:
+            self.table.say_if_empty(line(("Asking…", "dim")))
+        elif self._rows is None:
+            self._open()
+        elif self._seen is not session.jobs or session.job_to_show:
+            self._seen = session.jobs
+            self._rows.reload()
+            self._look_at_marks()
         self._show_clusters()
         self._titles()
         self._show_job()
+
+    # Rows
+
+    def _open(self) -> None:
+        rows = QueueRows(
+            self._fetch,
+            lambda row: row.key,
+            self._cells,
+            spawn=self._spawn,
+            arrived=self._arrived,
+            failed=lambda error: self.dashboard.report("the jobs cannot be listed", error),
+        )
+        self._rows, self._seen = rows, self.session.jobs
+        self.table.show(rows, ())
+
+    def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        start(self, work, "pages")
+
+    async def _fetch(self, begin: int, length: int) -> tuple[int, Sequence[QueueRow]]:
+        session = self.session
+        if session.job_to_show:
+            follow: RowKey | None = RowKey("", 0, None, session.job_to_show)
+        else:
+            key = self.table.cursor_key
+            follow = key if isinstance(key, RowKey) else None
+        page = await session.engine.queue(self._asked._replace(follow=follow), begin, length)
+        if self._rows is not None:
+            self._rows.take(page, follow)
+        return page.total, page.rows
+
+    def _cells(self, row: QueueRow) -> dict[str, Cell]:
+        unfolded = (row.key in self._asked.unfolded) is self._asked.folding
+        return queue_cells(row, self.session.clock(), unfolded=unfolded)
+
+    def _arrived(self) -> None:
+        rows, session = self._rows, self.session
+        if rows is None or not self.ready:
+            return
+        page = rows.page
+        clusters = session.jobs.clusters if session.jobs else ()
+        loaded = rows.loaded_items()
+        self.table.empty = line((self._nothing(page), "dim"))
+        view = session.jobs
+        self.table.show(
+            rows,
+            queue_columns(
+                loaded,
+                session.clock(),
+                self.size.width,
+                clusters=len({row.cluster for row in loaded}),
+                everybody=self._asked.whose == EVERYBODY,
+            ),
+            stale=bool(view and view.error and not any(one.error for one in clusters)),
+            sort=None if self._asked.sort == SORTS[0] else self._order,
+        )
+        if session.job_to_show and page is not None:
+            self.table.move_to_key(RowKey("", 0, None, session.job_to_show))
+            if page.followed is not None:
+                session.job_to_show = ""
+        self._take_row()
+        self._titles()
+        self._show_job()
+        self.show_bottom()
+
+    @property
+    def _order(self) -> tuple[str, bool]:
+        return self._asked.sort, self._asked.descending
+
+    def _nothing(self, page: QueuePage | None) -> str:
+        """What stands in the place of rows."""
+        if page is None:
+            return "Asking…"
+        if page.all_jobs:
+            return f"None of {plural(page.all_jobs, 'job')} fits the filter: Esc drops it."
+        if self._asked.clusters:
+            return f"No jobs on {self._asked.clusters[0]}: n goes on to the next."
+        return "No jobs yet: mark groups in 2 and submit them."
+
+    def _ask(self, asked: QueueAsked) -> None:
+        """Show other rows, or the same in another way; the cursor stays on its job."""
+        self._asked = asked
+        if self._rows is not None:
+            self._rows.reload()
+            self.table.rows_changed()
+        self._titles()
+
+    # What is shown of it
 
     def _show_clusters(self) -> None:
         session = self.session
         panel = self.query_one("#clusters", Panel)
         clusters = session.jobs.clusters if session.jobs else ()
         panel.display = bool(clusters)
-        self._digest.look_at(session.jobs)
         width = max(1, self.size.width - 4)
-        panel.show(
-            cluster_lines(clusters, self._digest.counts, session.clock(), width, session.connecting)
-        )
+        if self.size.height < 30:
+            brief = clusters_in_one_line(clusters, session.clock(), width, session.connecting)
+            panel.show([brief])
+        else:
+            panel.show(cluster_lines(clusters, session.clock(), width, session.connecting))
 
     def _titles(self) -> None:
-        view = self.session.jobs
-        marked = frozenset(str(key) for key in self.table.marks.keys)
-        self.session.marked_jobs = marked
-        below = plural(len(view.jobs), "job") if view else ""
-        if marked:
-            below = f"{len(marked):,} of {below} marked"
-        if self._digest.others:
-            hidden = "" if self._with_others else "v "
-            below += f" · {hidden}{plural(len(self._digest.others), 'other')}"
+        view, page = self.session.jobs, self._rows.page if self._rows else None
+        title = SCOPES[self._asked.whose]
+        if self._asked.clusters:
+            title += f" · {self._asked.clusters[0]}"
+        if self._asked.text:
+            title += f" · / {self._asked.text}"
+        below = ""
+        if page is not None:
+            below = plural(page.jobs, "job")
+            if page.jobs < page.all_jobs:
+                below = f"{page.jobs:,} of {plural(page.all_jobs, 'job')}"
+            if page.total != page.jobs:
+                below += f" in {plural(page.total, 'row')}"
+            if marked := self.session.marked_jobs:
+                below = f"{marked:,} of {below} marked"
+            if page.hidden:
+                below += f" · v {plural(page.hidden, 'other')}"
+            told = page.problem or page.notice
+            if told:
+                below = f"▲ {told} · {below}"
         if view and view.error and not any(one.error for one in view.clusters):
             old = age(max(0.0, self.session.clock() - view.at))
             below = f"▲ {view.error} · as of {old} ago"
-        set_titles(self.table, "Jobs", below)
+        set_titles(self.table, title, below)
 
     def _show_job(self) -> None:
-        row = self._rows.get(self.table.cursor_key)
+        row = self.session.queue_row
         panel = self.query_one("#job", Panel)
-        now, width = self.session.clock(), panel.size.width
-        if isinstance(row, Other):
-            panel.show(other_detail(row, now, width))
-            set_titles(panel, f"Job {row.job.key}")
+        if row is None:
+            panel.show([])
+            set_titles(panel, "Job")
             return
-        panel.show(job_detail(row, now, width) if row else [])
-        number = f"Job {job_id(row.record)}" if row and row.record.job_id else "Job"
-        set_titles(panel, number, "Enter log" if row else "")
+        now = self.session.clock()
+        detail = self._details.get(row.key)
+        if detail is not None and now - detail.at > DETAIL_SECONDS:
+            detail = None
+        panel.show(row_lines(row, detail, now, panel.size.width))
+        title = f"Job {row.label}{row.tasks if row.tasks.startswith('[') else ''}"
+        if row.state in WAITS:
+            title += " · why is it not running?"
+        log = "Enter log · " if row.ours else ""
+        set_titles(panel, title, f"{log}w all that {row.cluster} says")
 
-    def _under_cursor(self) -> JobView | None:
-        row = self._rows.get(self.table.cursor_key)
-        return None if isinstance(row, Other) else row
+    def _take_row(self) -> None:
+        """The row under the cursor, for whoever asks what can be done."""
+        row = self._rows.item(self.table.cursor) if self._rows is not None else None
+        self.session.queue_row = row
+        if row is not None and row.view is not None:
+            self.session.known_job = row.view
+            self.session.job_token = row.view.record.token
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
         """Another job is the chosen one."""
-        row = self._rows.get(event.key)
-        self.session.other_job = row if isinstance(row, Other) else None
-        if not isinstance(row, Other):
-            self.session.job_token = str(event.key or "")
+        if not self.session.job_to_show:
+            self._take_row()
         self._show_job()
         self.show_bottom()
 
@@ -159,11 +247,10 @@ class QueueView(View):
         """Sort by that column; again: the other way round."""
         if event.column not in SORTS:
             return
-        if event.column == self._sort:
-            self._reversed = not self._reversed
-        else:
-            self._sort, self._reversed = event.column, False
-        self.show_body()
+        again = event.column == self._asked.sort
+        self._ask(
+            self._asked._replace(sort=event.column, descending=again and not self._asked.descending)
+        )
 
     async def on_virtual_table_row_pressed(self) -> None:
         """A second click opens."""
@@ -171,17 +258,16 @@ class QueueView(View):
 
     def copyable(self) -> str:
         """The id of the job under the cursor."""
-        row = self._rows.get(self.table.cursor_key)
-        if isinstance(row, Other):
-            return str(row.job.key)
-        return row.record.label if row and row.record.job_id else ""
+        row = self.session.queue_row
+        return row.label if row is not None and row.label != "–" else ""
 
     def back(self) -> bool:
-        """Drop the marks."""
+        """Drop the marks, then the filter."""
         if self.table.marks.keys:
-            self.table.marks.set_all(False)
-            self.table.marks_changed()
-            self._titles()
+            self._forget()
+            return True
+        if self._asked.text:
+            self._ask(self._asked._replace(text=""))
             return True
         return False
 
@@ -189,109 +275,199 @@ class QueueView(View):
         """The log of this job."""
         self.dashboard.go("log")
 
+    def command_why(self) -> None:
+        """All that the scheduler says of this job."""
+        row = self.session.queue_row
+        if row is not None:
+
+            def told(detail: JobDetail) -> None:
+                self._details[detail.key] = detail
+
+            self.app.push_screen(WhyScreen(self.session, row, told), lambda _: self._show_job())
+
+    # Marks
+
     def command_mark(self) -> None:
-        """Mark this job."""
+        """Mark this job, or all of this array."""
+        row = self.session.queue_row
+        if row is None:
+            return
+        if row.key.parent in self.session.queue_marks:
+            self.app.notify("All of its array is marked: mark it above.", markup=False)
+            return
         self.table.toggle_mark()
+        if row.key in self.table.marks.keys:
+            self.session.queue_marks[row.key] = row.marked
+        else:
+            self.session.queue_marks.pop(row.key, None)
+        self._marked_all = ""
+        self.table.marks_changed()
         self._titles()
         self.show_bottom()
 
     def command_mark_all(self) -> None:
         """Mark all jobs that have not ended; again: all that failed; again: none."""
-        marks = self.table.marks
-        jobs = self.session.jobs.jobs if self.session.jobs else ()
-        steps = [
-            {_key(job): 0 for job in jobs if job.state.active},
-            {_key(job): 0 for job in jobs if job.state.bad},
-        ]
-        steps = [step for step in steps if step]
-        at = next((at for at, step in enumerate(steps) if step.keys() == marks.keys.keys()), None)
-        had = bool(marks.keys)
-        marks.set_all(False)
-        if at is not None and at + 1 < len(steps):
-            marks.keys.update(steps[at + 1])
-        elif not had and steps:
-            marks.keys.update(steps[0])
+        steps = ["active", "failed"]
+        if self._marked_all:
+            steps = steps[steps.index(self._marked_all) + 1 :]
+        elif self.table.marks.keys:
+            steps = []
+        start(self, partial(self._mark_first_of, steps), "marks", exclusive=True)
+
+    async def _mark_first_of(self, steps: Sequence[str]) -> None:
+        self._forget()
+        for which in steps:
+            try:
+                marked = await self.session.engine.queue_all(self._asked, which)
+            except Exception as error:
+                self.dashboard.report("the jobs cannot be marked", error)
+                return
+            if marked:
+                self._marked_all = which
+                self.session.queue_marks = {row.key: row for row in marked}
+                self.table.marks.keys.update(dict.fromkeys(self.session.queue_marks, 0))
+                if len(marked) == MOST_MARKED:
+                    self.app.notify(f"Only the first {MOST_MARKED:,} rows.", markup=False)
+                break
         self.table.marks_changed()
         self._titles()
         self.show_bottom()
 
-    def command_others(self) -> None:
-        """Show or hide the jobs that are not this project's."""
-        self._with_others = not self._with_others
-        if self._with_others and not self._digest.others:
-            self.app.notify("You have no other jobs on these clusters.", markup=False)
-        self.show_body()
+    def _look_at_marks(self) -> None:
+        if self.session.queue_marks:
+            start(self, self._refresh_marks, "marks", exclusive=True)
 
-    def command_sort(self) -> None:
-        """The next order."""
-        self._sort = SORTS[(SORTS.index(self._sort) + 1) % len(SORTS)]
-        self._reversed = False
-        self.show_body()
+    async def _refresh_marks(self) -> None:
+        """Marked jobs may be in other states now, or gone."""
+        keys = tuple(self.session.queue_marks)
+        try:
+            marked = await self.session.engine.queue_marked(keys)
+        except Exception as error:
+            self.dashboard.report("the marked jobs are not known", error)
+            return
+        there = {row.key: row for row in marked}
+        for key in keys:
+            if key in there and key in self.session.queue_marks:
+                self.session.queue_marks[key] = there[key]
+            else:
+                self.session.queue_marks.pop(key, None)
+                self.table.marks.keys.pop(key, None)
+        self._titles()
+        self.show_bottom()
 
-    def command_reverse(self) -> None:
-        """The other way round."""
-        self._reversed = not self._reversed
-        self.show_body()
-
-    def command_cancel(self) -> None:
-        """Ask, then cancel the marked jobs, or the one under the cursor."""
-        self._ask(CANCEL)
-
-    def command_hold(self) -> None:
-        """Ask, then keep the marked jobs, or the one under the cursor, from starting."""
-        self._ask(HOLD)
-
-    def command_release(self) -> None:
-        """Ask, then let the marked jobs, or the one under the cursor, start."""
-        self._ask(RELEASE)
-
-    def command_resubmit(self) -> None:
-        """Ask how, then plan the marked jobs that failed, or the one under the cursor, again."""
-        chosen = self.session.chosen_jobs
-        jobs = [_failed(job) for job in chosen if RESUBMIT.may(job.state)]
-        left = len(chosen) - len(jobs)
-        if jobs:
-            self.dashboard.verbs.ask_again(jobs, f"{left:,} marked did not fail" if left else "")
-
-    def forget_marks(self) -> None:
-        """The marked jobs were resubmitted."""
+    def _forget(self) -> None:
+        self._marked_all = ""
+        self.session.queue_marks = {}
         self.table.marks.set_all(False)
         self.table.marks_changed()
         self._titles()
+        self.show_bottom()
 
-    def _ask(self, verb: JobVerb) -> None:
-        chosen = self.session.chosen_jobs
-        jobs = [one for one in chosen if verb.may(one.state)]
-        if not jobs:
+    def forget_marks(self) -> None:
+        """The marked jobs were resubmitted."""
+        self._forget()
+
+    # Which rows
+
+    def command_fold(self) -> None:
+        """Give every job of this array or bundle a row, or take them together again."""
+        row = self.session.queue_row
+        if row is None:
             return
-        lines = [
-            f"{job_id(one.record) if one.record.job_id else 'no id yet'}  {one.record.action}  "
-            f"{plural(len(one.record.directories), 'directory', 'directories')}  "
-            f"{one.state.value}"
-            for one in jobs
-        ]
-        tokens = [one.record.token for one in jobs]
+        key = row.key if row.key.folded else row.key.parent
+        if key is None or not (row.inside or row.key.folded):
+            return
+        self._ask(self._asked._replace(unfolded=self._asked.unfolded ^ {key}))
 
+    def command_fold_all(self) -> None:
+        """The same for all arrays and bundles."""
+        folding = not self._asked.folding
+        self._ask(self._asked._replace(folding=folding, unfolded=frozenset()))
+
+    def command_others(self) -> None:
+        """Show or hide the jobs that are not this project's."""
+        page = self._rows.page if self._rows is not None else None
+        if self._asked.whose == PROJECT and page is not None and not page.hidden:
+            self.app.notify("You have no other jobs on these clusters.", markup=False)
+        self._ask(self._asked._replace(whose=MINE if self._asked.whose == PROJECT else PROJECT))
+
+    def command_everybody(self) -> None:
+        """Show or hide the jobs of all users."""
+        whose = PROJECT if self._asked.whose == EVERYBODY else EVERYBODY
+        self._ask(self._asked._replace(whose=whose))
+
+    def command_cluster(self) -> None:
+        """Only the jobs of the next cluster; after the last one those of all."""
+        names = [one.name for one in self.session.jobs.clusters] if self.session.jobs else []
+        shown = self._asked.clusters[0] if self._asked.clusters else ""
+        at = names.index(shown) + 1 if shown in names else 0
+        self._ask(self._asked._replace(clusters=tuple(names[at : at + 1])))
+
+    def command_sort(self) -> None:
+        """The next order."""
+        following = SORTS[(SORTS.index(self._asked.sort) + 1) % len(SORTS)]
+        self._ask(self._asked._replace(sort=following, descending=False))
+        self.app.notify(f"Sorted by {following}", timeout=2, markup=False)
+
+    def command_reverse(self) -> None:
+        """The other way round."""
+        self._ask(self._asked._replace(descending=not self._asked.descending))
+
+    # Verbs
+
+    def command_cancel(self) -> None:
+        """Ask, then cancel the marked jobs, or those under the cursor."""
+        self._choose(CANCEL)
+
+    def command_hold(self) -> None:
+        """Ask, then keep the marked jobs, or those under the cursor, from starting."""
+        self._choose(HOLD)
+
+    def command_release(self) -> None:
+        """Ask, then let the marked jobs, or those under the cursor, start."""
+        self._choose(RELEASE)
+
+    def command_resubmit(self) -> None:
+        """Ask how, then plan the marked jobs that failed, or those under the cursor, again."""
+        self._choose(RESUBMIT)
+
+    def _choose(self, verb: JobVerb) -> None:
+        row = self.session.queue_row
+        keys = tuple(self.session.queue_marks) or ((row.key,) if row is not None else ())
+        if keys:
+            start(self, partial(self._ask_about, verb, keys), "verb", exclusive=True)
+
+    async def _ask_about(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
+        try:
+            chosen = await self.session.engine.queue_chosen(keys, verb.word)
+        except Exception as error:
+            self.dashboard.report(f"nothing could be {verb.done}", error)
+            return
+        if not chosen.jobs:
+            why = verb.why_not(self.session.chosen_states) or "these jobs are gone"
+            self.app.notify(f"{verb.word}: {why}", severity="warning", markup=False)
+        elif verb is RESUBMIT:
+            self._resubmit(chosen)
+        else:
+            self._confirm(verb, keys, chosen)
+
+    def _resubmit(self, chosen: ChosenJobs) -> None:
+        left = chosen.total - chosen.jobs
+        note = f"{left:,} marked did not fail" if left else ""
+        if (more := chosen.jobs - len(chosen.failed)) > 0:
+            note = f"only the first {len(chosen.failed):,}: {more:,} more failed"
+        self.dashboard.verbs.ask_again(list(chosen.failed), note)
+
+    def _confirm(self, verb: JobVerb, keys: Sequence[RowKey], chosen: ChosenJobs) -> None:
         def answered(yes: bool | None) -> None:
             if yes:
-                self.table.marks.set_all(False)
-                self.dashboard.verbs.act(verb, tokens)
+                self._forget()
+                self.dashboard.verbs.act(verb, keys, chosen.jobs)
             else:
                 self.app.notify(f"Nothing was {verb.done}.", markup=False)
 
-        question = f"{verb.word.capitalize()} {plural(len(jobs), 'job')}?"
-        if left := len(chosen) - len(jobs):
+        question = f"{verb.word.capitalize()} {plural(chosen.jobs, 'job')}?"
+        if left := chosen.total - chosen.jobs:
             question = f"{question} ({left:,} marked cannot be {verb.done})"
-        self.app.push_screen(ConfirmScreen(question, lines, len(jobs)), answered)
-
-
-def _failed(job: JobView) -> FailedJob:
-    record = job.record
-    name = job_id(record) if record.job_id else ""
-    return FailedJob(record.token, name, record.action, why(job), len(record.directories))
-
-
-def _key(row: Row) -> Hashable:
-    if isinstance(row, Other):
-        return (row.cluster, *row.job.key)
-    return row.record.token
+        asking = ConfirmScreen(question, chosen.lines, chosen.jobs, of=chosen.jobs)
+        self.app.push_screen(asking, answered)

@@ -1,0 +1,154 @@
+"""The queue view's part of the sample engine: the book of the real one over its jobs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rowtui.core.clusters.schedulers.base import Job, JobAnswer, JobState
+from rowtui.core.engine import (
+    Acted,
+    ChosenJobs,
+    JobDetail,
+    JobsView,
+    JobView,
+    MarkedRow,
+    QueueAsked,
+    QueuePage,
+    RowKey,
+)
+from rowtui.core.in_process.queue import acted
+from rowtui.core.project.queue_book import QueueBook
+from rowtui.core.project.queue_table import Foreign
+from rowtui.core.project.queue_views import DetailPart
+
+if TYPE_CHECKING:
+    from tests.tui.sample import SampleEngine
+
+PRIORITY = (("priority", 41_823), ("age", 8_200), ("fair share", 21_400), ("job size", 12_223))
+
+
+class SampleQueue:
+    """Pages of the jobs of the sample. `asked`: the questions for pages, in order."""
+
+    now: float
+    calls: list[str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.book = QueueBook()
+        self.asked: list[QueueAsked] = []
+        self.estimates: list[bool] = []  # of the details that were asked for
+        self.foreign: tuple[Foreign, ...] = ()
+
+    def all_jobs(self) -> JobsView:
+        raise NotImplementedError
+
+    async def jobs(self, *, now: bool = False) -> JobsView:
+        self.calls.append("jobs now" if now else "jobs")
+        await asyncio.sleep(0)
+        return self.book.take(self.all_jobs())
+
+    async def queue(self, asked: QueueAsked, start: int, length: int) -> QueuePage:
+        self.asked.append(asked)
+        await asyncio.sleep(0)
+        if asked.whose == "everybody":
+            self.book.take_foreign(self.foreign)
+        page = self.book.page(asked, start, length)
+        near = (row.left is not None and not row.key.folded for row in page.rows)
+        rows = zip(page.rows, near, strict=True)
+        return page._replace(rows=tuple(row._replace(open=it - (not it)) for row, it in rows))
+
+    async def queue_all(self, asked: QueueAsked, which: str) -> tuple[MarkedRow, ...]:
+        return self.book.all_of(asked, which)
+
+    async def queue_marked(self, keys: Sequence[RowKey]) -> tuple[MarkedRow, ...]:
+        return self.book.marked(keys)
+
+    async def queue_chosen(self, keys: Sequence[RowKey], verb: str) -> ChosenJobs:
+        return self.book.chosen(keys, verb)
+
+    async def queue_act(self, keys: Sequence[RowKey], verb: str) -> Acted:
+        tokens = self.book.tokens(keys, verb)
+        does = {"cancel": self.cancel, "hold": self.hold, "release": self.release}[verb]
+        return acted(await does(tokens))
+
+    async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        raise NotImplementedError
+
+    async def hold(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        raise NotImplementedError
+
+    async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
+        raise NotImplementedError
+
+    async def find_job(self, action: str, directory: str) -> JobView | None:
+        return self.book.find(action, directory)
+
+    async def job_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
+        self.estimates.append(estimate)
+        entry = self.book.job(key)
+        assert entry is not None
+        if entry.cluster == "local":
+            told = "it starts jobs as soon as they fit, and gives no estimate"
+            part = DetailPart("the queue of this machine", (("state", entry.word),))
+            return JobDetail(key, self.now, (part,), problem=told)
+        fields = (
+            ("JobId", str(entry.id)), ("JobName", entry.name), ("UserId", "someone(1000)"),
+            ("Priority", "41823"), ("Account", "lab2"), ("QOS", "normal"),
+            ("JobState", entry.word.upper()), ("Reason", entry.reason), ("TimeLimit", "01:00:00"),
+            ("SubmitTime", "2026-11-21T01:39:02"), ("Partition", entry.partition),
+            ("NumNodes", "4"), ("NumCPUs", "512"), ("TRES", "cpu=512,mem=1T,node=4,billing=512"),
+            ("WorkDir", "/scratch/someone/lj_fluid"),
+        )  # fmt: skip
+        detail = JobDetail(
+            key, self.now,
+            (DetailPart(f"scontrol show job {entry.id}", fields),),
+            PRIORITY,
+        )  # fmt: skip
+        if not estimate:
+            return detail
+        start = int(self.now) + 2_900
+        return detail._replace(start=start, on="n[017-020]", ahead=11, waiting=143, estimated=True)
+
+
+def crowd(cluster: str) -> tuple[Foreign, ...]:
+    """Jobs of other people."""
+    return tuple(
+        Foreign(
+            cluster,
+            user,
+            Job(
+                9_190_000 + number, state, name, partition="wholenode", limit=7_200,
+                elapsed=900 if state is JobState.RUNNING else None,
+                reason="" if state is JobState.RUNNING else "Priority",
+            ),
+        )
+        for number, (user, name, state) in enumerate(
+            (
+                ("ada", "qmc-scan", JobState.RUNNING),
+                ("grace", "train", JobState.RUNNING),
+                ("ada", "qmc-scan", JobState.PENDING),
+            )
+        )
+    )  # fmt: skip
+
+
+ARRAY = 9_182_810
+
+
+def with_array(engine: SampleEngine, tasks: int = 64, running: int = 41) -> SampleEngine:
+    """An array of the project on anvil; the first of its tasks run."""
+    names = engine.names
+    for number in range(1, tasks + 1):
+        job = engine._queue(engine.actions[2], (names[number % len(names)],), f"array7.{number}")
+        job.record = replace(
+            job.record, cluster="anvil", partition="wholenode", job_id=ARRAY, task=number
+        )
+        job.state = JobState.RUNNING if number <= running else JobState.PENDING
+        job.started = engine.now - 3_000 if number <= running else 0.0
+        job.limit = 3_600
+        job.reason = "" if number <= running else "Priority"
+    return engine

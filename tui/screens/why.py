@@ -1,0 +1,80 @@
+"""`w` in the queue: why a job is not running, and all that its scheduler says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from rowtui.core.engine import JobDetail, QueueRow
+from rowtui.tui.render.cells import Line, plain
+from rowtui.tui.render.why import WAITS, why_page
+from rowtui.tui.screens.view import set_titles
+from rowtui.tui.session import Session, describe
+from rowtui.tui.widgets.text_lines import LaidOut
+from rowtui.tui.work import start
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+
+
+class WhyScreen(ModalScreen[None]):
+    """A page to read. The scheduler is asked when it opens, and for an estimate when `e` asks.
+
+    `told`: gets each answer, for the pane below the list.
+    """
+
+    BINDINGS = [
+        Binding("escape,w,q", "dismiss", "close", id="why.close", tooltip="close this page"),
+        Binding("e", "estimate", "estimate", id="why.estimate",
+                tooltip="ask when it may start, and how many jobs go first"),
+        Binding("y", "copy", "copy", id="why.copy", tooltip="copy all of it"),
+    ]  # fmt: skip
+
+    def __init__(self, session: Session, row: QueueRow, told: Callable[[JobDetail], None]) -> None:
+        super().__init__()
+        self._session = session
+        self._row = row
+        self._told = told
+        self._detail: JobDetail | None = None
+
+    def compose(self) -> ComposeResult:
+        """One long text."""
+        yield LaidOut(name="why")
+
+    def on_mount(self) -> None:
+        """Ask; what is known already is there at once."""
+        self._show()
+        self._ask(False)
+
+    def _ask(self, estimate: bool) -> None:
+        start(self, partial(self._look, estimate), "why", exclusive=True)
+
+    async def _look(self, estimate: bool) -> None:
+        key = self._row.key
+        try:
+            detail = await self._session.engine.job_detail(key, estimate=estimate)
+        except Exception as error:
+            detail = JobDetail(key, self._session.clock(), problem=describe(error)[0])
+        self._detail = detail
+        self._told(detail)
+        self._show()
+
+    def _show(self) -> None:
+        row, page = self._row, self.query_one(LaidOut)
+        waits = row.state in WAITS
+        title = f"{row.label} · why is it not running?" if waits else f"{row.label} · {row.cluster}"
+        ask = "e when may it start? · " if waits else ""
+        set_titles(page, title, f"{ask}y copy · Esc close")
+        page.show_made(self._lines)
+
+    def _lines(self, width: int) -> list[Line]:
+        return why_page(self._row, self._detail, self._session.clock(), width)
+
+    def action_estimate(self) -> None:
+        """When it may start."""
+        self._ask(True)
+
+    def action_copy(self) -> None:
+        """Copy all of it."""
+        self.app.copy_to_clipboard("\n".join(plain(one) for one in self._lines(10_000)))
+        self.app.notify("Copied the page.", markup=False)
