@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rowtui.tui.actions import COMMANDS, VIEWS, Command
+from rowtui.tui.actions import COMMANDS, TITLES, VIEWS, Command
+from rowtui.tui.line_commands import LINE_COMMANDS
 
 PATH = Path(__file__).with_name("keys.md")
 
@@ -16,8 +17,8 @@ _INTRODUCTION = """\
 # Keys of the dashboard
 
 Written by `docs/make_keys.py` from `tui/actions.py`. `?` in the dashboard shows the keys that work
-in the view at hand; `ctrl+p` lists all commands by name. A command that cannot be used now
-says why.
+in the view at hand; `ctrl+p` lists all commands by name, and `:` takes them as typed words. A
+command that cannot be used now says why.
 
 Those that change something outside the dashboard are marked with *: they ask before they act, and
 they are off in `rowtui --read-only`.
@@ -28,6 +29,9 @@ To change keys, name commands by their id in `~/.config/rowtui/keys.toml`:
 "queue.cancel" = "C"
 "list.line-down" = "j,down,ctrl+n"
 ```
+
+Where two commands want one key, a message at the start says which of them keeps it; `:keys` shows
+the file and what became of it.
 """
 
 
@@ -40,9 +44,13 @@ def page() -> str:
     scopes = {
         "app": "Everywhere",
         "list": "In tables and texts",
+        "rows": "In long lists",
         "text": "In texts",
         "graph": "In the picture of a network",
-        **{name: f"{number} {title}" for name, (number, title) in VIEWS.items()},
+        **{
+            name: f"{VIEWS[name][0]} {title}" if name in VIEWS else title
+            for name, title in TITLES.items()
+        },
     }
     unknown = {command.scope for command in COMMANDS} - scopes.keys()
     if unknown:
@@ -54,7 +62,20 @@ def page() -> str:
             parts.append(
                 f"## {title}\n\n| keys | what happens | id |\n|---|---|---|\n" + "".join(rows)
             )
-    return "\n".join(parts)
+    return "\n".join([*parts, _typed()])
+
+
+def _typed() -> str:
+    """The commands that are typed after `:`."""
+    rows = ""
+    for one in LINE_COMMANDS:
+        also = "".join(f", `:{name}`" for name in one.aliases)
+        rows += f"| `:{one.usage}`{also} | {one.description} |\n"
+    return (
+        "## Typed after `:`\n\nBeside these, every command above can be typed by its id, "
+        "`:groups.submit`, and those of the view at hand by their label. Tab completes; what "
+        "stands in brackets may be left out.\n\n| typed | what happens |\n|---|---|\n" + rows
+    )
 
 
 def _row(command: Command) -> str:

@@ -14,6 +14,13 @@ def with_plan(session: Session) -> str:
     return "" if session.sending.plan.jobs else "the plan has no jobs"
 
 
+def may_write_plan(session: Session) -> str:
+    """There is a plan, and files may be written."""
+    if session.read_only:
+        return "the project was opened read-only"
+    return with_plan(session)
+
+
 def may_switch(session: Session) -> str:
     """Its jobs can be switched on and off."""
     if reason := with_plan(session):

@@ -27,6 +27,14 @@ def test_the_table_of_keys_is_what_the_dashboard_has(make_keys: ModuleType) -> N
 def test_every_command_that_works_is_in_it_once(make_keys: ModuleType) -> None:
     from rowtui.tui.actions import COMMANDS
 
-    ids = [line.split("|")[3].strip() for line in make_keys.page().splitlines() if "| " in line]
-    listed = [it for it in ids if it != "id"]
+    rows = [line.split("|") for line in make_keys.page().splitlines() if line.startswith("| ")]
+    listed = [row[3].strip() for row in rows if len(row) == 5 and row[3] != " id "]
     assert sorted(listed) == sorted(command.id for command in COMMANDS)
+
+
+def test_every_command_that_is_typed_is_in_it_once(make_keys: ModuleType) -> None:
+    from rowtui.tui.line_commands import LINE_COMMANDS
+
+    page = make_keys.page()
+    for one in LINE_COMMANDS:
+        assert page.count(f"| `:{one.usage}`") == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rowtui.tui.command import Command
-from rowtui.tui.submit_reasons import may_confirm, may_stop, may_switch, with_plan
+from rowtui.tui.submit_reasons import may_confirm, may_stop, may_switch, may_write_plan, with_plan
 
 COMMANDS: tuple[Command, ...] = (
     Command("submit.confirm", "s,enter", "confirm…", "type the yes for this plan", "submit", 1,
@@ -25,6 +25,6 @@ COMMANDS: tuple[Command, ...] = (
     Command("submit.open", "e", "open", "this script in your pager, to read it", "submit",
             enabled=with_plan),
     Command("submit.export", "D", "to files…", "write all scripts and plan.json to a folder",
-            "submit", asks=True, enabled=with_plan),
+            "submit", asks=True, enabled=may_write_plan),
     Command("submit.pane", "tab", "pane", "between jobs, script and checks", "submit", 7),
 )  # fmt: skip

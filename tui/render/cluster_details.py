@@ -99,10 +99,10 @@ def detail_lines(
     if cluster.chosen:
         lines += _entry("jobs go here", [line((cluster.chosen, ""))], width)
     if not cluster.away:
-        lines += _entry("its queue", [_looks(cluster, now)], width)
+        lines += _entry("its queue", _looks(cluster, now), width)
+    lines += _asked_nodes(nodes, now, width, refused, asking)  # what was wanted last comes first
     lines += ["", *_partitions(cluster, width), "", *_node_types(cluster, width)]
-    lines += _asked_nodes(nodes, now, width, refused, asking)
-    return [line(one) if isinstance(one, str) else one for one in lines]
+    return [cut(line(one) if isinstance(one, str) else one, width) for one in lines]
 
 
 def problem_lines(problems: Sequence[Problem], width: int) -> list[Line]:
@@ -132,24 +132,25 @@ def _state_words(cluster: ClusterDetail) -> list[Line]:
     return words
 
 
-def _looks(cluster: ClusterDetail, now: float) -> Line:
+def _looks(cluster: ClusterDetail, now: float) -> list[Line]:
     if not cluster.looked_at:
-        return line(("not asked yet", "dim"))
-    parts = [f"{cluster.running:,} of your jobs run, {cluster.waiting:,} wait"]
+        return [line(("not asked yet", "dim"))]
+    jobs = f"{cluster.running:,} of your jobs run, {cluster.waiting:,} wait"
     if cluster.as_of is not None:
-        parts.append(f"as of {_ago(cluster.as_of, now)}")
+        jobs += f" · as of {_ago(cluster.as_of, now)}"
+    asked = []
     if cluster.next_at:
         left = cluster.next_at - now
-        parts.append(f"next look in {age(left)}" if left >= 5 else "next look now")
+        asked.append(f"next look in {age(left)}" if left >= 5 else "next look now")
     if cluster.latency:
-        parts.append(f"its answer took {_took(cluster)}")
+        asked.append(f"its answer took {_took(cluster)}")
     if cluster.pace is Pace.SLOWED:
-        parts.append("asked more seldom than set, since its answers take long")
+        asked.append("asked more seldom than set, since its answers take long")
     elif cluster.pace is Pace.BACKING_OFF:
-        parts.append(f"asked ever more seldom after {plural(cluster.failures, 'failure')} in a row")
+        asked.append(f"asked ever more seldom after {plural(cluster.failures, 'failure')} in a row")
     elif cluster.interval:
-        parts.append(f"asked every {duration(int(cluster.interval))}")
-    return line(" · ".join(parts))
+        asked.append(f"asked every {duration(int(cluster.interval))}")
+    return [line(jobs), *([line(" · ".join(asked))] if asked else [])]
 
 
 def _partitions(cluster: ClusterDetail, width: int) -> list[Line]:
@@ -276,7 +277,8 @@ def _entry(label: str, texts: Sequence[Line], width: int) -> list[Line]:
     for text in texts:
         for part in wrapped(text, width - LABEL - 2):
             start = label if not found else ""
-            found.append((*fit(line((start, "dim")), LABEL), *line("  "), *part))
+            whole = (*fit(line((start, "dim")), LABEL), *line("  "), *part)
+            found.append(cut(whole, width))
     return found
 
 

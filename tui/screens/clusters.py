@@ -93,6 +93,7 @@ class ClustersScreen(View):
             self._ask()
         if self.ready:
             self._show_rows()
+            self.show_header()
             self._show_cluster()
             self.show_bottom()
 
@@ -138,10 +139,8 @@ class ClustersScreen(View):
         )
 
         def lines(width: int) -> list[Line]:
-            found = show(width)
-            if view.problems:
-                found += [(), *problem_lines(view.problems, width)]
-            return found
+            wrong = problem_lines(view.problems, width)
+            return [*wrong, (), *show(width)] if wrong else show(width)
 
         page.show_made(lines)
         set_titles(page, cluster.name, "tab scroll")
@@ -150,6 +149,7 @@ class ClustersScreen(View):
         """Another cluster is the chosen one."""
         if event.key is not None:
             self.session.clusters.name = str(event.key)
+        self.show_header()
         self._show_cluster()
         self.show_bottom()
 

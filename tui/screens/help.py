@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rowtui.tui.actions import COMMANDS, Command
 from rowtui.tui.command import LISTED
-from rowtui.tui.render.cells import Line, line
+from rowtui.tui.line_commands import LINE_COMMANDS
+from rowtui.tui.render.cells import Line, line, plain
 from rowtui.tui.render.explain import MARKS as EXPLAIN_MARKS
 from rowtui.tui.render.marks import STATUS_MARKS, WARNING
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.session import Session
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 
 def help_sections(session: Session, view: str, title: str) -> list[tuple[str, list[Line]]]:
     """The page as titled sections: here, moving, everywhere, not now and why, marks."""
 
     def entries(scope: str) -> list[Line]:
-        return [_entry(command) for command in COMMANDS if command.scope == scope]
+        return [_entry(command, session) for command in COMMANDS if command.scope == scope]
 
     refused = [
         (command, reason)
@@ -37,7 +40,7 @@ def help_sections(session: Session, view: str, title: str) -> list[tuple[str, li
                 "Not now, and why",
                 [
                     line(
-                        (f"{command.shown_keys:>9}  ", "faint"),
+                        (f"{command.keys_of(session.keys):>9}  ", "faint"),
                         f"{command.label}: ",
                         (reason, "warning"),
                     )
@@ -47,22 +50,32 @@ def help_sections(session: Session, view: str, title: str) -> list[tuple[str, li
         )
     here = EXPLAIN_MARKS if view == "explain" else (*STATUS_MARKS.values(), WARNING)
     marks = [mark.spans for mark in here]
-    sections += [("Everywhere", entries("app")), ("Marks", marks)]
+    sections += [("Everywhere", entries("app")), ("Typed after :", _typed()), ("Marks", marks)]
     return sections
 
 
-def _entry(command: Command) -> Line:
+def _typed() -> list[Line]:
+    """What can be typed, with what may follow."""
+    return [line((f"{one.usage:>18}  ", "key"), one.description) for one in LINE_COMMANDS]
+
+
+def _entry(command: Command, session: Session) -> Line:
     """What changes something asks first: `…`, as in its label."""
     tail = [("…", "dim")] if command.asks else []
-    return line((f"{command.shown_keys:>9}  ", "key"), command.description, *tail)
+    return line((f"{command.keys_of(session.keys):>9}  ", "key"), command.description, *tail)
+
+
+RIGHT = ("Everywhere", "Typed after :", "Marks")
+"""Sections of the right column."""
 
 
 class HelpScreen(ModalScreen[None]):
-    """The keys of the view below it."""
+    """The keys of the view below it. `/` keeps the lines that have a word."""
 
-    BINDINGS = [
-        Binding("escape,question_mark,q", "dismiss", "close", id="help.close",
-                tooltip="close this page"),
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,q", "close", "close", id="help.close",
+                tooltip="close this page; first the search, if there is one"),
+        Binding("slash", "search", "search", id="help.search", tooltip="search this page"),
     ]  # fmt: skip
 
     def __init__(self, session: Session, view: str, title: str) -> None:
@@ -71,14 +84,67 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Two columns where there is room."""
-        half = [section for section in self._sections if section[0] not in ("Everywhere", "Marks")]
-        rest = [section for section in self._sections if section[0] in ("Everywhere", "Marks")]
         with VerticalScroll(id="help") as page:
-            set_titles(page, "Help", "Esc close")
+            set_titles(page, "Help", "/ search · Esc close")
+            search = Input(placeholder="search", id="help-search", compact=True)
+            search.display = False
+            yield search
             with Horizontal(id="help-columns"):
-                for sections in (half, rest):
+                for name in ("help-left", "help-right"):
                     with Vertical():
-                        yield Static(as_content(_flat(sections)), markup=False)
+                        yield Static(id=name, markup=False)
+
+    def on_mount(self) -> None:
+        """All of it."""
+        self._show("")
+        self.query_one("#help").focus()
+
+    def _show(self, wanted: str) -> None:
+        found = matching(self._sections, wanted)
+        half = [section for section in found if section[0] not in RIGHT]
+        rest = [section for section in found if section[0] in RIGHT]
+        if not found:
+            half = [("Nothing here has that", [])]
+        for name, sections in (("#help-left", half), ("#help-right", rest)):
+            self.query_one(name, Static).update(as_content(_flat(sections)))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Other lines."""
+        event.stop()
+        self._show(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Scroll what was found."""
+        event.stop()
+        self.query_one("#help").focus()
+
+    def action_search(self) -> None:
+        """Type what to search for."""
+        search = self.query_one("#help-search", Input)
+        search.display = True
+        search.focus()
+
+    def action_close(self) -> None:
+        """Close the search, or the page."""
+        search = self.query_one("#help-search", Input)
+        if search.display:
+            search.value = ""
+            search.display = False
+            self._show("")
+            self.query_one("#help").focus()
+        else:
+            self.dismiss()
+
+
+def matching(sections: list[tuple[str, list[Line]]], wanted: str) -> list[tuple[str, list[Line]]]:
+    """The lines that have all these words, and the sections that still have any."""
+    words = wanted.casefold().split()
+    found = []
+    for title, entries in sections:
+        kept = [one for one in entries if all(word in plain(one).casefold() for word in words)]
+        if kept:
+            found.append((title, kept))
+    return found
 
 
 def _flat(sections: list[tuple[str, list[Line]]]) -> list[Line]:

@@ -94,7 +94,7 @@ class View(Screen[None]):
     @property
     def crumbs(self) -> tuple[str, ...]:
         """What this view is about, from the widest to the narrowest: an action, a group."""
-        return ()
+        return crumbs_of(self.MODE, self.session)
 
     @property
     def login(self) -> str:

@@ -1,0 +1,84 @@
+"""The view Clusters: what is shown, asked and done there, and that nothing waits for a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rowtui.core.engine import ClusterDetail
+from rowtui.core.errors import Problem
+
+from tests.tui.hand import opened
+from tests.tui.sample_clusters import with_clusters
+
+
+async def test_clusters_from_the_list_to_a_login() -> None:
+    engine = with_clusters()
+    engine.details.more = (
+        ClusterDetail(
+            "gamma", "slurm", "", places=("/home/someone/.config/row/clusters.toml:40",),
+            away="SITE is not 'gamma' here, and no [cluster.ssh] says how to reach it",
+        ),
+    )  # fmt: skip
+    engine.details.problems = (
+        Problem("/home/someone/.config/rowtui/clusters.toml", 7, 1, "unknown key `shh`"),
+    )
+    engine.details.gate = asyncio.Event()
+    async with opened(engine) as hand:
+        # it does not wait for anything
+        await hand.press("C")
+        await hand.sees("[Clusters]", "Asking…")
+        engine.details.gate.set()
+        await hand.sees("4 clusters · ▲ 1 problem in clusters.toml", "● here")
+
+        # what is known of a cluster: where it is from, its looks, its parts, what is idle
+        await hand.press("j")
+        await hand.sees("someone@anvil.example by asyncssh", "clusters.toml:73")
+        await hand.sees("its answer took 0.4 s", "asked every 1:00")
+        await hand.sees("Partitions", "20 of 1,000", "812 / 344", "cores in 128s")
+        await hand.sees("Node types", "1.28 USD", "unknown key `shh`")
+        assert "clusters ▸ anvil" in hand.text()
+
+        # the nodes are asked for when somebody wants to know
+        await hand.press("n")
+        await hand.sees("Nodes now", "as it said now", "1,000, 2 down")
+        assert engine.calls.count("nodes anvil") == 1
+
+        # one that is slow, and one that does not answer, say so here and at the top
+        engine.details.latency["anvil"] = 6.1
+        engine.remote["anvil"] = engine.remote["anvil"]._replace(slow=True)
+        await hand.press("r")
+        await hand.sees("slowed down", "more seldom than set", "anvil ◐ slow")
+        engine.details.failures["anvil"] = 3
+        engine.remote["anvil"] = engine.remote["anvil"]._replace(error="slurmctld is down")
+        await hand.press("r")
+        await hand.sees("backing off", "after 3 failures in a row", "anvil ▲ no answer")
+        await hand.press("enter")
+        await hand.sees("log in: anvil is connected")
+
+        # one that cannot be reached says why; one that waits for a login gets it
+        await hand.press("G")
+        await hand.sees("no [cluster.ssh] says how to reach it", "· elsewhere")
+        await hand.press("n")
+        await hand.sees("nodes: gamma cannot be reached from here")
+        await hand.press("k")
+        await hand.sees("rowtui connect delta", "nobody described them")
+        await hand.press("enter")
+        await hand.sees("Is this delta?")
+        await hand.press("escape")
+        await hand.press("escape")
+        await hand.sees("connect delta")
+
+        # at every size there is something to see, and the way back leads to the status
+        for size in ((80, 24), (200, 50), (40, 12), (20, 5)):
+            await hand.pilot.resize_terminal(*size)
+            await hand.rests()
+            assert "delta" in hand.text() or size[1] < 10
+        await hand.pilot.resize_terminal(120, 36)
+
+        # when the engine does not answer, what was known stays
+        engine.details.error = OSError("the engine is gone")
+        await hand.press("r")
+        await hand.until(lambda: hand.app.session.clusters.error is not None)
+        await hand.sees("anvil", "4 clusters")
+        await hand.press("escape")
+        await hand.sees("[1 Status]")

@@ -1,0 +1,66 @@
+"""`--read-only`: whatever is pressed, typed or answered, the engine is asked to change nothing."""
+
+from __future__ import annotations
+
+from rowtui.tui.actions import COMMANDS, TITLES
+from rowtui.tui.job_verbs import CANCEL
+from textual.screen import ModalScreen
+
+from tests.tui.hand import opened
+from tests.tui.sample_clusters import with_clusters
+from tests.tui.sample_network import with_network
+
+CHANGING = (
+    "submit", "cancel", "hold", "release", "plan", "plan_again", "pack", "queue_act", "trust",
+    "export_plan", "network_start", "network_stop", "network_plan", "network_retry",
+    "network_cancel",
+)  # fmt: skip
+"""What an engine does on behalf of a person, and what leads to it."""
+
+
+async def test_nothing_that_asks_reaches_the_engine_by_any_way() -> None:
+    engine = with_network(with_clusters())
+    reached: list[str] = []
+    for name in CHANGING:
+        method = getattr(engine, name, None)
+        if method is None:
+            continue
+
+        def noted(*_: object, name: str = name, **__: object) -> object:
+            reached.append(name)
+            raise AssertionError(f"{name} was asked for")
+
+        if name not in ("plan", "pack"):
+            setattr(engine, name, noted)
+
+    async with opened(engine, read_only=True) as hand:
+        await hand.sees("READ ONLY")
+        asking = [command for command in COMMANDS if command.asks]
+        assert len(asking) >= 15
+        for view, key in (("groups", "s"), ("queue", "c"), ("network", "s")):
+            await hand.app.action_command(f"go.{view}")
+            await hand.press(key)
+            await hand.sees("the project was opened read-only")
+            assert not isinstance(hand.app.screen, ModalScreen)
+        for view in TITLES:
+            await hand.app.action_command(f"go.{view}")
+            await hand.rests()
+            for command in asking:
+                if command.scope not in (view, "app"):
+                    continue
+                # by its key or click, and by its name
+                await hand.app.action_command(command.id)
+                hand.app.clear_notifications()
+                assert not isinstance(hand.app.screen, ModalScreen), command.id
+                assert "read-only" in command.enabled(hand.app.session), command.id
+                assert hand.app.line.run(command.id).endswith("opened read-only"), command.id
+        assert hand.app.line.run("submit") == ""
+        await hand.rests()
+        assert not isinstance(hand.app.screen, ModalScreen)
+
+        # what stands behind the page that asks refuses as well
+        hand.app.verbs.act(CANCEL, [], 3)
+        hand.app.verbs.send()
+        await hand.rests()
+        assert reached == []
+        assert engine.submitted_plans == []

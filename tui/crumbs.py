@@ -1,0 +1,20 @@
+"""What a view is about, for the line at the top: an action, a group, a job."""
+
+from __future__ import annotations
+
+from rowtui.core.text import plural
+from rowtui.tui.session import Session
+
+
+def crumbs_of(view: str, session: Session) -> tuple[str, ...]:
+    """From the widest to the narrowest; () where a view is about the whole project."""
+    action = session.action.name if session.action else ""
+    if view == "explain" and action:
+        return (action, f"group {session.group + 1:,}")
+    if view in ("groups", "pack") and action:
+        return (action,)
+    if view == "submit" and session.sending is not None:
+        return ("plan", plural(len(session.sending.plan.jobs), "job"))
+    if view == "log" and session.job is not None:
+        return (session.job.record.action, f"job {session.job.record.label}")
+    return ()
