@@ -130,6 +130,14 @@ async def problems(hand: Hand[SampleEngine]) -> None:
     hand.engine.tell("workspace")
 
 
+def with_warnings() -> SampleEngine:
+    engine = SampleEngine()
+    engine.group_warnings[4] = (
+        "wholenode: CPUs (388) not a preferred multiple: use 384 or 512 CPUs"
+    )
+    return engine
+
+
 async def wondering(hand: Hand[SampleEngine]) -> None:
     await keys("3", "e")(hand)
     await hand.press("8", "tab", "6", "4", "tab", "tab", "tab", *"-highmem")
@@ -209,7 +217,15 @@ SCENES: dict[str, Scene] = {
     ),
     "status-problems": Scene(problems, "1 bad directory", options={"read_only": True}),
     "status-broken": Scene(broken, "STALE"),
-    "groups": Scene(keys("2", "j", "space", "space"), "2 of 8 groups marked", BOTH),
+    "groups": Scene(
+        keys("2", "j", "space", "space"), "2 of 8 groups marked", (*BOTH, Shot(BIG)),
+        engine=with_warnings,
+    ),
+    "groups-filter": Scene(keys("2", "slash", *"T1.1 !s3"), "2 of 8", BOTH),
+    "groups-directories": Scene(
+        keys("2", "d", "slash", *"s2 rho>0.4", "enter", "o", "O"), "78", BOTH
+    ),
+    "groups-columns": Scene(keys("2", "f", "j", "space"), "[ ] Dirs", (Shot(LOW),)),
     "explain": Scene(
         keys("2", "j", "x"), "✓ goes to wholenode", (Shot(MIDDLE), Shot(LOW), Shot(WIDE))
     ),

@@ -33,6 +33,9 @@ from textual.timer import Timer
 SETTLE_SECONDS = 0.05
 """How long the cursor rests on a group before its directories are asked for."""
 
+LEAST_LINES = 3
+"""A value in fewer lines is written in one."""
+
 
 class GroupsView(View):
     """Marks are kept by the first directory of a group, or by name: they survive a refresh.
@@ -126,6 +129,7 @@ class GroupsView(View):
         if self._group is not None:
             session.choose_group(self._group.number - 1)
         self._titles()
+        self._show_below()
 
     def _open(self, index: int, chosen: Filter) -> None:
         def took(page: GroupsPage) -> None:
@@ -274,14 +278,18 @@ class GroupsView(View):
         row = rows.item(table.cursor) if rows else None
         group = None if self.long else self._group
         troubled = group is not None and bool(group.problem or group.warning)
-        self.set_class(troubled, "-troubled")
+        if troubled != self.has_class("-troubled"):
+            self.set_class(troubled, "-troubled")
+            self.call_after_refresh(self._show_below)  # the panels have other widths then
         lines: list[Line] = []
         if row is not None:
             mark = STATUS_MARKS[row.status]
             lines.append((*mark.spans, *line("  " + row.job)))
             if row.detail:
                 lines += wrapped(line((row.detail, mark.style)), panel.size.width)
-            lines += pretty(row.value, panel.size.width, panel.size.height - len(lines))
+            room = panel.size.height - len(lines)
+            short = room < LEAST_LINES
+            lines += [line(row.value)] if short else pretty(row.value, panel.size.width, room)
         panel.show(lines, stale=self.session.stale)
         set_titles(panel, row.name if row else "Directory", "y copy" if row else "")
         if group is not None and troubled:
