@@ -53,8 +53,8 @@ from tests.tui.sample_cluster_details import SampleClusterDetails
 from tests.tui.sample_lists import directories_page, groups_page
 from tests.tui.sample_logs import SampleLogs
 from tests.tui.sample_needs import SampleNeeds
-from tests.tui.sample_review import SampleReview
 from tests.tui.sample_queue import SampleQueue
+from tests.tui.sample_review import SampleReview
 
 if TYPE_CHECKING:
     from tests.tui.sample_network import SampleNetwork

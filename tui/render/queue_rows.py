@@ -1,4 +1,4 @@
-"""Rows of the queue: one job each, or an array or a bundle of them. Pure, tested without a screen."""
+"""Rows of the queue: one job each, or an array or a bundle of them. Pure, without a screen."""
 
 from __future__ import annotations
 
