@@ -46,8 +46,11 @@ class Played(Protocol):
         ...
 
 
-def first_step(session: Session, view: str) -> Line:
-    """The keys that lead on from here, to a submission and what comes after it."""
+def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
+    """The keys that lead on from here, to a submission and what comes after it.
+
+    `marked`: whether any row of the view is.
+    """
     sending = session.sending
     sent = sending is not None and sending.phase in ("done", "stopped", "broken")
     if sending is not None and sending.running:
@@ -55,13 +58,13 @@ def first_step(session: Session, view: str) -> Line:
     elif sent and view in ("submit", "status", "groups"):
         steps = [("6", "watch your jobs in the queue"), ("1", "back to the actions")]
     elif view == "status":
-        steps = [("↑ ↓", "an action with eligible directories"), ("Enter", "see its groups")]
-    elif view == "groups" and not session.marked_groups:
-        steps = [("space", "mark a group or two: each is one job"), ("x", "see why it goes there")]
+        steps = [("↑ ↓", "choose an action"), ("Enter", "see its eligible groups")]
+    elif view == "groups" and not marked:
+        steps = [("space", "mark a group: it is one job"), ("x", "why it goes where it goes")]
     elif view == "groups":
-        steps = [("s", "submit what is marked: it asks before anything is sent")]
+        steps = [("s", "submit what is marked; it asks before it sends")]
     elif view == "submit" and (sending is not None or session.planning):
-        steps = [("↓", "read what would be sent"), ("s", "confirm: type the number it asks for")]
+        steps = [("↓", "read the scripts"), ("s", "confirm, with what it asks you to type")]
     elif view == "submit":
         steps = [("2", "choose groups first")]
     elif view == "queue":
@@ -71,4 +74,4 @@ def first_step(session: Session, view: str) -> Line:
     spans: list[str | tuple[str, str]] = [(" Next: ", "title")]
     for key, text in steps:
         spans += [(key, "key"), (f" {text}   " if key else f"{text} ", "")]
-    return line(*spans, ("! hides this", "dim"))
+    return line(*spans, ("! hide", "dim"))

@@ -65,9 +65,17 @@ class DemoEngine(InProcessEngine):
     async def _step(self) -> None:
         while True:
             await asyncio.sleep(STEP_SECONDS)
-            completed = self._demo.simulation.advance(self._demo.now())
-            if completed:
-                await asyncio.to_thread(stage_completions, self._demo.root, completed)
+            await asyncio.to_thread(self._advance)
+
+    def _advance(self) -> None:
+        """One step: files appear as those of real jobs do."""
+        project = self._demo
+        completed = project.simulation.advance(project.now())
+        for path, text in project.simulation.take_logs().items():
+            with (project.root / path).open("a") as log:
+                log.write(text)
+        if completed:
+            stage_completions(project.root, completed)
 
     async def close(self) -> None:
         """See `Engine`."""
@@ -88,9 +96,7 @@ class DemoEngine(InProcessEngine):
                 pass
         for _ in range(20):
             project.now.skip(180)
-            completed = project.simulation.advance(project.now())
-            if completed:
-                stage_completions(project.root, completed)
+            self._advance()
         await project.jobs.ask()
         project.take_notices()
         for cluster in project.simulation.clusters.values():

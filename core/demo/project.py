@@ -27,10 +27,10 @@ from rowtui.core.state.store import Store
 from rowtui.core.state.stored import Stored
 
 MACHINES = (
-    Machine("anvil", 4096),
-    Machine("delta", 2048, latency=1.5, others=0.5),
-    Machine("frontier", 16384, latency=0.6, others=0.8),
-    Machine("gl", 1024, expired=True),
+    Machine("anvil", 4096, 12),
+    Machine("delta", 2048, 14, latency=1.5, others=0.5),
+    Machine("frontier", 16384, 20, latency=0.6, others=0.8),
+    Machine("gl", 1024, 6, expired=True),
 )
 
 WORKFLOW = """\
@@ -217,7 +217,7 @@ class DemoReach(Reach):
         """See `Reach`."""
         there = self._simulation.clusters.get(name)
         if there is None:
-            return super().scheduler(name)
+            return None  # this machine's own queue is real, and no part of a demo
         if name not in self._schedulers:
             self._schedulers[name] = SimulatedScheduler(there, self._now)
         return self._schedulers[name]

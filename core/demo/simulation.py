@@ -32,14 +32,25 @@ FAILURES: tuple[tuple[JobState, float, int | None], ...] = (
 )
 """How jobs fail, and how often: state, share, exit code."""
 
+_LAST_WORDS = {
+    JobState.OUT_OF_MEMORY: "slurmstepd: error: Detected 1 oom_kill event in this step",
+    JobState.TIMEOUT: "slurmstepd: error: *** JOB CANCELLED DUE TO TIME LIMIT ***",
+    JobState.CANCELLED: "slurmstepd: error: *** JOB CANCELLED ***",
+    JobState.FAILED: "simulate: the box is too small for this pressure (exit 2)",
+    JobState.NODE_FAIL: "srun: error: Node failure",
+}
+
 WAITS = ("Priority", "Resources", "Priority", "QOSMaxCpuPerUserLimit", "AssocGrpCPUMinutesLimit")
 
 
 class Machine(NamedTuple):
-    """One simulated cluster. `latency`: seconds until it answers; `others`: cores others take."""
+    """One simulated cluster. `most`: jobs of ours that run at a time; `latency`: seconds until it
+    answers; `others`: the share of the cores that other people take.
+    """
 
     name: str
     cores: int
+    most: int
     latency: float = 0.05
     expired: bool = False
     others: float = 0.3
@@ -88,6 +99,7 @@ class SimulatedCluster:
     down: str = ""
     slow: float = 0.0
     logged_in: bool = True
+    logs: list[tuple[str, str]] = field(default_factory=list)  # what jobs wrote: path, text
 
     def submit(self, spec: JobSpec, now: float) -> int:
         """Take a job; its id."""
@@ -116,12 +128,15 @@ class SimulatedCluster:
         free = self.machine.cores * (1.0 - self.machine.others) - sum(
             job.spec.cpus for job in self.jobs if job.state is JobState.RUNNING
         )
+        room = self.machine.most - sum(job.state is JobState.RUNNING for job in self.jobs)
         for job in self.jobs:
             waits = job.state is JobState.PENDING and not job.held and now - job.sent > 45
-            if waits and job.spec.cpus <= free and not self._depends(job):
+            if waits and room > 0 and job.spec.cpus <= free and not self._depends(job):
                 free -= job.spec.cpus
+                room -= 1
                 job.state, job.begun = JobState.RUNNING, now
                 job.node = f"{self.machine.name[0]}{self.chance.randint(1, 480):04}"
+                self._say(job, f"job {job.id} on {job.node}, {job.spec.cpus} cores")
         ended = [job for job in self.jobs if not job.state.active]
         if len(ended) > KEPT_ENDED:
             old = {id(job) for job in ended[: len(ended) - KEPT_ENDED]}
@@ -147,6 +162,8 @@ class SimulatedCluster:
             done = int(many * share)
             if done > job.told:
                 completed.setdefault(work.action, []).extend(work.directories[job.told : done])
+                for name in work.directories[job.told : done]:
+                    self._say(job, f"{name}: done")
                 job.told = done
         if share >= 1.0:
             self.end(job, job.ends_as, job.begun + job.lasts)
@@ -154,6 +171,11 @@ class SimulatedCluster:
     def end(self, job: SimulatedJob, state: JobState, now: float) -> None:
         """The job is over."""
         job.state, job.ended = state, now
+        if state in _LAST_WORDS:
+            self._say(job, _LAST_WORDS[state])
+
+    def _say(self, job: SimulatedJob, text: str) -> None:
+        self.logs.append((job.spec.log_path.replace("%j", str(job.id)), text))
 
     def seen(self, job: SimulatedJob, now: float, clock: float) -> Job:
         """The job as a queue tells of it. `clock`: epoch seconds of the one who looks."""
@@ -225,3 +247,12 @@ class Simulation:
             for action, names in cluster.advance(now, self.work).items():
                 completed.setdefault(action, []).extend(names)
         return completed
+
+    def take_logs(self) -> dict[str, str]:
+        """What jobs wrote since the last time, by the path of their log."""
+        found: dict[str, list[str]] = {}
+        for cluster in self.clusters.values():
+            for path, text in cluster.logs:
+                found.setdefault(path, []).append(text)
+            cluster.logs.clear()
+        return {path: "\n".join(texts) + "\n" for path, texts in found.items()}

@@ -28,7 +28,7 @@ DIRECTORIES = frozenset({"directories", "directory", "first", "bad"})
 USERS = frozenset({"user", "users", "roles", "owner", "account", "email", "holder"})
 PATHS = frozenset({
     "root", "path", "log_path", "place", "where", "file", "files", "host", "machine", "products",
-    "folder", "there", "requires", "home",
+    "folder", "there", "requires", "home", "pointers",
 })  # fmt: skip
 TEXTS = frozenset({
     "script", "command", "commands", "what", "said", "written", "diff", "basis", "line",
@@ -72,6 +72,7 @@ class Masks:
         self._taken: set[str] = set()
         self._counts: dict[str, int] = {}
         self._actions: set[str] = set()
+        self._names: set[str] = set()  # of directories and people, as far as they were met
         self._secret: set[str] = set()
         for word in secret_words:
             self._secret.update(found.lower() for found in WORD.findall(word))
@@ -93,6 +94,7 @@ class Masks:
             parts = value.split("/")
             return "/".join(part if part in _STEPS else self._of(part, kind) for part in parts)
         if kind != "value":
+            self._names.add(value)
             self._secret.update(word.lower() for word in WORD.findall(value))
         return self._of(value, kind) if WORD.search(value) else value
 
@@ -101,8 +103,11 @@ class Masks:
 
     def _chunk(self, chunk: str) -> str:
         """A part of a sentence: a name that was met, a path, or words."""
-        if chunk in self._made:
-            return self._made[chunk]
+        if chunk in self._names:
+            return self._made.get(chunk, chunk)
+        if chunk.startswith(("/", "~/")):  # a path, or where a value stands
+            parts = chunk.split("/")
+            return "/".join(it if it in _STEPS else self._of(it, "path") for it in parts)
         if "/" in chunk:
             return "/".join(self._chunk(part) if part else "" for part in chunk.split("/"))
         return WORD.sub(lambda found: self._word(found[0]), chunk)

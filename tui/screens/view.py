@@ -136,6 +136,7 @@ class View(Screen[None]):
         """The line at the top; its age changes by itself."""
         if not self.ready:
             return
+        self._show_step()
         session = self.session
         width = self.size.width
         self.query_one("#header", OneLine).show(
@@ -163,7 +164,6 @@ class View(Screen[None]):
         """The last thing that happened, and the keys."""
         if not self.ready:
             return
-        self._show_step()
         self.query_one("#message", OneLine).show(self.message())
         keys = [
             Hint(
@@ -183,7 +183,11 @@ class View(Screen[None]):
         played = session.played
         shown.display = played is not None and played.stranger and session.first_steps
         if shown.display:
-            shown.show(first_step(session, self.MODE))
+            from rowtui.tui.widgets.list_table import ListTable
+
+            lists = [table.marks for table in self.query(ListTable) if self.MODE == "groups"]
+            marked = any(marks.keys or marks.everything for marks in lists)
+            shown.show(first_step(session, self.MODE, marked=marked))
 
     def message(self) -> Line:
         """The line above the keys: the latest activity."""

@@ -1,0 +1,113 @@
+"""The large demo, from its first screen to a confirmed submission; and recordings of dashboards."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from rowtui.core.demo.engine import DemoEngine, demo_engine
+from rowtui.core.engine import Engine
+from rowtui.core.engine_record import RecordingEngine, ReplayEngine
+from rowtui.core.engine_record.codec import as_it_is
+from rowtui.core.errors import RowtuiError
+from rowtui.tui.app import RowtuiApp
+
+from tests.tui.hand import Hand, hand_on
+from tests.tui.sample import SampleEngine
+
+
+@pytest.fixture
+async def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[DemoEngine]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    made = await asyncio.to_thread(demo_engine, tmp_path / "boiling", 2_000, jobs=4)
+    yield made
+    await made.close()
+
+
+@asynccontextmanager
+async def shown(
+    engine: Any, size: tuple[int, int] = (120, 36), **options: Any
+) -> AsyncIterator[Hand[Any]]:
+    app = RowtuiApp(cast(Engine, engine), **options)
+    async with hand_on(app, engine, size) as hand:
+        yield hand
+
+
+async def test_the_first_steps_lead_a_stranger_to_a_submission(
+    demo: DemoEngine, tmp_path: Path
+) -> None:
+    recorder = RecordingEngine(demo, tmp_path / "recording")
+    async with shown(recorder, (80, 24), played=demo) as hand:
+        await hand.sees("DEMO ×60", "2,000 directories", "Next: ↑ ↓ choose an action   Enter")
+        await hand.press("enter")
+        await hand.sees("Next: space mark a group")
+        await hand.press("space")
+        await hand.sees("Next: s submit what is marked")
+        await hand.press("s")
+        await hand.sees("#SBATCH", "s confirm, with what it asks")
+        await hand.press("s", "y", "e", "s", "enter")
+        await hand.sees("1 of 1 job", "Next: 6 watch your jobs")
+        await hand.press("6")
+        await hand.sees("Next: l the log", "anvil")
+
+        await hand.press("greater_than_sign")
+        await hand.sees("DEMO ×300")
+        await hand.press("exclamation_mark")
+        await hand.sees_no("Next:")
+        assert demo.inject("fail anvil") == "anvil does not answer now."
+        assert "fail anvil" in demo.inject("explode")
+    await recorder.close()
+
+    assert not recorder.trouble
+    written = gzip.decompress((tmp_path / "recording").read_bytes())
+    assert b"equilibrate" in written
+    for name in (b"boiling", b"t000-0", b"pressure", b"temperature", str(tmp_path).encode()):
+        assert name not in written
+
+    replay = ReplayEngine(tmp_path / "recording")
+    options = {"played": replay, "clock": replay.now, "read_only": True}
+    async with shown(replay, (80, 24), **options) as hand:
+        await hand.sees("REPLAY", "READ ONLY", "anvil", "equilibrate", "64 submitted", "at most 64")
+
+
+async def test_the_same_seed_makes_the_same_demo(tmp_path: Path) -> None:
+    states = []
+    for name in ("one", "other"):
+        engine = await asyncio.to_thread(demo_engine, tmp_path / name, 2_000, 7, 2)
+        state = engine._demo.state
+        states.append((state.completed, {a: sorted(s) for a, s in state.submitted.items()}))
+        await engine.close()
+    assert states[0] == states[1]
+    with pytest.raises(RowtuiError, match="is not empty"):
+        await asyncio.to_thread(demo_engine, tmp_path / "one", 2_000)
+
+
+async def look_around(hand: Hand[Any]) -> list[str]:
+    """What the views show that only look."""
+    await hand.sees("eligible")
+    await hand.rests()
+    texts = []
+    for key in ("2", "6", "1"):
+        await hand.press(key)
+        await hand.rests()
+        texts.append(hand.text())
+    return texts
+
+
+async def test_a_replay_shows_what_was_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "recording"
+    sample = SampleEngine()
+    recorder = RecordingEngine(cast(Engine, sample), path, masks=as_it_is, clock=lambda: sample.now)
+    async with shown(recorder, clock=lambda: sample.now) as hand:
+        recorded = await look_around(hand)
+    await recorder.close()
+
+    async with shown(ReplayEngine(path), clock=lambda: sample.now) as hand:
+        replayed = await look_around(hand)
+
+    assert replayed == recorded
