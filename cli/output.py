@@ -51,13 +51,15 @@ def wants_color(when: str, stream: TextIO) -> bool:
 def let_any_name_through() -> None:
     """Names are bytes: those that are no text in this locale must be printable all the same.
 
-    A program that reads gets the very bytes; a terminal an escape in their place.
+    A program that reads gets the very bytes; a terminal an escape in their place, and ASCII for
+    glyphs of ours.
     """
     codecs.register_error("rowtui", _bytes_of_names)
+    codecs.register_error("rowtui-terminal", _plain_glyphs)
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace" if sys.stdout.isatty() else "rowtui")
+        sys.stdout.reconfigure(errors="rowtui-terminal" if sys.stdout.isatty() else "rowtui")
     if isinstance(sys.stderr, TextIOWrapper):
-        sys.stderr.reconfigure(errors="backslashreplace")
+        sys.stderr.reconfigure(errors="rowtui-terminal")
 
 
 def _bytes_of_names(error: UnicodeError) -> tuple[bytes, int]:
@@ -72,6 +74,19 @@ def _bytes_of_names(error: UnicodeError) -> tuple[bytes, int]:
         for char in text
     ]
     return b"".join(out), error.end
+
+
+def _plain_glyphs(error: UnicodeError) -> tuple[str, int]:
+    """What the terminal's encoding lacks: marks and bars of ours in ASCII, all else escaped."""
+    from rowtui.tui.glyphs import of_ours
+
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    shown = (
+        of_ours(char) or char.encode("ascii", "backslashreplace").decode("ascii") for char in text
+    )
+    return "".join(shown), error.end
 
 
 class Output:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rowtui.cli.output import let_any_name_through
 from rowtui.core.engine import Snapshot
 from rowtui.core.text import visible
 from rowtui.tui.actions import VIEWS
@@ -227,3 +228,10 @@ async def test_what_is_copied_is_bounded_and_says_what_it_needs(
         await hand.sees("There is no shell to go back to")
     assert clipboard_needs({}) == ""
     assert "GNU screen" in clipboard_needs({"STY": "1.pts"})
+
+
+def test_the_command_line_writes_our_glyphs_as_ascii_where_the_encoding_lacks_them() -> None:
+    let_any_name_through()
+    text = "✓ █░ … Müller 日 \udcff"
+    assert text.encode("ascii", "rowtui-terminal") == rb"v #- ~ M\xfcller \u65e5 \udcff"
+    assert text.encode("latin-1", "rowtui-terminal") == b"v #- ~ M\xfcller \\u65e5 \\udcff"
