@@ -90,6 +90,12 @@ def send_if_confirmed(
         if args.json:
             print_answers(plan.id, [], out, transfers)
         return 1
+    if getattr(args, "check", False) and not args.json:
+        from rowtui.cli.checks import say_checks
+
+        if not say_checks(project, plan, out):
+            out.warn("Nothing was submitted: a check failed. Without --check nothing is checked.")
+            return 1
     if not (args.json or args.yes or ask("Proceed?", out)):
         out.warn("Nothing was submitted.")
         return 0

@@ -27,6 +27,7 @@ def add_submit_commands(commands: Any, add: Any) -> None:
     )
     _selection(plan)
     plan.add_argument("--scripts", action="store_true", help="with the job scripts")
+    plan.add_argument("--check", action="store_true", help="also check scripts, queue and budgets")
     json_option(plan)
 
     submit = add(
@@ -40,6 +41,7 @@ def add_submit_commands(commands: Any, add: Any) -> None:
     )
     _selection(submit)
     submit.add_argument("--dry-run", action="store_true", help="print the scripts instead")
+    submit.add_argument("--check", action="store_true", help="check first; stop if a check fails")
     submit.add_argument("--yes", action="store_true", help="do not ask")
     submit.add_argument(
         "--detach", action="store_true", help="do not follow the jobs (cluster local)"

@@ -15,4 +15,10 @@ def start(node: DOMNode, work: Work, group: str, *, exclusive: bool = False) -> 
 
     The work reports the errors that people can cause; one that escapes is a defect of ours.
     """
-    node.run_worker(cast(Any, work), group=group, exclusive=exclusive, exit_on_error=True)
+    node.run_worker(
+        cast(Any, work),
+        group=group,
+        description=group,  # else Textual writes all of its arguments out: a plan, say
+        exclusive=exclusive,
+        exit_on_error=True,
+    )

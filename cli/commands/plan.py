@@ -71,12 +71,18 @@ def run(args: argparse.Namespace, out: Output) -> int:
     say_transfers(transfers, out)
     _say_errors(conflicts, untold, out)
     _print_reasons(plan.jobs, out)
+    good = True
+    if args.check:
+        from rowtui.cli.checks import say_checks
+
+        out.print()
+        good = say_checks(project, plan, out)
     if args.scripts:
         for title, script in scripts_of(project, plan):
             out.print()
             out.print(out.style(f"# {title}", "dim"))
             out.text(script)
-    return 1 if conflicts else 0
+    return 1 if conflicts or not good else 0
 
 
 def _transfers(project: Project, plan: Plan) -> tuple[tuple[TransferView, ...], RowtuiError | None]:

@@ -332,11 +332,19 @@ def checks_in_short(sending: Sending) -> Line:
 
 def chosen_words(sending: Sending) -> str:
     """`8 jobs`, of those that are on; with requests where some of them are bundles."""
+    return _words(sending.chosen.units, sending.chosen.requests)
+
+
+def all_words(sending: Sending) -> str:
+    """`8 jobs`, `7 of 8 jobs` where some are off."""
     chosen = sending.chosen
-    jobs = plural(chosen.units, "job")
-    if chosen.requests == chosen.units:
-        return jobs
-    return f"{jobs} with {plural(chosen.requests, 'request')}"
+    off = f"{chosen.units:,} of " if chosen.off else ""
+    return off + _words(chosen.all_units, len(sending.plan.jobs))
+
+
+def _words(jobs: int, requests: int) -> str:
+    shown = plural(jobs, "job")
+    return shown if jobs == requests else f"{shown} with {plural(requests, 'request')}"
 
 
 def jobs_to_send(plan: Plan) -> int:

@@ -60,6 +60,12 @@ class Chosen:
         """The jobs that are off."""
         return tuple(self.plan.jobs[at].token for at in sorted(self.off))
 
+    def find(self, token: str) -> int | None:
+        """The position of a job, if it is in the plan."""
+        if self._index is None and self.plan.jobs:
+            self.at(self.plan.jobs[0].token)
+        return (self._index or {}).get(token)
+
     def at(self, token: str) -> int:
         """The position of a job."""
         if self._index is None:
@@ -69,6 +75,11 @@ class Chosen:
                     if other in self._index:
                         self._after.setdefault(self._index[other], []).append(at)
         return self._index[token]
+
+    @property
+    def all_units(self) -> int:
+        """How many scheduler jobs the whole plan has."""
+        return len(self._on_in)
 
     def is_on(self, token: str) -> bool:
         """Whether a job is sent."""

@@ -6,7 +6,7 @@ Takes a plan; gives rows, their cells, and what stands in the place of a script 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.packing.model import Amounts
@@ -39,8 +39,30 @@ class PlanRow(NamedTuple):
         return None if self.bundle else self.jobs[0]
 
 
-def plan_rows(plan: Plan) -> list[PlanRow]:
+class SingleRows(Sequence[PlanRow]):
+    """The rows of a plan without bundles, each made when somebody looks at it."""
+
+    def __init__(self, jobs: Sequence[PlannedJob]) -> None:
+        self._jobs = jobs
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    @overload
+    def __getitem__(self, at: int) -> PlanRow: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[PlanRow]: ...
+    def __getitem__(self, at: int | slice) -> PlanRow | Sequence[PlanRow]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        number = at % len(self._jobs)
+        return PlanRow(number + 1, (self._jobs[number],))
+
+
+def plan_rows(plan: Plan) -> Sequence[PlanRow]:
     """The rows of a plan in its order. Those of a bundle stand together."""
+    if all(job.bundle is None for job in plan.jobs):
+        return SingleRows(plan.jobs)
     rows: list[PlanRow] = []
     number = 0
     at = 0

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import ClassVar
 
 from rowtui.core.submission.model import Plan, PlannedJob
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.cells import Line, line, plain, width_of, wrapped
+from rowtui.tui.render.cells import Cell, Line, line, plain, width_of, wrapped
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.plan import (
+    all_words,
     checks_in_short,
     chosen_words,
     cost_and_checks,
-    jobs_words,
     left_out,
     may_gain,
     plan_columns,
 )
 from rowtui.tui.render.plan_checks import indent_of, says_yes, why_not, word_for
-from rowtui.tui.render.plan_rows import PlanRow, bundle_text, plan_rows, row_cells, row_heading
+from rowtui.tui.render.plan_choice import Chosen
+from rowtui.tui.render.plan_rows import (
+    PlanRow,
+    SingleRows,
+    bundle_text,
+    plan_rows,
+    row_cells,
+    row_heading,
+)
 from rowtui.tui.render.plan_sending import afterwards, first_error, sending_line
 from rowtui.tui.render.transfers import copied_in_short
 from rowtui.tui.screens.view import View, set_titles
@@ -34,6 +43,25 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
+
+
+class PlanSource(ListRows[PlanRow]):
+    """The rows of a plan. Where a job stands is known without a look at all of them."""
+
+    def __init__(
+        self,
+        rows: Sequence[PlanRow],
+        chosen: Chosen,
+        cells: Callable[[int, PlanRow], Mapping[str, Cell]],
+    ) -> None:
+        super().__init__(rows, lambda row: row.key, cells)
+        self._chosen = chosen
+
+    def index_of(self, key: Hashable) -> int | None:
+        """Where the row with that key is."""
+        if isinstance(self.items, SingleRows) and isinstance(key, str):
+            return self._chosen.find(key)
+        return super().index_of(key)
 
 
 class SubmitView(View):
@@ -59,9 +87,9 @@ class SubmitView(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: list[PlanRow] = []
+        self._rows: Sequence[PlanRow] = ()
         self._rows_of: Plan | None = None
-        self._source: ListRows[PlanRow] | None = None
+        self._source: PlanSource | None = None
         self._columns: tuple[Column, ...] = ()
         self._look_of: tuple[object, bool] | None = None
         self._text_of: tuple[PlanRow, str] | None = None
@@ -79,18 +107,18 @@ class SubmitView(View):
         plan = sending.plan if sending else None
         sent = sending is not None and sending.phase != "review"
         if plan is not self._rows_of:
-            self._rows, self._rows_of = plan_rows(plan) if plan else [], plan
+            self._rows, self._rows_of = plan_rows(plan) if plan else (), plan
             self._source, self._look_of = None, None
             self._look.begin(plan.id if plan else "")
         if sending is not None and (sending.plan, sent) != self._look_of:
             self._columns = plan_columns(sending.plan.jobs, sent)
             self._look_of = (sending.plan, sent)
         if sending is not None and self._source is None:
-            self._source = ListRows(self._rows, lambda row: row.key, self._cells)
+            self._source = PlanSource(self._rows, sending.chosen, self._cells)
 
-    def _cells(self, _: int, row: PlanRow) -> dict[str, object]:  # type: ignore[override]
+    def _cells(self, _: int, row: PlanRow) -> dict[str, Cell]:
         sending = self.session.sending
-        return {} if sending is None else dict(row_cells(row, sending))
+        return {} if sending is None else row_cells(row, sending)
 
     @property
     def row(self) -> PlanRow | None:
@@ -121,8 +149,7 @@ class SubmitView(View):
             sent = sending.phase != "review"
             table.show(self._source, self._columns)
             title = "Jobs of this plan" if sent else "Jobs to submit"
-            off = f"{sending.chosen.units:,} of " if sending.chosen.off else ""
-            set_titles(table, title, off + jobs_words(sending.plan))
+            set_titles(table, title, all_words(sending))
         self._show_job()
         self._show_question()
 

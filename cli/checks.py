@@ -1,0 +1,55 @@
+"""`--check`: the checks of a plan, as the dashboard's view Submit shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.cli.loop import run as run_async
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.cli.output import Output
+    from rowtui.core.project.project import Project
+    from rowtui.core.project.review_views import Budget, Check
+    from rowtui.core.submission.model import Plan
+
+_MARKS = {"ok": "✓", "warning": "▲", "failed": "✗", "not offered": "–"}
+_STYLES = {"ok": "green", "warning": "yellow", "failed": "red bold", "not offered": "dim"}
+
+
+def say_checks(project: Project, plan: Plan, out: Output) -> bool:
+    """A line for each check and each thing that was found; whether none failed."""
+    checks = run_async(_checks(project, plan))
+    good = True
+    for check in checks:
+        over = [budget for budget in check.budgets if _left(plan, budget) < 0]
+        state = "failed" if over else check.state.value
+        good = good and state != "failed"
+        text = visible(check.text)
+        if state == "not offered":
+            text = f"not offered: {text}"
+        elif check.findings and state != "ok":
+            text = ""
+        mark = out.style(_MARKS[state], _STYLES[state])
+        out.print(f"{mark} {check.name:<11}{text}".rstrip())
+        for finding in check.findings:
+            out.print(f"    {visible(finding.text)}" + (f" ({finding.fix})" if finding.fix else ""))
+        for budget in check.budgets:
+            left = f"{budget.left:,.0f} → {_left(plan, budget):,.0f} {budget.unit}"
+            out.print(f"    {visible(budget.name)} {visible(budget.where)}: {left}")
+    return good
+
+
+async def _checks(project: Project, plan: Plan) -> list[Check]:
+    from rowtui.core.project.review import review
+    from rowtui.core.project.review_views import NAMES
+
+    found = {check.name: check async for check in review(project, plan)}
+    return [found[name] for name in NAMES if name in found]
+
+
+def _left(plan: Plan, budget: Budget) -> float:
+    """What the plan leaves of it."""
+    gpus = budget.unit == "GPU-hours"
+    jobs = (plan.jobs[at].cost for first, last in budget.jobs for at in range(first, last))
+    return budget.left - sum(cost.gpu_hours if gpus else cost.cpu_hours for cost in jobs)
