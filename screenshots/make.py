@@ -27,6 +27,7 @@ os.environ.pop("NO_COLOR", None)
 
 from rowtui.core.engine import PackChoice, TransferView  # noqa: E402
 from rowtui.core.runs.model import RunStatus  # noqa: E402
+from rowtui.tui.terminal import Manner  # noqa: E402
 from rowtui.tui.widgets.virtual_table import VirtualTable  # noqa: E402
 from screenshots import submit  # noqa: E402
 from tests.tui.hand import Hand, opened, screen_colours  # noqa: E402
@@ -213,6 +214,7 @@ SCENES: dict[str, Scene] = {
             Shot(MIDDLE, "rowtui-light", "light", colours=True),
             Shot(MIDDLE, "high-contrast", "contrast"),
             Shot(MIDDLE, "deuteranopia", "deuteranopia"),
+            *(Shot(MIDDLE, name, name) for name in ("tritanopia", "terminal")),
         ),
     ),
     "status-problems": Scene(problems, "1 bad directory", options={"read_only": True}),
@@ -292,6 +294,7 @@ SCENES: dict[str, Scene] = {
     "network-give-up": Scene(keys("8", "enter", "j", "c"), "Give up 1 job?", engine=with_network),
     "network-none": Scene(keys("8"), "rowtui network init", (Shot(LOW),)),
     "activity": Scene(keys("2", "s", "escape", "at"), "left the plan"),
+    "ascii": Scene(keys("2"), "o eligible", BOTH, {"how": Manner(ascii_only=True, colours=0)}),
     "help": Scene(keys("2", "question_mark"), "Here: Groups"),
     "palette": Scene(keys("2", "ctrl+p"), "Search for commands"),
 }
