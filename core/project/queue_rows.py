@@ -20,7 +20,12 @@ WIDEST_TASKS = 40
 def row_of(one: Listed, *, inside: bool, cluster: Mapping[str, ClusterView]) -> QueueRow:
     """The row. `cluster`: what is known of the clusters, by name."""
     if isinstance(one, Fold):
-        return _folded(one, one.entries[0], cluster.get(one.key.cluster))
+        if one.row is None:
+            one.row = _folded(one, one.entries[0])
+        there = cluster.get(one.key.cluster)
+        return one.row._replace(
+            as_of=there.as_of if there else None, silent=bool(there and there.error)
+        )
     where = cluster.get(one.cluster)
     seen = one.seen
     return QueueRow(
@@ -32,7 +37,7 @@ def row_of(one: Listed, *, inside: bool, cluster: Mapping[str, ClusterView]) -> 
     )  # fmt: skip
 
 
-def _folded(fold: Fold, first: Entry, where: ClusterView | None) -> QueueRow:
+def _folded(fold: Fold, first: Entry) -> QueueRow:
     entries = fold.entries
     shown = states_of(entries)
     state = shown[0][0]
@@ -52,7 +57,6 @@ def _folded(fold: Fold, first: Entry, where: ClusterView | None) -> QueueRow:
         nodes=min(nodes) if len(nodes) == 1 else "",
         elapsed=elapsed, limit=its.seen.limit, reason=its.reason,
         start_estimate=min(starts, default=None),
-        as_of=where.as_of if where else None, silent=bool(where and where.error),
         user=first.user, view=_brief(its.view),
     )  # fmt: skip
 

@@ -15,7 +15,14 @@ from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import Job, JobState, token_in_queue
 from rowtui.core.project.queue_filter import read_filter
-from rowtui.core.project.queue_views import EVERYBODY, MINE, PROJECT, QueueAsked, RowKey
+from rowtui.core.project.queue_views import (
+    EVERYBODY,
+    MINE,
+    PROJECT,
+    QueueAsked,
+    QueueRow,
+    RowKey,
+)
 from rowtui.core.project.views import ClusterView, JobView
 
 FOLD_FROM = 3
@@ -180,13 +187,17 @@ class Entry:
 
 
 class Fold:
-    """An array or a bundle as one row: those of its jobs that are listed."""
+    """An array or a bundle as one row: those of its jobs that are listed.
 
-    __slots__ = ("entries", "key")
+    `row`: as it is shown, once somebody has looked at it.
+    """
+
+    __slots__ = ("entries", "key", "row")
 
     def __init__(self, key: RowKey, entries: list[Entry]) -> None:
         self.key = key
         self.entries = entries
+        self.row: QueueRow | None = None
 
 
 Listed = Entry | Fold

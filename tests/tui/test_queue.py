@@ -263,6 +263,19 @@ async def test_jobs_of_all_users_one_cluster_and_orders() -> None:
         await hand.until(lambda: "9182736" in str(first.source.row(0)))
 
 
+async def test_a_filter_shows_some_jobs_and_esc_shows_all_again() -> None:
+    async with opened(with_array(with_clusters())) as hand:
+        await hand.press("6")
+        await hand.sees("69 jobs in 6 rows")
+        await hand.press("slash", *"state=pending")
+        await hand.sees("24 of 69 jobs in 2 rows", "▸9182810[42-64]", "/ state=pending")
+        await hand.press("enter")
+        await hand.press("slash", *" colour=red")
+        await hand.sees("this list has no column 'colour'")
+        await hand.press("escape")
+        await hand.sees("69 jobs in 6 rows")
+
+
 async def test_a_hundred_thousand_jobs_are_paged_not_carried() -> None:
     engine = with_array(with_clusters(), tasks=0)
     anvil = engine.remote["anvil"]

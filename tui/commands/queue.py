@@ -31,6 +31,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("queue.everybody", "u", "all users", "show or hide the jobs of all users", "queue", 10),
     Command("queue.cluster", "n", "cluster", "only the next cluster, or all again", "queue", 11,
             enabled=with_clusters),
+    Command("queue.filter", "slash", "filter", "show the jobs that fit what you type", "queue",
+            13),
     Command("queue.sort", "o", "sort", "sort by the next column", "queue", 12),
     Command("queue.reverse", "O", "reverse", "turn the order round", "queue"),
 )  # fmt: skip

@@ -25,9 +25,11 @@ from rowtui.tui.screens.confirm import ConfirmScreen
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.screens.why import WhyScreen
 from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.filter_bar import FilterBar
 from rowtui.tui.widgets.virtual_table import VirtualTable
 from rowtui.tui.work import start
 from textual.app import ComposeResult
+from textual.containers import Vertical
 
 DETAIL_SECONDS = 60.0
 """How long what a scheduler said of a job stands below the list; the engine keeps it as long."""
@@ -49,14 +51,15 @@ class QueueView(View):
         self._seen: object = None  # the look at the queues of which the rows are
         self._marked_all = ""  # what `a` marked last
         self._details: dict[RowKey, JobDetail] = {}
-        self._found_filter = ""
+        self._bar: FilterBar | None = None
 
     def body(self) -> ComposeResult:
         """The clusters, the list, and the chosen job below."""
         yield Panel("Clusters", name="clusters")
         table = VirtualTable(name="queue", can_mark=True)
         table.marks = QueueMarks()
-        yield table
+        with Vertical(id="jobs"):
+            yield table
         yield Panel("Job", name="job")
 
     @property
@@ -123,6 +126,8 @@ class QueueView(View):
         if rows is None or not self.ready:
             return
         page = rows.page
+        if self._bar is not None and page is not None:
+            self._bar.say(page.problem)
         clusters = session.jobs.clusters if session.jobs else ()
         loaded = rows.loaded_items()
         self.table.empty = line((self._nothing(page), "dim"))
@@ -412,6 +417,24 @@ class QueueView(View):
     def command_reverse(self) -> None:
         """The other way round."""
         self._ask(self._asked._replace(descending=not self._asked.descending))
+
+    def command_filter(self) -> None:
+        """Type a filter."""
+        if self._bar is None:
+            self._bar = FilterBar(self._asked.text)
+            self.query_one("#jobs").mount(self._bar)
+
+    def on_filter_bar_typed(self, event: FilterBar.Typed) -> None:
+        """Filter while the person types; the engine says what cannot be read."""
+        event.stop()
+        if event.bar is not self._bar or self._bar is None:
+            return
+        if event.text != self._asked.text:
+            self._ask(self._asked._replace(text=event.text))
+        if event.done:
+            bar, self._bar = self._bar, None
+            bar.remove()
+            self.table.focus()
 
     # Verbs
 
