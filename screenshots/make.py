@@ -29,13 +29,16 @@ from rowtui.core.engine import PackChoice, TransferView  # noqa: E402
 from rowtui.core.runs.model import RunStatus  # noqa: E402
 from rowtui.tui.terminal import Manner  # noqa: E402
 from rowtui.tui.widgets.virtual_table import VirtualTable  # noqa: E402
+
 from screenshots import submit  # noqa: E402
+from screenshots.clusters import far_one, on_anvil, typing, with_commands  # noqa: E402
 from tests.tui.hand import Hand, opened, screen_colours  # noqa: E402
 from tests.tui.sample import SampleEngine  # noqa: E402
 from tests.tui.sample_again import with_failures  # noqa: E402
 from tests.tui.sample_clusters import with_clusters  # noqa: E402
 from tests.tui.sample_network import CHAIN, with_network  # noqa: E402
 from tests.tui.sample_packing import SpreadEngine, with_awkward_jobs, with_many  # noqa: E402
+from tests.tui.sample_queue import with_array
 
 HERE = Path(__file__).parent
 TEXTS = HERE / "text"
@@ -259,6 +262,12 @@ SCENES: dict[str, Scene] = {
     "queue": Scene(keys("6", "j", "j"), "Resources", BOTH),
     "queue-cancel": Scene(keys("6", "space", "space", "c"), "Cancel 2 jobs?"),
     "queue-clusters": Scene(clusters, "no route to host", (*BOTH, Shot(BIG)), engine=with_clusters),
+    "queue-array": Scene(
+        keys("6", "v"), "relax-MoS2", (*BOTH, Shot(BIG)), engine=lambda: with_array(with_clusters())
+    ),
+    "queue-why": Scene(
+        keys("6", "j", "j", "w", "e"), "may start", (*BOTH, Shot(BIG)), engine=with_clusters
+    ),
     "queue-hold": Scene(keys("6", "j", "j", "h"), "Hold 1 job?", engine=with_clusters),
     "again": Scene(
         keys("6", "j", "j", "j", "j", "R"), "Resubmit 1", (*BOTH, Shot(BIG)), engine=with_failures
@@ -293,6 +302,9 @@ SCENES: dict[str, Scene] = {
     "network-start": Scene(keys("8", "s"), "Type yes", BOTH, engine=with_network),
     "network-give-up": Scene(keys("8", "enter", "j", "c"), "Give up 1 job?", engine=with_network),
     "network-none": Scene(keys("8"), "rowtui network init", (Shot(LOW),)),
+    "clusters": Scene(on_anvil, "Nodes now", (*BOTH, Shot(BIG)), engine=far_one),
+    "command-line": Scene(typing, "cluster CLUSTER", BOTH, engine=with_clusters),
+    "commands": Scene(keys("at"), "Permission denied", engine=with_commands),
     "activity": Scene(keys("2", "s", "escape", "at"), "left the plan"),
     "ascii": Scene(keys("2"), "o eligible", BOTH, {"how": Manner(ascii_only=True, colours=0)}),
     "help": Scene(keys("2", "question_mark"), "Here: Groups"),

@@ -133,9 +133,10 @@ def complete(text: str, known: Sequence[Offer], values: Values) -> tuple[Candida
         found = _matching(argument, values(offer.values), lambda one: one)
         return tuple(Candidate(f"{offer.name} {one}", one) for one in found[:MOST_CANDIDATES])
     usual = [one for one in known if one.many] if not line else known
+    found = _matching(line, usual, lambda one: one.name)
+    found.sort(key=lambda one: bool(one.reason))  # what can be done now goes first
     return tuple(
-        Candidate(_begun(one), one.usage, one.about, one.reason)
-        for one in _matching(line, usual, lambda one: one.name)[:MOST_CANDIDATES]
+        Candidate(_begun(one), one.usage, one.about, one.reason) for one in found[:MOST_CANDIDATES]
     )
 
 

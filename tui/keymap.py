@@ -25,6 +25,7 @@ from textual.keys import Keys, _character_to_key
 
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "meta", "hyper")
 _NAMED = {key.value for key in Keys}
+_NAMED |= {_character_to_key(chr(code)) for code in range(0x21, 0x7F)}
 
 
 @dataclass(frozen=True)

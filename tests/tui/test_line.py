@@ -68,10 +68,17 @@ async def test_commands_are_typed_completed_refused_and_remembered(tmp_path: Pat
         await hand.sees("groups.filter: it works in Groups")
         await hand.press("escape")
 
+        await typed(hand, ":queue anvil")
+        await hand.press("enter")
+        await hand.sees("[6 Queue]", "· anvil ━")
+        await typed(hand, f":log {label}")
+        await hand.press("enter")
+        await hand.sees("[7 Log]")
+
         # what was typed comes back with ↑, also after the next start
         await hand.press("colon", "up", "up")
         line = hand.app.screen.query_one("#line-text")
-        assert line.value == "theme high-contrast"  # type: ignore[attr-defined]
+        assert line.value == "queue anvil"  # type: ignore[attr-defined]
         await hand.press("down", "down")
         assert line.value == ""  # type: ignore[attr-defined]
         await hand.press("escape")

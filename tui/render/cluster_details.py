@@ -27,7 +27,7 @@ def cluster_columns() -> tuple[Column, ...]:
         Column("state", "State", 15),
         Column("running", "Running", 4, 7, "right", 1, short="Run"),
         Column("waiting", "Waiting", 4, 7, "right", 2, short="Wait"),
-        Column("seen", "Asked", 6, 8, "right", 3),
+        Column("seen", "Asked", 8, 9, "right", 3),
         Column("next", "Next", 6, 8, "right", 5),
         Column("took", "Answer", 6, 7, "right", 6),
         Column("pace", "Pace", 12, 13, priority=7),
@@ -263,7 +263,7 @@ def _table(
         cells: list[Line] = [line("  ")]
         for cell, size in zip(row, widths, strict=True):
             cells += [fit(cell, size), line("  ")]
-        found.append(cut(_joined(cells), width))
+        found.append(cut(_joined([*cells[:-2], row[-1]]), width))
     return found
 
 

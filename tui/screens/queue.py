@@ -401,6 +401,10 @@ class QueueView(View):
         whose = PROJECT if self._asked.whose == EVERYBODY else EVERYBODY
         self._ask(self._asked._replace(whose=whose))
 
+    def show_about(self, name: str) -> None:
+        """Only the jobs of this cluster."""
+        self._ask(self._asked._replace(clusters=(name,)))
+
     def command_cluster(self) -> None:
         """Only the jobs of the next cluster; after the last one those of all."""
         names = [one.name for one in self.session.jobs.clusters] if self.session.jobs else []
