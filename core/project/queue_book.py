@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.project.pace import paces
 from rowtui.core.project.queue_needs import QueueNeed, queue_needs
 from rowtui.core.project.queue_rows import row_of
 from rowtui.core.project.queue_table import (
@@ -46,6 +47,9 @@ MOST_DIRECTORIES = 64
 MOST_ENDED = 20
 """Jobs that ended since the last look that are told one by one."""
 
+NEEDS_SECONDS = 60.0
+"""Jobs come to need a person with time alone: looked for so often where nothing else changed."""
+
 VERBS: Mapping[str, Callable[[JobState], bool]] = {
     "cancel": lambda state: state.active,
     "hold": lambda state: state is JobState.PENDING,
@@ -76,6 +80,7 @@ class QueueBook:
         self._bounded: tuple[JobView, ...] = ()
         self._states: tuple[tuple[JobState, int], ...] = ()
         self._needs: tuple[QueueNeed, ...] = ()
+        self._needs_at = 0.0
 
     # A look at everything
 
@@ -97,7 +102,8 @@ class QueueBook:
             name: self._counts[name] if name in same else _counted(jobs)
             for name, jobs in queues.items()
         }
-        self._needs = queue_needs(view.jobs, view.at)  # they come with time, too
+        if not same_jobs or view.at - self._needs_at >= NEEDS_SECONDS:
+            self._needs, self._needs_at = queue_needs(view.jobs, view.at), view.at
         self._queues, self._view = queues, view
         self._clusters = {one.name: one for one in view.clusters}
         if self._table is None and self._asked is not None:
@@ -111,6 +117,7 @@ class QueueBook:
             ended=tuple(ended),
             ended_in_all=many,
             needs=self._needs,
+            paces=paces((job.record for job in view.jobs), view.at),
         )
 
     def _note_ended(self, view: JobsView, ended: list[EndedJob], *, first: bool) -> int:

@@ -71,12 +71,12 @@ def queue_columns(
         columns.insert(1, Column("cluster", "Cluster", min(wide, 8), wide, priority=1))
     first = max((len(row.first) for row in rows), default=0)
     columns += [
-        Column("size", "Dirs", 4, 6, "right", 1),
+        Column("size", "Dirs", 4, 6, "right", 3),
         _elapsed_column(rows, form),
     ]  # fmt: skip
     if widest := max((len(row.partition) for row in rows), default=0):
         wide = min(max(widest, 5), 12)
-        columns.append(Column("partition", "Partition", wide, wide, priority=3, short="Part."))
+        columns.append(Column("partition", "Partition", wide, wide, priority=4, short="Part."))
     if widest := max((len(row.nodes) for row in rows), default=0):
         columns.append(Column("nodes", "Nodes", min(max(widest, 5), 12), priority=5))
     if first:
