@@ -39,6 +39,7 @@ class ScriptsBefore:
         self._journal = journal
         self._plan_of = plan_of
         self._sent: dict[str, _Sent | None] = {}
+        self._open: frozenset[str] = frozenset()
         self._stamp: object = None
 
     def find(self, asked: ScriptAsked) -> ScriptBefore | None:
@@ -56,9 +57,10 @@ class ScriptsBefore:
     def _newest_first(self, besides: str) -> list[_Sent]:
         plan_ids = self._journal.plan_ids()
         stamp = (self._journal.stamp(), len(plan_ids))
-        if stamp != self._stamp:  # what is open may have got further
-            for plan_id in self._journal.open_plan_ids():
+        if stamp != self._stamp:  # what was open when it was read may have got further
+            for plan_id in self._open:
                 self._sent.pop(plan_id, None)
+            self._open = frozenset(self._journal.open_plan_ids())
             self._stamp = stamp
         for plan_id in plan_ids:
             if plan_id not in self._sent:

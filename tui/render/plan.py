@@ -257,7 +257,10 @@ _OUTCOMES: dict[Became, Callable[[Outcome], Line]] = {
 
 
 def cost_and_checks(
-    sending: Sending, job: PlannedJob | None, copying: Copying | None = None
+    sending: Sending,
+    job: PlannedJob | None,
+    copying: Copying | None = None,
+    hints: Sequence[Line] = (),
 ) -> list[Line]:
     """What that costs, what was checked, what is left out, and why the job goes where it goes."""
     plan, chosen = sending.plan, sending.chosen
@@ -271,6 +274,7 @@ def cost_and_checks(
         line(("to          ", "dim"), plan.cluster, *_by(plan)),
     ]
     lines += copied_first(copying) if copying else []
+    lines += hints
     lines += check_lines(sending.checks, chosen)
     lines += [line(("▲ ", "warning"), (text, "warning")) for text in plan.warnings]
     lines += left_out(plan)

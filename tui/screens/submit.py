@@ -167,9 +167,10 @@ class SubmitView(View):
         if sending is None:
             checks.show_made(lambda _: (line(("Nothing has been submitted.", "dim")),))
             return
-        said = cost_and_checks(sending, job, sending.copying)
+        hints = []
         if sending.phase == "review" and sending.wanted and may_gain(sending.plan):
-            said.append(line(("4 ", "key"), ("packs them on as few nodes as it takes", "dim")))
+            hints.append(line(("4 ", "key"), ("packs them on as few nodes as it takes", "dim")))
+        said = cost_and_checks(sending, job, sending.copying, hints)
         checks.show_made(
             lambda width: tuple(
                 line(" ") + part for one in said for part in wrapped(one, width - 2, indent_of(one))
