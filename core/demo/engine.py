@@ -90,7 +90,7 @@ class DemoEngine(InProcessEngine):
         for cluster in project.simulation.clusters.values():
             cluster.slow, cluster.logged_in = 0.0, True
         project.synchronise()
-        for action in project.workflow.actions[1:3]:
+        for action in project.workflow.actions[:3]:
             plan = project.plan([action], limit=jobs)
             async for _ in self.submit(plan):
                 pass
@@ -151,7 +151,7 @@ class DemoEngine(InProcessEngine):
 
 
 def demo_engine(
-    root: Path, directories: int = 100_000, seed: int = 1, jobs: int = 60
+    root: Path, directories: int = 100_000, seed: int = 1, jobs: int = 40
 ) -> DemoEngine:
     """The large demo in a folder that is empty or not there. Raises: RowtuiError."""
     project = make_project(root, directories, seed, FastClock())

@@ -102,6 +102,10 @@ tools:
     inherits: default
     scheduling:
       prefer: [large]
+  sample:
+    inherits: default
+    scheduling:
+      prefer: [far]
   analyze:
     inherits: default
     scheduling:
@@ -114,14 +118,14 @@ DESTINATION = """\
     runner: {name}
     max_accepted_cores: {cores}
     scheduling:
-      accept: [{tag}]
+      accept: [{tags}]
 """
 
-# name, partition, cores of one job, hours, tag
+# name, partition, cores of one job, hours, tags
 PLACES = (
     ("anvil", "shared", 256, 30_000, "large"),
     ("delta", "cpu", 128, 9_000, "small"),
-    ("frontier", "batch", 1024, 200_000, "large"),
+    ("frontier", "batch", 1024, 200_000, "large, far"),
     ("gl", "standard", 72, 5_000, "small"),
 )
 
@@ -131,8 +135,8 @@ def write_files(root: Path) -> dict[str, str]:
     (root / "workspace").mkdir(parents=True)
     (root / "workflow.toml").write_text(WORKFLOW)
     destinations = [
-        DESTINATION.format(name=name, partition=partition, cores=cores, tag=tag)
-        for name, partition, cores, _, tag in PLACES
+        DESTINATION.format(name=name, partition=partition, cores=cores, tags=tags)
+        for name, partition, cores, _, tags in PLACES
     ]
     clusters = [
         CLUSTER.format(

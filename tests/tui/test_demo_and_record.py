@@ -24,7 +24,7 @@ from tests.tui.sample import SampleEngine
 @pytest.fixture
 async def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[DemoEngine]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    made = await asyncio.to_thread(demo_engine, tmp_path / "boiling", 2_000, jobs=4)
+    made = await asyncio.to_thread(demo_engine, tmp_path / "boiling", 2_000, jobs=1)
     yield made
     await made.close()
 
