@@ -6,7 +6,7 @@ completed by hand are not in it; what it says of the end is what this rate would
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from rowtui.core.submission.model import JobRecord, Step
@@ -19,8 +19,9 @@ RATE_HOURS = 6
 
 
 class Pace(NamedTuple):
-    """Directories that jobs completed in each of the last `HOURS` hours, the oldest hour first."""
+    """Directories that an action's jobs completed in each of the last `HOURS`, the oldest first."""
 
+    action: str = ""
     hours: tuple[int, ...] = (0,) * HOURS
 
     @property
@@ -37,7 +38,7 @@ class Pace(NamedTuple):
         return directories / self.per_hour if self.per_hour else None
 
 
-def paces(records: Iterable[JobRecord], now: float) -> Mapping[str, Pace]:
+def paces(records: Iterable[JobRecord], now: float) -> tuple[Pace, ...]:
     """The pace of each action of which a job ended well within `HOURS`. `now`: epoch seconds."""
     counts: dict[str, list[int]] = {}
     for record in records:
@@ -47,4 +48,4 @@ def paces(records: Iterable[JobRecord], now: float) -> Mapping[str, Pace]:
         if 0 <= ago < HOURS:
             hours = counts.setdefault(record.action, [0] * HOURS)
             hours[HOURS - 1 - ago] += len(record.directories)
-    return {action: Pace(tuple(hours)) for action, hours in counts.items()}
+    return tuple(Pace(action, tuple(hours)) for action, hours in counts.items())

@@ -12,6 +12,7 @@ from rowtui.core.mapping.request import WhatIf
 from rowtui.core.submission.model import JobRecord
 
 if TYPE_CHECKING:
+    from rowtui.core.project.pace import Pace
     from rowtui.core.project.queue_needs import QueueNeed
 
 
@@ -106,7 +107,8 @@ class JobsView(NamedTuple):
     """The jobs of this project, newest first. `error`: why `state` may be out of date.
 
     A screen gets the newest of the jobs only, and what it needs of all of them: `counts`, those
-    that `ended` since its last look (the first of `ended_in_all`), and what `needs` a person.
+    that `ended` since its last look (the first of `ended_in_all`), what `needs` a person, and how
+    fast actions complete (`paces`).
     """
 
     generation: int
@@ -118,6 +120,7 @@ class JobsView(NamedTuple):
     ended: tuple[EndedJob, ...] = ()
     ended_in_all: int = 0
     needs: tuple[QueueNeed, ...] = ()
+    paces: tuple[Pace, ...] = ()
 
     @property
     def total(self) -> int:

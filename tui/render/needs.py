@@ -111,6 +111,7 @@ def needs(
         text = f"network {network.name}: {network.run.why}"
         found.append(Need("▲", text, "warning", NextStep.NETWORK, network.name))
     found += _clusters(snapshot, jobs)
+    found += _queued(jobs)
     found += [
         Need(
             "▲", f"{one.name} is not trusted: its code does not run", "warning", NextStep.TRUST,
@@ -188,6 +189,21 @@ def _clusters(snapshot: Snapshot, jobs: JobsView | None) -> list[Need]:
         for name, error in silent
     ]
     return found
+
+
+def _queued(jobs: JobsView | None) -> Iterable[Need]:
+    """Jobs that wait for days or failed at once, by cause."""
+    for one in jobs.needs if jobs is not None else ():
+        text = f"{one.action}: {plural(one.jobs, 'job')} {one.kind}"
+        if one.cause:
+            text += f": {one.cause}"
+        subject = f"{one.kind} {one.cluster} {one.action} {one.cause}"
+        more = (f"on {one.cluster}", *((one.hint,) if one.hint else ()))
+        token = one.tokens[0] if one.tokens else ""
+        step = NextStep.JOBS if token else NextStep.QUEUE
+        yield Need(
+            "▲", text, "warning", step, subject, more, cluster=one.cluster, token=token,
+        )  # fmt: skip
 
 
 def _broken(error: Exception | None) -> list[Need]:

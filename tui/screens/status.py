@@ -20,6 +20,7 @@ from rowtui.tui.render.needs import (
     nothing_needed,
 )
 from rowtui.tui.render.numbers import clock_time
+from rowtui.tui.render.pace import pace_lines
 from rowtui.tui.render.status import (
     action_cells,
     action_columns,
@@ -54,6 +55,7 @@ class StatusView(View):
             yield Panel("Activity", name="activity")
         with Vertical(id="right"):
             yield VirtualTable(name="needs")
+            yield Panel("Completed in an hour", name="pace")
             yield Panel("Jobs", name="jobs")
 
     def show_body(self) -> None:
@@ -82,6 +84,7 @@ class StatusView(View):
         set_titles(table, "Workflow", plural(len(actions), "action") if snapshot else "")
         self._show_detail()
         self._show_needs()
+        self._show_pace()
         self._show_jobs()
         activity = self.query_one("#activity", Panel)
         room = max(1, activity.size.height)
@@ -109,6 +112,12 @@ class StatusView(View):
             return
         detail.show(action_detail(action), stale=self.session.stale)
         set_titles(detail, action.name, "Enter groups")
+
+    def _show_pace(self) -> None:
+        action = self.session.action
+        panel = self.query_one("#pace", Panel)
+        panel.show(pace_lines(self.session.jobs, action), stale=self.session.stale)
+        set_titles(panel, f"{action.name} completed in an hour" if action else "Pace")
 
     def _show_jobs(self) -> None:
         """How many are in each state; below, as far as there is room, the jobs themselves."""
@@ -162,6 +171,7 @@ class StatusView(View):
         if snapshot is not None and event.index < len(snapshot.actions):
             self.session.action_index = snapshot.actions[event.index].index
             self._show_detail()
+            self._show_pace()
             self.show_bottom()
 
     async def on_virtual_table_row_pressed(self) -> None:

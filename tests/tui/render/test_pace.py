@@ -1,0 +1,32 @@
+"""The last day of an action, without a terminal."""
+
+from __future__ import annotations
+
+from rowtui.core.engine import JobsView
+from rowtui.core.project.pace import HOURS, Pace
+from rowtui.tui.render.cells import plain
+from rowtui.tui.render.pace import in_words, pace_lines
+
+from tests.tui.sample import SampleEngine
+
+
+async def test_the_last_day_is_bars_and_the_rest_is_told() -> None:
+    action = (await SampleEngine().refresh()).actions[1]
+    hours = (0,) * (HOURS - 3) + (4, 8, 0)
+    view = JobsView(1, 0.0, (), paces=(Pace(action.name, hours),))
+    left = action.submitted + action.eligible + action.waiting
+    assert [plain(part) for part in pace_lines(view, action)] == [
+        "▁" * (HOURS - 3) + "▅█▁  24 h",
+        "at most  8/h   now  4/h",
+        f"the rest  in {in_words(left / 4)} at this rate",
+    ]
+    still = JobsView(1, 0.0, (), paces=(Pace(action.name, (5, *hours[1:-3], 0, 0, 0)),))
+    assert plain(pace_lines(still, action)[-1]) == "nothing completed for some hours"
+    assert "no job of it" in plain(pace_lines(JobsView(1, 0.0, ()), action)[0])
+    assert pace_lines(None, action) == []
+
+
+def test_times_are_told_as_people_do() -> None:
+    assert [in_words(hours) for hours in (0.001, 0.5, 1, 12.5, 47.9, 55.2, 24 * 400)] == [
+        "1 min", "30 min", "1 h", "12 h 30 min", "47 h 54 min", "2 d 7 h", "400 d",
+    ]  # fmt: skip

@@ -1,0 +1,47 @@
+"""The last day of an action as a row of bars, and when the rest would be done."""
+
+from __future__ import annotations
+
+from rowtui.core.engine import ActionSummary, JobsView
+from rowtui.core.project.pace import Pace
+from rowtui.tui.render.cells import Line, line
+
+HEIGHTS = "▁▂▃▄▅▆▇█"
+
+
+def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line]:
+    """Directories an hour over the last day, and what is left at this rate."""
+    if view is None or action is None:
+        return []
+    pace = next((one for one in view.paces if one.action == action.name), Pace())
+    if not any(pace.hours):
+        return [line(("no job of it completed within a day", "dim"))]
+    most = max(pace.hours)
+    bars = "".join(
+        HEIGHTS[0] if not count else HEIGHTS[max(1, round(count / most * 7))]
+        for count in pace.hours
+    )
+    lines = [
+        line((bars, "completed"), ("  24 h", "dim")),
+        line(("at most  ", "dim"), f"{most:,}/h", ("   now  ", "dim"), f"{pace.per_hour:,.0f}/h"),
+    ]
+    left = action.submitted + action.eligible + action.waiting
+    hours = pace.hours_left(left)
+    if not left:
+        lines.append(line(("all of it is completed", "dim")))
+    elif hours is None:
+        lines.append(line(("nothing completed for some hours", "warning")))
+    else:
+        lines.append(line(("the rest  ", "dim"), f"in {in_words(hours)}", (" at this rate", "dim")))
+    return lines
+
+
+def in_words(hours: float) -> str:
+    """`40 min`, `12 h 30 min`, `2 d 7 h`."""
+    minutes = max(1, round(hours * 60))
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
+    days, rest = divmod(round(hours), 24)
+    return f"{days:,} d" + (f" {rest} h" if rest else "")
