@@ -102,6 +102,7 @@ class RowtuiApp(TerminalApp):
         super().__init__(how or Manner())
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         self.session = Session(engine, read_only=read_only, clock=clock, played=played)
+        self.session.age_step = self.how.tick
         self.themes = ThemeChoice(self, config / "themes" if config else None, state, self.how)
         self.theme = self.themes.begin(theme)
         self._wrong = list(self.themes.wrong)
@@ -382,7 +383,7 @@ def run_dashboard(
     streams = (sys.stdin, sys.stdout, sys.__stderr__)  # Textual draws on standard error
     seen = all(stream is not None and stream.isatty() for stream in streams)
     how = how or manner(os.environ, encoding=getattr(sys.stdout, "encoding", "utf-8"))
-    if how.text_only or not seen:
+    if how.text_only or not (seen or how.browser):
         raise RowtuiError(
             "the dashboard needs a terminal",
             "`rowtui show status` prints the same as text",

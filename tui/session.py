@@ -80,6 +80,7 @@ class Session:
     engine_away: bool = False  # its process was lost, and is being started again
     jobs: JobsView | None = None
     paused: bool = False
+    age_step: float = 1.0  # seconds by which the age of the data is told
     action_index: int | None = None
     filter: Filter = FILTERS[0]
     marked_groups: int = 0
@@ -202,6 +203,7 @@ class Session:
         if self.snapshot is None:
             return Freshness(0.0, "✗ NOT LOADED" if self.broken else "")
         seconds = max(0.0, self.clock() - self.snapshot.at)
+        seconds -= seconds % self.age_step
         if self.engine_away:
             return Freshness(seconds, "▲ ENGINE AWAY")
         if self.broken is not None:
