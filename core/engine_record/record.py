@@ -21,12 +21,13 @@ from rowtui.core.engine_record.codec import Field, Masked, encode
 from rowtui.core.engine_record.masks import Masks, words_of_this_person
 from rowtui.core.engine_record.tape import Tape
 from rowtui.core.errors import RowtuiError
+from rowtui.core.project.queue_views import QueueAsked
 
 UNWRITTEN = frozenset({"answer", "questions", "changes", "close"})
 """Not recorded: answers of a person, and what only says that something changed."""
 
-PASSING = frozenset({"now", "full", "clear"})
-"""Arguments that make no other question of it."""
+PASSING = frozenset({"now", "full", "clear", "find"})
+"""Arguments that make no other question of it: where a cursor is to go, and how urgent it is."""
 
 
 class RecordingEngine:
@@ -135,7 +136,9 @@ def asked(name: str, args: Any, options: Any, mask: Masked) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Sequences of every kind are tuples, so that the same question has the same form."""
+    """The same question has the same form: any sequence is a tuple, a cursor is nowhere."""
+    if isinstance(value, QueueAsked):
+        return value._replace(follow=None)
     return tuple(value) if isinstance(value, list | range | set | frozenset) else value
 
 
