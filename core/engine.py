@@ -9,56 +9,62 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
 
-from rowtui.core.clusters.command_log import RanCommand
-from rowtui.core.clusters.schedulers.base import JobAnswer
-from rowtui.core.errors import Problem
-from rowtui.core.grouping.model import Status
-from rowtui.core.network.job_model import JobState
-from rowtui.core.project.change import Change
-from rowtui.core.project.cluster_views import ClusterDetail, ClusterNodes, ClustersView
 from rowtui.core.project.lists import AS_IS, ListAsked
-from rowtui.core.project.log_book import ROW, LogHit, LogPage, LogState
-from rowtui.core.project.needs import FailureCause, MappingReview, UntrustedFile
-from rowtui.core.project.pack_views import PackChoice, PackedPlan
-from rowtui.core.project.questions import Question, Withdrawn
-from rowtui.core.project.queue_needs import QueueNeed
-from rowtui.core.project.queue_views import (
-    Acted,
-    ChosenJobs,
-    JobDetail,
-    MarkedRow,
-    QueueAsked,
-    QueuePage,
-    QueueRow,
-    RowKey,
-)
-from rowtui.core.project.review_views import (
-    Budget,
-    Check,
-    CheckState,
-    Exported,
-    Finding,
-    ScriptAsked,
-    ScriptBefore,
-)
-from rowtui.core.project.views import (
-    ClusterView,
-    EndedJob,
-    Explanation,
-    FailedJob,
-    JobsView,
-    JobView,
-    LogTail,
-    TransferView,
-    WhatIfAsked,
-)
-from rowtui.core.runs.limits import Limits
-from rowtui.core.runs.views import NetworkView, SamplesPage
-from rowtui.core.submission.carry_out import Progress
-from rowtui.core.submission.model import Plan
+from rowtui.core.project.log_views import ROW
 from rowtui.core.text import Cost
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.command_log import RanCommand
+    from rowtui.core.clusters.schedulers.base import JobAnswer
+    from rowtui.core.errors import Problem
+    from rowtui.core.grouping.model import Status
+    from rowtui.core.network.job_model import JobState
+    from rowtui.core.project.change import Change
+    from rowtui.core.project.cluster_views import ClusterDetail, ClusterNodes, ClustersView
+    from rowtui.core.project.log_views import LogHit, LogPage, LogState
+    from rowtui.core.project.needs import FailureCause, MappingReview, UntrustedFile
+    from rowtui.core.project.pack_views import PackChoice, PackedPlan
+    from rowtui.core.project.questions import Question, Withdrawn
+    from rowtui.core.project.queue_needs import QueueNeed
+    from rowtui.core.project.queue_views import (
+        Acted,
+        ChosenJobs,
+        JobDetail,
+        MarkedRow,
+        QueueAsked,
+        QueuePage,
+        QueueRow,
+        RowKey,
+    )
+    from rowtui.core.project.review_views import (
+        Budget,
+        Check,
+        CheckState,
+        Exported,
+        Finding,
+        ScriptAsked,
+        ScriptBefore,
+    )
+    from rowtui.core.project.views import (
+        ClusterView,
+        EndedJob,
+        Explanation,
+        FailedJob,
+        JobsView,
+        JobView,
+        LogTail,
+        TransferView,
+        WhatIfAsked,
+    )
+    from rowtui.core.runs.limits import Limits
+    from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, Waits
+    from rowtui.core.submission.carry_out import Progress
+    from rowtui.core.submission.model import Plan
+
+    SubmitProgress = Progress  # one step of carrying out a plan
 
 __all__ = [
     "AS_IS",
@@ -107,6 +113,7 @@ __all__ = [
     "QueuePage",
     "QueueRow",
     "RanCommand",
+    "RedoView",
     "RowKey",
     "SamplesPage",
     "ScriptAsked",
@@ -115,9 +122,51 @@ __all__ = [
     "SubmitProgress",
     "TransferView",
     "UntrustedFile",
+    "Waits",
     "WhatIfAsked",
     "Withdrawn",
 ]
+
+_HOMES = {
+    "clusters.command_log": "RanCommand",
+    "clusters.schedulers.base": "JobAnswer",
+    "errors": "Problem",
+    "grouping.model": "Status",
+    "network.job_model": "JobState",
+    "project.change": "Change",
+    "project.cluster_views": "ClusterDetail ClusterNodes ClustersView",
+    "project.log_views": "LogHit LogPage LogState",
+    "project.needs": "FailureCause MappingReview UntrustedFile",
+    "project.pack_views": "PackChoice PackedPlan",
+    "project.questions": "Question Withdrawn",
+    "project.queue_needs": "QueueNeed",
+    "project.queue_views": (
+        "Acted ChosenJobs JobDetail MarkedRow QueueAsked QueuePage QueueRow RowKey"
+    ),
+    "project.review_views": "Budget Check CheckState Exported Finding ScriptAsked ScriptBefore",
+    "project.views": (
+        "ClusterView EndedJob Explanation FailedJob JobsView JobView LogTail TransferView "
+        "WhatIfAsked"
+    ),
+    "runs.limits": "Limits",
+    "runs.views": "NetworkView RedoView SamplesPage Waits",
+    "submission.carry_out": "Progress SubmitProgress",
+    "submission.model": "Plan",
+}
+"""Where the values are that are imported above; loaded when somebody asks for them here, because
+all of them together would take half of the time that a screen needs to start."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """A value that is defined elsewhere."""
+        for home, names in _HOMES.items():
+            if name in names.split():
+                module = import_module(f"rowtui.core.{home}")
+                value = getattr(module, "Progress" if name == "SubmitProgress" else name)
+                globals()[name] = value
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +279,6 @@ class DirectoriesPage:
     pointers: tuple[str, ...] = ()
     found: int | None = None
 
-
-SubmitProgress = Progress  # one step of carrying out a plan
 
 ENGINE_LOST = "engine lost"  # words of `changes`; the first one is followed by ": " and why
 ENGINE_BACK = "engine back"
@@ -497,10 +544,32 @@ class Engine(Protocol):
         length: int,
         *,
         frozen: bool = True,
+        asked: ListAsked = AS_IS,
+        find: str = "",
     ) -> SamplesPage:
         """A page of the samples of a source or node in these states (all). Raises: RowtuiError.
 
-        `frozen`: as in `network`.
+        `frozen`: as in `network`; `asked`: as for `groups`; `find`: a job's number, or the
+        directory of a source's sample.
+        """
+        ...
+
+    async def network_waits(self, job: int) -> Waits:
+        """What a job of the graph waits for, or was lost for. Raises: RowtuiError."""
+        ...
+
+    async def network_redo_view(self, jobs: Sequence[int]) -> RedoView:
+        """What would run again if these complete jobs did; none: all stale ones.
+
+        Raises: RowtuiError.
+        """
+        ...
+
+    async def network_redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
+        """Have them run again with what was made from their results; products go to the trash.
+
+        How many, and what a person should know of it. Raises: RowtuiError, also if it would not
+        be the `expected` number of jobs.
         """
         ...
 

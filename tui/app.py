@@ -33,16 +33,8 @@ from rowtui.tui.need_steps import NeedSteps
 from rowtui.tui.network_verbs import NetworkVerbs
 from rowtui.tui.palette_commands import RegistryProvider
 from rowtui.tui.played import Played
-from rowtui.tui.screens.clusters import ClustersScreen
-from rowtui.tui.screens.explain import ExplainView
-from rowtui.tui.screens.groups import GroupsView
-from rowtui.tui.screens.log import LogView
-from rowtui.tui.screens.network import NetworkScreen
-from rowtui.tui.screens.pack import PackView
-from rowtui.tui.screens.queue import QueueView
-from rowtui.tui.screens.status import StatusView
-from rowtui.tui.screens.submit import SubmitView
 from rowtui.tui.screens.view import View
+from rowtui.tui.screens.views import VIEW_CLASSES, view_class
 from rowtui.tui.session import Session, describe
 from rowtui.tui.terminal import Manner, manner
 from rowtui.tui.terminal_app import TerminalApp
@@ -64,22 +56,11 @@ class RowtuiApp(TerminalApp):
     """One project on one screen."""
 
     TITLE = "rowtui"
-    CSS_PATH = [
-        "app.tcss",
-        *(f"screens/{name}.tcss" for name in (*TITLES, "pages")),
-    ]
+    CSS_PATH = ["app.tcss", "screens/pages.tcss"]
     BINDINGS = bindings_for("app")
     COMMANDS = {RegistryProvider}
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
-        "status": StatusView,
-        "groups": GroupsView,
-        "explain": ExplainView,
-        "pack": PackView,
-        "submit": SubmitView,
-        "queue": QueueView,
-        "log": LogView,
-        "network": NetworkScreen,
-        "clusters": ClustersScreen,
+        name: lambda name=name: view_class(name)() for name in VIEW_CLASSES
     }
     DEFAULT_MODE = "status"
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-normal"), (160, "-wide")]
@@ -228,7 +209,7 @@ class RowtuiApp(TerminalApp):
     def forget_marks(self, view: str) -> None:
         """The marks in that view have done their work."""
         stack = self._screen_stacks.get(view, [])
-        if stack and isinstance(stack[0], GroupsView | QueueView | NetworkScreen):
+        if stack and isinstance(stack[0], View):
             stack[0].forget_marks()
 
     # Commands

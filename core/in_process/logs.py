@@ -8,7 +8,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.project.log_book import ROW, TROUBLE, LogBook, LogHit, LogPage, LogState
+from rowtui.core.project.log_book import TROUBLE, LogBook
+from rowtui.core.project.log_views import ROW, LogHit, LogPage, LogState
 from rowtui.core.project.logs import LocalLog
 from rowtui.core.row_filter import refuse_bad_pattern
 

@@ -13,15 +13,12 @@ import re
 from bisect import bisect_right
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from rowtui.core.project.log_views import ROW, LogHit, LogPage, LogRow, LogState
 from rowtui.core.project.logs import Log, Piece
 
 BLOCK = 1 << 16
 """Bytes whose rows are counted together."""
-
-ROW = 2048
-"""Bytes of a row; a longer line goes on in the next one."""
 
 START = 1 << 18
 """Bytes of the end that are read first."""
@@ -48,50 +45,6 @@ TROUBLE = rb"(?i)\b(?:error|exception|traceback|fatal|failed|killed|segmentation
 """What errors look like."""
 
 _TROUBLE = re.compile(TROUBLE)
-
-
-class LogRow(NamedTuple):
-    """One row. `offset`: where it begins in the file; `goes_on`: its line began in a row above."""
-
-    offset: int
-    text: str
-    goes_on: bool = False
-
-
-class LogState(NamedTuple):
-    """What is known of a log. `size`: bytes; `first`: where the first known row begins.
-
-    `generation` changes when rows have other numbers: another file, or rows before the first;
-    `added`: how many rows the latest step back put before the others. `trouble`: for each of up to
-    `BUCKETS` equal parts of what is known, how many lines look like errors. `error`: why it cannot
-    be read, or that it is not there yet. `far`: it is read over a connection.
-    """
-
-    path: str
-    size: int = 0
-    rows: int = 0
-    first: int = 0
-    generation: int = 0
-    added: int = 0
-    trouble: tuple[int, ...] = ()
-    error: str = ""
-    far: bool = False
-
-
-class LogPage(NamedTuple):
-    """Rows `start`.. of that generation."""
-
-    generation: int
-    start: int
-    rows: tuple[LogRow, ...]
-
-
-class LogHit(NamedTuple):
-    """Where something was found. `row` is None if it is nowhere; `wrapped`: past the last row."""
-
-    generation: int
-    row: int | None
-    wrapped: bool = False
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from rowtui.tui.render.bundles import picture_of
 from rowtui.tui.render.needs import needs
 from rowtui.tui.render.plan import Sending
 from rowtui.tui.screens.help import help_sections
+from rowtui.tui.screens.views import view_class
 from rowtui.tui.session import FILTERS, Session
 from rowtui.tui.widgets.list_table import ListTable
 from rowtui.tui.widgets.network_graph import NetworkGraph
@@ -71,7 +72,7 @@ def test_no_single_key_is_destructive_and_k_is_up() -> None:
 
 
 def test_every_command_is_carried_out_by_somebody() -> None:
-    views = dict(RowtuiApp.MODES)
+    views = {name: view_class(name) for name in RowtuiApp.MODES}
     for command in COMMANDS:
         if command.id.startswith("go."):
             assert command.id.removeprefix("go.") in TITLES

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rowtui.core.engine import JobView, LogPage, LogState
-from rowtui.core.project.log_book import ROW
+from rowtui.core.project.log_views import ROW
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.cells import Line, line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rowtui.tui.actions import TITLES, VIEWS, hints_here
 from rowtui.tui.crumbs import crumbs_of
@@ -34,6 +34,11 @@ class View(Screen[None]):
 
     MODE: ClassVar[str]
     _complete = False
+
+    def __init_subclass__(cls, *args: Any, **kwargs: Any) -> None:
+        """Its looks stand beside it, and are read when it is first shown."""
+        super().__init_subclass__(*args, **kwargs)
+        cls.CSS_PATH = f"{cls.MODE}.tcss"
 
     @property
     def dashboard(self) -> RowtuiApp:
@@ -87,6 +92,9 @@ class View(Screen[None]):
         if self.session.action is not None:
             self.session.packing.want(Wanted(self.session.action.index))
         self.dashboard.go("pack")
+
+    def forget_marks(self) -> None:
+        """The marks here have done their work. Default: there are none."""
 
     def show_about(self, name: str) -> None:
         """Somebody wants to see that one here: a cluster in the queue, say. Default: nothing."""

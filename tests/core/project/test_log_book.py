@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.errors import RowtuiError
 from rowtui.core.project import log_book
-from rowtui.core.project.log_book import LogBook, LogRow, row_starts
+from rowtui.core.project.log_book import LogBook, row_starts
+from rowtui.core.project.log_views import LogRow
 from rowtui.core.project.logs import LocalLog
 
 text_bytes = st.binary(max_size=300) | st.text(alphabet="ab\n é€𝄞", max_size=200).map(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rowtui.core.project.log_book import LogRow
+from rowtui.core.project.log_views import LogRow
 from rowtui.tui.render.cells import plain, width_of
 from rowtui.tui.render.log import log_line, row_line, trouble_line
 
