@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.job_model import JobState
+from rowtui.core.project.lists import ListAsked
 from rowtui.core.runs.autopilot import Kind
 from rowtui.core.runs.left import work_left
 from rowtui.core.runs.limits import Limits
 from rowtui.core.runs.networks import Networks
-from rowtui.core.runs.views import NetworkView, SamplesPage
+from rowtui.core.runs.redo import with_what_follows
+from rowtui.core.runs.views import NetworkView, RedoView, SamplesPage, StaleResult, Waits
+from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.runs.store import Run
     from rowtui.core.submission.model import Plan
 
+MOST_STALE = 20  # stale results, or products that stay, that are told one by one
 STOP_SECONDS = 20.0  # for what a driver is doing just now: one job to send, one look
 
 
@@ -46,6 +51,7 @@ class NetworkWork:
         self._starting = False
         self._ending = False  # the driver has said its last word
         self._planned: tuple[Run, Plan] | None = None
+        self._newest: object = None  # which list of samples was asked for last
 
     @property
     def _driven(self) -> bool:
@@ -73,13 +79,71 @@ class NetworkWork:
         return view._replace(left=left.cost)
 
     async def samples(
-        self, node: str, states: Sequence[JobState], start: int, length: int, *, frozen: bool
+        self,
+        node: str,
+        states: Sequence[JobState],
+        start: int,
+        length: int,
+        *,
+        frozen: bool,
+        asked: ListAsked,
+        find: str,
     ) -> SamplesPage:
         """See `Engine.network_samples`."""
+        question = (node, tuple(states), frozen, asked)
+        self._newest = question
         async with self._turn:
             return await asyncio.to_thread(
-                self._networks.samples, node, states, start, length, frozen=frozen
+                self._networks.samples,
+                node,
+                states,
+                start,
+                length,
+                frozen=frozen,
+                asked=asked,
+                find=find,
+                go_on=lambda: self._newest == question,
             )
+
+    async def waits(self, job: int) -> Waits:
+        """See `Engine.network_waits`."""
+        async with self._turn:
+            return await asyncio.to_thread(self._networks.waits, job)
+
+    async def redo_view(self, jobs: Sequence[int]) -> RedoView:
+        """See `Engine.network_redo_view`."""
+        async with self._turn:
+            return await asyncio.to_thread(lambda: self._to_redo(jobs)[1])
+
+    def _to_redo(self, jobs: Sequence[int]) -> tuple[list[int], RedoView]:
+        running = self._networks.running()
+        if running is None:
+            raise RowtuiError("there is no run of this network", "s starts one")
+        stale = [] if jobs else self._networks.stale()
+        roots = list(jobs) or [it.job for it in stale]
+        every = with_what_follows(running, roots)
+        nodes = Counter(running.growth.where(job).node for job in every)
+        first = [StaleResult(it.node, it.directory, it.added, it.gone) for it in stale[:MOST_STALE]]
+        return roots, RedoView(len(roots), len(every), tuple(nodes.items()), tuple(first))
+
+    async def redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
+        """See `Engine.network_redo`."""
+        async with self._turn:
+            done = await asyncio.to_thread(self._redo, jobs, expected)
+        self._say("network")
+        return done
+
+    def _redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
+        roots, view = self._to_redo(jobs)
+        if view.jobs != expected:
+            raise RowtuiError(
+                f"it would be {plural(view.jobs, 'job')} now, not {expected:,}", "look again"
+            )
+        done = self._networks.redo(roots)
+        told = [f"{visible(it.name)} stays: {it.why}" for it in done.refused[:MOST_STALE]]
+        if done.trash:
+            told.append(f"'rowtui network restore {done.trash}' brings back what they had made")
+        return len(done.jobs), tuple(told)
 
     async def dependents(self, jobs: Sequence[int]) -> int:
         """See `Engine.network_dependents`."""

@@ -40,6 +40,7 @@ from rowtui.core.engine import (
     PackedPlan,
     QueueAsked,
     QueuePage,
+    RedoView,
     RowKey,
     SamplesPage,
     ScriptAsked,
@@ -47,6 +48,7 @@ from rowtui.core.engine import (
     Snapshot,
     SubmitProgress,
     TransferView,
+    Waits,
     WhatIfAsked,
 )
 from rowtui.core.errors import InvalidFileError, RowtuiError
@@ -60,7 +62,7 @@ from rowtui.core.in_process.snapshot import snapshot
 from rowtui.core.network.find import has_network
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.follow import Changes, look_at_touched
-from rowtui.core.project.log_book import ROW, LogHit, LogPage, LogState
+from rowtui.core.project.log_views import ROW, LogHit, LogPage, LogState
 from rowtui.core.project.needs import MappingReview, Needs, review, trust
 from rowtui.core.project.questions import Question, Questions, Withdrawn
 from rowtui.core.submission.model import Plan
@@ -473,9 +475,25 @@ class InProcessEngine:
         length: int,
         *,
         frozen: bool = True,
+        asked: ListAsked = AS_IS,
+        find: str = "",
     ) -> SamplesPage:
         """A page of samples. Raises: RowtuiError."""
-        return await self._networks.samples(node, states, start, length, frozen=frozen)
+        return await self._networks.samples(
+            node, states, start, length, frozen=frozen, asked=asked, find=find
+        )
+
+    async def network_waits(self, job: int) -> Waits:
+        """What a job waits for. Raises: RowtuiError."""
+        return await self._networks.waits(job)
+
+    async def network_redo_view(self, jobs: Sequence[int]) -> RedoView:
+        """What would run again. Raises: RowtuiError."""
+        return await self._networks.redo_view(jobs)
+
+    async def network_redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
+        """Have jobs run again. Raises: RowtuiError."""
+        return await self._networks.redo(jobs, expected)
 
     async def network_dependents(self, jobs: Sequence[int]) -> int:
         """How many further jobs depend on these. Raises: RowtuiError."""

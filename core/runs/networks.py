@@ -17,6 +17,7 @@ from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import Change, JobState
 from rowtui.core.network.names import escaped
 from rowtui.core.network.spec import Network, Table
+from rowtui.core.project.lists import AS_IS, ListAsked
 from rowtui.core.runs.autopilot import Answer, Ask, Autopilot, Told
 from rowtui.core.runs.estimate import Estimator
 from rowtui.core.runs.execution import Work
@@ -26,12 +27,14 @@ from rowtui.core.runs.limits import Breach, Limits, money_of, units_of
 from rowtui.core.runs.model import Paused
 from rowtui.core.runs.redo import Redone, Stale, redo, stale_results, with_what_follows
 from rowtui.core.runs.running import Running
-from rowtui.core.runs.show import network_view, samples_page
+from rowtui.core.runs.samples import Samples, Which
+from rowtui.core.runs.show import network_view
 from rowtui.core.runs.spending import not_sent_events, submitted_events, unsent_of
 from rowtui.core.runs.store import BadRun, Run, RunStore
 from rowtui.core.runs.study import Study, read_study
 from rowtui.core.runs.trash import retired
-from rowtui.core.runs.views import Estimate, NetworkView, SamplesPage
+from rowtui.core.runs.views import Estimate, NetworkView, SamplesPage, Waits
+from rowtui.core.runs.waits import waits_of
 from rowtui.core.state.model import Directories
 from rowtui.core.state.stored import identity_of
 from rowtui.core.text import visible
@@ -51,6 +54,7 @@ class Networks:
         self.store = RunStore(project.root)
         self.driving: Autopilot | None = None
         self._running: Running | None = None
+        self._samples = Samples()
         self._estimator: tuple[Running, Estimator] | None = None
         self._retired: tuple[Study, Directories, list[str]] | None = None
         self._study: tuple[tuple[object, ...], Study, Growth, Facts] | None = None
@@ -170,16 +174,26 @@ class Networks:
         name: str | None = None,
         *,
         frozen: bool = True,
+        asked: ListAsked = AS_IS,
+        find: str = "",
+        go_on: Callable[[], bool] = lambda: True,
     ) -> SamplesPage:
-        """Some samples of a source or node. Raises: RowtuiError for one that is not there.
+        """Some samples of a source or node; `frozen`: as in `view`; `find`: see `Samples.page`.
 
-        `frozen`: as in `view`.
+        Raises: RowtuiError for one that is not there, or a filter that cannot be used.
         """
         running = self.running(name) if frozen else None
         growth = self._known()[2] if running is None else running.growth
         if node not in growth.flow.numbers:
             raise RowtuiError(f"the network has no source or node '{visible(node)}'")
-        return samples_page(growth, node, states, offset, limit)
+        which = Which(node, tuple(states), asked, go_on)
+        return self._samples.page(growth, which, offset, limit, find=find)
+
+    def waits(self, job: int) -> Waits:
+        """What a job of the newest run waits for. Raises: RowtuiError."""
+        running = self.running()
+        growth = self._known()[2] if running is None else running.growth
+        return waits_of(growth, job)
 
     def _known(self) -> tuple[tuple[object, ...], Study, Growth, Facts]:
         """What network.toml and the tables that it names say, read again when one has changed."""

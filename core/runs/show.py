@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from rowtui.core.errors import Problem
 from rowtui.core.network.growth import Growth
 from rowtui.core.network.job_model import JobState
@@ -20,25 +18,12 @@ from rowtui.core.runs.views import (
     NetworkView,
     NodeView,
     RunView,
-    SamplesPage,
-    SampleView,
 )
 
 if TYPE_CHECKING:
     from rowtui.core.runs.running import Running
 
 MOST_FAILURES = 200
-# In which order samples are listed: what a person has to look at comes first.
-_FIRST = (
-    JobState.FAILED,
-    JobState.ACTIVE,
-    JobState.READY,
-    JobState.CANCELLED,
-    JobState.WAITING,
-    JobState.MISSING,
-    JobState.COMPLETE,
-)
-_TURN = np.array([_FIRST.index(state) for state in JobState], np.uint8)  # by state
 
 
 def network_view(
@@ -64,43 +49,6 @@ def network_view(
         notices=tuple(notices),
         estimate=guess,
     )
-
-
-def samples_page(
-    growth: Growth, node: str, states: Collection[JobState], offset: int, limit: int
-) -> SamplesPage:
-    """A page of the samples of a source or node that are in these states (any); failures first."""
-    flow = growth.flow
-    names = flow.directories(node) if node in flow.runs or node in flow.sources else []
-    if node not in flow.runs:
-        page = range(len(names))[max(offset, 0) : max(offset, 0) + max(limit, 0)]
-        found = [SampleView(names[row], flow.values(node, row), "") for row in page]
-        return SamplesPage(node, len(names), offset, tuple(found))
-    jobs = np.asarray(growth.jobs(node))
-    every = np.frombuffer(growth.graph.snapshot().states, np.uint8)[jobs]
-    turns = _TURN[every]
-    rows = np.argsort(turns, kind="stable")
-    if states:
-        rows = rows[np.isin(every[rows], [int(state) for state in states])]
-    return SamplesPage(
-        node,
-        len(rows),
-        offset,
-        tuple(
-            SampleView(
-                names[row],
-                flow.values(node, row),
-                JobState(every[row]).name.lower(),
-                growth.graph.reason(int(jobs[row])),
-                int(jobs[row]),
-            )
-            for row in _cut(rows, offset, limit).tolist()
-        ),
-    )
-
-
-def _cut(rows: NDArray[np.intp], offset: int, limit: int) -> NDArray[np.intp]:
-    return rows[max(offset, 0) : max(offset, 0) + max(limit, 0)]
 
 
 def _nodes(growth: Growth, guess: Estimate | None) -> tuple[NodeView, ...]:

@@ -92,12 +92,61 @@ class SampleView(NamedTuple):
 
 
 class SamplesPage(NamedTuple):
-    """Some samples of a node, failures first. `total`: how many there are of those asked for."""
+    """Some samples of a node, failures first unless asked otherwise.
+
+    `total`: how many there are of those asked for; `of`: without the filter. `found`: where the
+    sample that was looked for stands.
+    """
 
     node: str
     total: int
     offset: int
     samples: tuple[SampleView, ...]
+    of: int = 0
+    found: int | None = None
+
+
+class WaitStep(NamedTuple):
+    """A job on the way to what another one waits for. `open`: jobs that this one waits for."""
+
+    job: int
+    node: str
+    directory: str
+    state: str
+    reason: str = ""
+    open: int = 0
+
+
+class Waits(NamedTuple):
+    """What a job waits for, or is lost for: a way from it to what has to happen first.
+
+    `needs`: all that it waits for itself, as (node, state, how many). `cut`: the way goes on.
+    """
+
+    steps: tuple[WaitStep, ...]
+    needs: tuple[tuple[str, str, int], ...] = ()
+    cut: bool = False
+
+
+class StaleResult(NamedTuple):
+    """A result made from other members than now: so many are new, so many are gone."""
+
+    node: str
+    directory: str
+    added: int
+    gone: int
+
+
+class RedoView(NamedTuple):
+    """What would run again. `roots`: chosen, or stale; `stale`: the first of the stale ones.
+
+    `nodes`: how many jobs of each, with all that was made from their results.
+    """
+
+    roots: int
+    jobs: int
+    nodes: tuple[tuple[str, int], ...]
+    stale: tuple[StaleResult, ...] = ()
 
 
 class RunView(NamedTuple):

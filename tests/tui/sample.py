@@ -34,10 +34,12 @@ from rowtui.core.engine import (
     PackChoice,
     PackedPlan,
     Question,
+    RedoView,
     SamplesPage,
     Snapshot,
     SubmitProgress,
     TransferView,
+    Waits,
     WhatIfAsked,
     Withdrawn,
 )
@@ -787,10 +789,26 @@ done
         length: int,
         *,
         frozen: bool = True,
+        asked: ListAsked = AS_IS,
+        find: str = "",
     ) -> SamplesPage:
         assert self.graph is not None
         await asyncio.sleep(0)
-        return self.graph.samples(node, states, start, length)
+        return self.graph.samples(node, states, start, length, asked, find)
+
+    async def network_waits(self, job: int) -> Waits:
+        assert self.graph is not None
+        return self.graph.waits(job)
+
+    async def network_redo_view(self, jobs: Sequence[int]) -> RedoView:
+        assert self.graph is not None
+        return self.graph.redo_view(jobs)
+
+    async def network_redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
+        assert self.graph is not None
+        done = await self.graph.redo(jobs, expected)
+        self.tell("network")
+        return done
 
     async def network_dependents(self, jobs: Sequence[int]) -> int:
         return 5 * len(jobs)

@@ -10,7 +10,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rowtui.core.engine import JobState, Limits, NetworkView, SamplesPage
+from rowtui.core.engine import (
+    AS_IS,
+    JobState,
+    Limits,
+    ListAsked,
+    NetworkView,
+    RedoView,
+    SamplesPage,
+    Waits,
+)
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.model import Dimension
 from rowtui.core.network.spec import JSON
@@ -23,12 +32,15 @@ from rowtui.core.runs.views import (
     NodeView,
     RunView,
     SampleView,
+    StaleResult,
     Step,
+    WaitStep,
 )
 from rowtui.core.submission.model import Plan
 from rowtui.core.text import Cost
 
 from tests.tui.sample import SampleEngine
+from tests.tui.sample_lists import arranged
 
 T, P, R = Dimension("temperature", 6), Dimension("pressure", 2), Dimension("replica", 5)
 FOLD = Dimension("fold", None)
@@ -127,6 +139,7 @@ class SampleNetwork:
     blocked: tuple[str, ...] = ()
     calls: list[str] = field(default_factory=list)
     name: str = "study"
+    stale: bool = True
 
     def view(self, *, frozen: bool) -> NetworkView:
         """The network as a screen sees it."""
@@ -154,38 +167,77 @@ class SampleNetwork:
         )  # fmt: skip
 
     def samples(
-        self, node: str, states: Sequence[JobState], start: int, length: int
+        self,
+        node: str,
+        states: Sequence[JobState],
+        start: int,
+        length: int,
+        asked: ListAsked = AS_IS,
+        find: str = "",
     ) -> SamplesPage:
         """Samples whose states are as the node's counts say, failures first."""
         one = next(one for one in self.nodes if one.name == node and one.kind != "sink")
-        if not one.counts:
-            every = [""] * one.samples
-        else:
-            order = (F, A, RD, X, W, JobState.MISSING, C)
-            every = [
-                state.name.lower()
-                for state in order
-                for _ in range(one.counts[state])
-                if not states or state in states
-            ]
-        found = []
-        for at, state in list(enumerate(every))[start : start + length]:
-            values, rest = dict[str, JSON](), at
-            for dimension in reversed(one.dimensions):
-                rest, place = divmod(rest, dimension.size or 2)
-                small = dimension.name in ("replica", "fold")
-                values[dimension.name] = place if small else round(1.0 + 0.2 * place, 1)
-            values = {dimension.name: values[dimension.name] for dimension in one.dimensions}
-            parts = ",".join(f"{name}={value}" for name, value in values.items())
-            reason, job = "", 1000 + at if one.counts else -1
-            for failure in self.failures:
-                if failure.node == node and state == "failed" and at == 0:
-                    reason, job = failure.reason, failure.job
-            if state == "cancelled":
-                reason = "what it needs failed"
-            directory = f"{one.home},{parts}" if parts else one.home
-            found.append(SampleView(directory, values, state, reason, job))
-        return SamplesPage(node, len(every), start, tuple(found))
+        order = (F, A, RD, X, W, JobState.MISSING, C)
+        every = [
+            state.name.lower()
+            for state in (order if one.counts else ())
+            for _ in range(one.counts[state])
+            if not states or state in states
+        ] or ([""] * one.samples if not one.counts else [])
+        if asked == AS_IS:
+            shown = range(len(every))[start : start + length]
+            found = [self._sample(one, at, every[at]) for at in shown]
+            at = next((at for at in range(len(every)) if find and find == self._key(one, at)), None)
+            return SamplesPage(node, len(every), start, tuple(found), len(every), at)
+        names = {dimension.name: f"={dimension.name}" for dimension in one.dimensions}
+        own = {"state": "state", "why": "why", "directory": "directory"}
+        fields = (names | own, (*names.values(), *own))
+        samples = [self._sample(one, at, state) for at, state in enumerate(every)]
+        fit = arranged(samples, sample_row, lambda _: None, asked, fields)
+        keys = [str(it.job) if it.job >= 0 else it.directory for it in fit]
+        place = keys.index(find) if find in keys else None
+        page = tuple(fit[start : start + length])
+        return SamplesPage(node, len(fit), start, page, len(every), place)
+
+    def _key(self, node: NodeView, at: int) -> str:
+        return str(1000 + at) if node.counts else ""
+
+    def _sample(self, one: NodeView, at: int, state: str) -> SampleView:
+        values, rest = dict[str, JSON](), at
+        for dimension in reversed(one.dimensions):
+            rest, place = divmod(rest, dimension.size or 2)
+            small = dimension.name in ("replica", "fold")
+            values[dimension.name] = place if small else round(1.0 + 0.2 * place, 1)
+        values = {dimension.name: values[dimension.name] for dimension in one.dimensions}
+        parts = ",".join(f"{name}={value}" for name, value in values.items())
+        reason, job = "", 1000 + at if one.counts else -1
+        for failure in self.failures:
+            if failure.node == one.name and state == "failed" and at == 0:
+                reason, job = failure.reason, failure.job
+        if state == "cancelled":
+            reason = "what it needs failed"
+        directory = f"{one.home},{parts}" if parts else one.home
+        return SampleView(directory, values, state, reason, job)
+
+    def waits(self, job: int) -> Waits:
+        """Of every job the same: it waits for one that waits for one that runs."""
+        here = WaitStep(job, "average", "average,temperature=1.0,pressure=1.0", "waiting", "", 5)
+        next_ = WaitStep(1001, "simulate", "state,temperature=1.0,pressure=1.0,replica=1", "active")
+        return Waits((here, next_), (("simulate", "active", 2), ("simulate", "ready", 3)))
+
+    def redo_view(self, jobs: Sequence[int]) -> RedoView:
+        """Two stale results, and what was made from them."""
+        if jobs:
+            return RedoView(len(jobs), 3 * len(jobs), (("simulate", len(jobs)), ("fit", 2)))
+        stale = tuple(
+            StaleResult("average", f"average,temperature=1.0,pressure={p}", 1, 2) for p in (1, 2)
+        )
+        return RedoView(2, 5, (("average", 2), ("train", 3)), stale if self.stale else ())
+
+    async def redo(self, jobs: Sequence[int], expected: int) -> tuple[int, tuple[str, ...]]:
+        """They run again."""
+        await self.act(f"redo {sorted(jobs)} {expected}")
+        return expected, ("'rowtui network restore 3' brings back what they had made",)
 
     async def act(self, call: str) -> None:
         """Note what was asked for; refuse, or wait, if a test wants that."""
@@ -222,6 +274,12 @@ class SampleNetwork:
     async def cancel(self, jobs: Sequence[int]) -> None:
         """The jobs are given up."""
         await self.act(f"give up {sorted(jobs)}")
+
+
+def sample_row(sample: SampleView) -> dict[str, Any]:
+    """What a filter sees of a sample."""
+    row = {"state": sample.state, "why": sample.reason, "directory": sample.directory}
+    return row | {f"={name}": value for name, value in sample.values.items()}
 
 
 def _moved(numbers: tuple[int, ...], old: JobState, new: JobState) -> tuple[int, ...]:

@@ -1,0 +1,237 @@
+"""The samples of a source or node as a list: which ones, in which order, and pages of them.
+
+Takes a network's samples as columns and the states of their jobs; gives pages. Filters and sorts
+work on whole columns (`grouping/listing.py`), so that a page of a million samples is as quick as
+one of ten; an order is kept until the graph changes. Without one, what a person has to look at
+comes first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Final, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from rowtui.core.grouping.listing import Coded, Rows, chosen_rows, sorted_rows
+from rowtui.core.network.growth import Growth
+from rowtui.core.network.job_model import JobState
+from rowtui.core.project.lists import AS_IS, ListAsked
+from rowtui.core.row_filter import parse_filter, with_known_fields
+from rowtui.core.runs.views import SamplesPage, SampleView
+from rowtui.core.state.model import Directories
+from rowtui.core.state.names import NameTable
+
+KEPT: Final = 4  # orders that are kept: 8 MB each at a million samples
+FIRST: Final = (
+    JobState.FAILED,
+    JobState.ACTIVE,
+    JobState.READY,
+    JobState.CANCELLED,
+    JobState.WAITING,
+    JobState.MISSING,
+    JobState.COMPLETE,
+)
+"""In which order samples are listed: what a person has to look at comes first."""
+
+_TURN: Final = np.array([FIRST.index(state) for state in JobState], np.uint8)  # by state
+_WORDS: Final = tuple(state.name.lower() for state in FIRST)
+_OWN_FIELDS: Final = {
+    "state": "state", "status": "state", "why": "why", "reason": "why", "directory": "directory",
+    "name": "directory", "job": "job",
+}  # fmt: skip
+"""What a person may call the columns that every list of samples has."""
+
+_Order = NDArray[Any]
+
+
+def dimension_column(name: str) -> str:
+    """The column of a dimension: no dimension is taken for another column."""
+    return f"={name}"
+
+
+class Which(NamedTuple):
+    """The list that is meant. `go_on`: False ends the work with `Superseded`."""
+
+    node: str
+    states: tuple[JobState, ...] = ()
+    asked: ListAsked = AS_IS
+    go_on: Callable[[], bool] = lambda: True
+
+    @property
+    def key(self) -> Hashable:
+        """What tells lists apart."""
+        return self.node, self.states, self.asked
+
+
+class _Names(NamedTuple):
+    """The directories of a node's samples, row by row: no object for each."""
+
+    of: list[str]
+    table: NameTable
+
+    def name(self, row: int) -> str:
+        return self.of[row]
+
+
+class Samples:
+    """The lists of samples that were asked for last."""
+
+    def __init__(self) -> None:
+        self._of: tuple[Growth, int] | None = None
+        self._orders: OrderedDict[Hashable, _Order] = OrderedDict()
+        self._names: _Names | None = None
+
+    def page(
+        self, growth: Growth, which: Which, offset: int, limit: int, *, find: str = ""
+    ) -> SamplesPage:
+        """Samples `offset`.. of a source or node. `find`: a job's number, or a source's directory.
+
+        Raises: FilterError; Superseded.
+        """
+        order, flow = self._order(growth, which), growth.flow
+        node = which.node
+        names = flow.directories(node) if _is_known(growth, node) else []
+        first = max(offset, 0)
+        rows = order[first : first + max(limit, 0)].tolist()
+        every = states_of(growth, node)
+        if every is None:
+            found = [SampleView(names[row], flow.values(node, row), "") for row in rows]
+        else:
+            jobs = growth.jobs(node)
+            found = [
+                SampleView(
+                    names[row],
+                    flow.values(node, row),
+                    JobState(every[row]).name.lower(),
+                    growth.graph.reason(int(jobs[row])),
+                    int(jobs[row]),
+                )
+                for row in rows
+            ]
+        return SamplesPage(
+            node,
+            len(order),
+            offset,
+            tuple(found),
+            self._count(growth, which),
+            _place(growth, node, order, find) if find else None,
+        )
+
+    def _count(self, growth: Growth, which: Which) -> int:
+        """How many samples there are without the filter."""
+        if not which.asked.filter:
+            return len(self._order(growth, which))
+        return len(self._order(growth, which._replace(asked=AS_IS)))
+
+    def _order(self, growth: Growth, which: Which) -> _Order:
+        of = (growth, growth.graph.generation)
+        if self._of is None or self._of[0] is not of[0] or self._of[1] != of[1]:
+            self._of = of
+            self._orders.clear()
+        if which.key not in self._orders:
+            self._orders[which.key] = self._arranged(growth, which)
+            while len(self._orders) > KEPT:
+                self._orders.popitem(last=False)
+        self._orders.move_to_end(which.key)
+        return self._orders[which.key]
+
+    def _arranged(self, growth: Growth, which: Which) -> _Order:
+        """The rows of the list."""
+        node, asked = which.node, which.asked
+        every = states_of(growth, node)
+        if asked == AS_IS:
+            count = growth.flow.columns(node).count if _is_known(growth, node) else 0
+            rows: _Order = np.arange(count) if every is None else _in_turn(every)
+        else:
+            rows = self._asked(growth, which, every)
+        if which.states and every is not None:
+            rows = rows[np.isin(every[rows], [int(state) for state in which.states])]
+        return rows
+
+    def _asked(self, growth: Growth, which: Which, every: _Order | None) -> _Order:
+        node, asked = which.node, which.asked
+        if not _is_known(growth, node):
+            return np.arange(0)
+        known, columns = _columns(growth, node, every)
+        wanted = with_known_fields(parse_filter(asked.filter), known)
+        directories = cast(Directories, self._named(growth.flow.directories(node)))
+        positions = np.arange(growth.flow.columns(node).count, dtype=np.uint32)
+        rows = Rows(directories, positions, columns, name="directory", go_on=which.go_on)
+        chosen: _Order = chosen_rows(rows, wanted)
+        if asked.sort:
+            return cast(_Order, sorted_rows(rows, chosen, asked.sort, asked.descending))
+        return chosen if every is None else chosen[_in_turn(every[chosen])]
+
+    def _named(self, names: list[str]) -> _Names:
+        if self._names is None or self._names.of is not names:
+            self._names = _Names(names, NameTable.of(list(map(os.fsencode, names))))
+        return self._names
+
+
+def states_of(growth: Growth, node: str) -> NDArray[np.uint8] | None:
+    """The state of each sample's job; None for a source, which has no jobs."""
+    if node not in growth.flow.runs:
+        return None
+    jobs = np.asarray(growth.jobs(node))
+    return np.frombuffer(growth.graph.snapshot().states, np.uint8)[jobs]
+
+
+def _is_known(growth: Growth, node: str) -> bool:
+    """Whether there are samples: not of a node that no sink needs."""
+    return node in growth.flow.runs or node in growth.flow.sources
+
+
+def _in_turn(every: _Order) -> _Order:
+    """The rows, those that a person has to look at first."""
+    return np.argsort(_TURN[every], kind="stable")
+
+
+def _columns(
+    growth: Growth, node: str, every: _Order | None
+) -> tuple[Mapping[str, str], Mapping[str, Coded]]:
+    """What the columns may be called, and the columns."""
+    table = growth.flow.columns(node)
+    columns = {
+        dimension_column(axis.name): Coded(codes, axis.values, said=True)
+        for axis, codes in zip(table.axes, table.codes, strict=True)
+    }
+    known = {axis.name: dimension_column(axis.name) for axis in table.axes}
+    known |= {column: column for column in columns}
+    if every is not None:
+        jobs = np.asarray(growth.jobs(node))
+        columns["state"] = Coded(_TURN[every], _WORDS, said=True, ranked=True)
+        columns["why"] = _reasons(growth, jobs, every)
+        order = np.argsort(jobs)
+        ranks = np.empty(len(jobs), dtype=np.int64)
+        ranks[order] = np.arange(len(jobs))
+        columns["job"] = Coded(ranks, jobs[order].tolist(), ranked=True)
+    return known | _OWN_FIELDS, columns
+
+
+def _reasons(growth: Growth, jobs: _Order, every: _Order) -> Coded:
+    """Why samples failed or were given up: only those have a reason."""
+    having = np.flatnonzero(np.isin(every, [JobState.FAILED, JobState.CANCELLED]))
+    texts = [growth.graph.reason(int(job)) for job in jobs[having]]
+    values = ["", *dict.fromkeys(text for text in texts if text)]
+    code_of = {text: code for code, text in enumerate(values)}
+    codes = np.zeros(len(jobs), dtype=np.uint32)
+    codes[having] = [code_of[text] for text in texts]
+    return Coded(codes, values, said=True)
+
+
+def _place(growth: Growth, node: str, order: _Order, find: str) -> int | None:
+    """Where the sample that is looked for stands."""
+    row: int | None = None
+    if node in growth.flow.runs:
+        if find.isdecimal() and int(find) < len(growth.graph):
+            it = growth.where(int(find))
+            row = it.row if it.node == node else None
+    elif node in growth.flow.sources:
+        row = growth.places(node).get(find)
+    if row is None:
+        return None
+    found = np.flatnonzero(order == row)
+    return int(found[0]) if len(found) else None
