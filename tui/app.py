@@ -16,10 +16,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import textual.constants
-from rowtui.core.engine import Engine
 from rowtui.core.engine_process.errors import EngineLost
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
@@ -32,9 +31,8 @@ from rowtui.tui.logins import Logins
 from rowtui.tui.need_steps import NeedSteps
 from rowtui.tui.network_verbs import NetworkVerbs
 from rowtui.tui.palette_commands import RegistryProvider
-from rowtui.tui.played import Played
 from rowtui.tui.screens.view import View
-from rowtui.tui.screens.views import VIEW_CLASSES, view_class
+from rowtui.tui.screens.views import VIEW_CLASSES, open_view
 from rowtui.tui.session import Session, describe
 from rowtui.tui.terminal import Manner, manner
 from rowtui.tui.terminal_app import TerminalApp
@@ -43,6 +41,10 @@ from rowtui.tui.themes import variable_defaults
 from rowtui.tui.verbs import Verbs
 from rowtui.tui.work import start
 from textual.screen import ModalScreen, Screen
+
+if TYPE_CHECKING:
+    from rowtui.core.engine import Engine
+    from rowtui.tui.played import Played
 
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 """The terminal went away, or somebody asks: leave cleanly, with 128 + the signal as exit code."""
@@ -60,7 +62,7 @@ class RowtuiApp(TerminalApp):
     BINDINGS = bindings_for("app")
     COMMANDS = {RegistryProvider}
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
-        name: lambda name=name: view_class(name)() for name in VIEW_CLASSES
+        name: partial(open_view, name) for name in VIEW_CLASSES
     }
     DEFAULT_MODE = "status"
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-normal"), (160, "-wide")]

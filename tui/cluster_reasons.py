@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from rowtui.tui.session import Session
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rowtui.tui.session import Session
 
 
 def with_cluster(session: Session) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from rowtui.core.engine import ClusterDetail, ClusterNodes, ClustersView
+if TYPE_CHECKING:
+    from rowtui.core.engine import ClusterDetail, ClusterNodes, ClustersView
 
 
 @dataclass

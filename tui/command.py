@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rowtui.tui.reasons import always
-from rowtui.tui.session import Session
+
+if TYPE_CHECKING:
+    from rowtui.tui.session import Session
 
 
 @dataclass(frozen=True, slots=True)

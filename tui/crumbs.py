@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rowtui.core.text import plural
-from rowtui.tui.session import Session
+
+if TYPE_CHECKING:
+    from rowtui.tui.session import Session
 
 
 def crumbs_of(view: str, session: Session) -> tuple[str, ...]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.files import read_bounded, replace_file
-from rowtui.tui.render.columns import Column
+
+if TYPE_CHECKING:
+    from rowtui.tui.render.columns import Column
 
 VERSION = 1
 MOST_BYTES = 1_000_000

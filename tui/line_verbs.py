@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from rowtui.core.text import visible
 from rowtui.tui.actions import BY_ID, PARTS, Command
 from rowtui.tui.line_history import History
-from rowtui.tui.packing import Packing
 from rowtui.tui.render.plan import Wanted
-from rowtui.tui.session import Session
 
 if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.command_line import Asked, Candidate, Offer
+    from rowtui.tui.packing import Packing
+    from rowtui.tui.session import Session
 
 HISTORY = "commands"
 """The file in the person's folder of states."""

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.engine import JobState, NetworkView
-from rowtui.core.runs.views import FailureView, NodeView, SampleView
 from rowtui.tui.render.network_boxes import NodeKey, key_of
+
+if TYPE_CHECKING:
+    from rowtui.core.runs.views import FailureView, NodeView, SampleView
 
 
 class StateFilter(NamedTuple):

@@ -15,12 +15,12 @@ from rowtui.core.text import plural
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.network import jobs_with_states
 from rowtui.tui.render.run_limits import asked_text, limit_texts, proposed
-from rowtui.tui.session import Session
 from rowtui.tui.work import start
 
 if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.feed import Feed
+    from rowtui.tui.session import Session
 
 PAGE = 10_000
 """Failed samples that are asked for at a time, when all are to be tried again."""

@@ -6,12 +6,14 @@ A picture is kept until the next one is here; `before` is what it is compared wi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.engine import PackChoice
-from rowtui.core.project.pack_views import NodeTypeView
-from rowtui.tui.render.bundles import Look, Picture, Row
-from rowtui.tui.render.plan import Wanted
+
+if TYPE_CHECKING:
+    from rowtui.core.project.pack_views import NodeTypeView
+    from rowtui.tui.render.bundles import Look, Picture, Row
+    from rowtui.tui.render.plan import Wanted
 
 QUICK_SECONDS = 1.0
 """What the engine may spend on a packing at first: a change of a choice shows soon."""

@@ -6,10 +6,13 @@ The registry (`actions.py`) names one of these for each command.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from rowtui.tui.job_verbs import JobVerb
 from rowtui.tui.render.bundles import TypeRow
-from rowtui.tui.session import Session
+
+if TYPE_CHECKING:
+    from rowtui.tui.job_verbs import JobVerb
+    from rowtui.tui.session import Session
 
 
 def always(_: Session) -> str:

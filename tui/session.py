@@ -10,32 +10,34 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import (
-    ActionSummary,
-    ClusterView,
-    Engine,
-    Explanation,
-    JobsView,
-    JobView,
-    MarkedRow,
-    QueueRow,
-    RowKey,
-    Snapshot,
-    WhatIfAsked,
-)
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Status
-from rowtui.core.mapping.decision import Refusal
 from rowtui.tui.clusters import ClustersLook
 from rowtui.tui.network import NetworkLook
 from rowtui.tui.packing import Packing
-from rowtui.tui.played import Played
 from rowtui.tui.render.chrome import STALE_AFTER, Freshness
-from rowtui.tui.render.needs import Need
-from rowtui.tui.render.plan import Sending
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.schedulers.base import JobState
+    from rowtui.core.engine import (
+        ActionSummary,
+        ClusterView,
+        Engine,
+        Explanation,
+        JobsView,
+        JobView,
+        MarkedRow,
+        QueueRow,
+        RowKey,
+        Snapshot,
+        WhatIfAsked,
+    )
+    from rowtui.core.mapping.decision import Refusal
+    from rowtui.tui.played import Played
+    from rowtui.tui.render.needs import Need
+    from rowtui.tui.render.plan import Sending
 
 MOST_ACTIVITY = 1000
 """Lines of activity that are kept."""

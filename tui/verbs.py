@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.engine import CheckState, FailedJob
 from rowtui.core.text import plural
-from rowtui.tui.job_verbs import JobVerb
 from rowtui.tui.pace import Pace
 from rowtui.tui.render.plan import (
     Became,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from rowtui.core.submission.model import Plan
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.feed import Feed
+    from rowtui.tui.job_verbs import JobVerb
 
 MOST_NOTED = 200
 """Jobs of a plan of which each has a line of activity."""

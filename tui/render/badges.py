@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
-from rowtui.core.engine import ClusterView
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.clusters import cluster_mark
 from rowtui.tui.render.marks import (
@@ -18,6 +18,9 @@ from rowtui.tui.render.marks import (
     Mark,
 )
 from rowtui.tui.render.numbers import age
+
+if TYPE_CHECKING:
+    from rowtui.core.engine import ClusterView
 
 MOST_BADGES = 6
 """More are counted: the view Clusters has them all."""

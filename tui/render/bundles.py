@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.engine import PackedPlan
-from rowtui.core.packing.model import Amounts
 from rowtui.core.project.pack_views import (
     BundleView,
     LeftAlone,
     NodeTypeView,
     PackedDestination,
 )
-from rowtui.core.submission.model import PlannedJob
 from rowtui.core.text import si, visible
 from rowtui.tui.render.cells import Cell, Choice, Line, Number, Span, line, percentage, portion
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.numbers import duration
+
+if TYPE_CHECKING:
+    from rowtui.core.engine import PackedPlan
+    from rowtui.core.packing.model import Amounts
+    from rowtui.core.submission.model import PlannedJob
 
 FINE = 10_000
 """Shares are drawn in so many parts."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.engine import Snapshot
 from rowtui.core.text import plural, si
 from rowtui.tui.render.cells import Line, Span, cut, line, width_of
 from rowtui.tui.render.numbers import age
+
+if TYPE_CHECKING:
+    from rowtui.core.engine import Snapshot
 
 STALE_AFTER = 150.0
 """Seconds after which data counts as stale: twice the full refresh, and a little."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import ClusterView
 from rowtui.tui.render.cells import Line, Span, cut, fit, line, width_of
 from rowtui.tui.render.marks import (
     APART,
@@ -19,6 +18,9 @@ from rowtui.tui.render.marks import (
     Mark,
 )
 from rowtui.tui.render.numbers import age
+
+if TYPE_CHECKING:
+    from rowtui.core.engine import ClusterView
 
 MOST_LINES = 4
 """Clusters with a line of their own; the rest is counted."""

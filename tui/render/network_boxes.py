@@ -6,13 +6,15 @@ Every state is glyph, word and colour; where there is no room for words the lege
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.engine import JobState, NetworkView
-from rowtui.core.runs.views import LinkView, NodeView
 from rowtui.core.text import plural, si
 from rowtui.tui.render.cells import Line, Span, line, percentage, portion, width_of
 from rowtui.tui.render.marks import GRAPH_MARKS
+
+if TYPE_CHECKING:
+    from rowtui.core.runs.views import LinkView, NodeView
 
 NodeKey = tuple[str, str]
 """Kind and name: a sink may have the name of a node."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from rowtui.core.engine import ActionSummary, JobsView
+from typing import TYPE_CHECKING
+
 from rowtui.core.project.pace import Pace
 from rowtui.tui.render.cells import Line, line
+
+if TYPE_CHECKING:
+    from rowtui.core.engine import ActionSummary, JobsView
 
 HEIGHTS = "▁▂▃▄▅▆▇█"
 

@@ -7,10 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import is_in_bundle
-from rowtui.core.engine import Check, SubmitProgress
 from rowtui.core.submission.model import Packed, Plan, PlannedJob, Step
 from rowtui.core.text import plural
 from rowtui.tui.render.bundles import costs, price
@@ -20,6 +19,9 @@ from rowtui.tui.render.numbers import cost_forms, duration
 from rowtui.tui.render.plan_checks import check_lines, checks_short, says_yes, word_for
 from rowtui.tui.render.plan_choice import Chosen
 from rowtui.tui.render.transfers import Copying, copied_first
+
+if TYPE_CHECKING:
+    from rowtui.core.engine import Check, SubmitProgress
 
 
 class Wanted(NamedTuple):

@@ -7,13 +7,15 @@ jobs that are all off is no finding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.engine import Budget, Check, CheckState, Finding
 from rowtui.core.project.review_views import NAMES, worst
 from rowtui.core.text import plural
 from rowtui.tui.render.cells import Line, line, portion
-from rowtui.tui.render.plan_choice import Chosen
+
+if TYPE_CHECKING:
+    from rowtui.tui.render.plan_choice import Chosen
 
 MARKS = {
     CheckState.OK: ("✓", "completed"),

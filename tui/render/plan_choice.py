@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from rowtui.core.engine import Budget, Finding
-from rowtui.core.submission.model import Plan
 from rowtui.core.text import Cost
+
+if TYPE_CHECKING:
+    from rowtui.core.engine import Budget, Finding
+    from rowtui.core.submission.model import Plan
 
 
 class Chosen:

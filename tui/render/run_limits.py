@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.runs.limits import Limits, parse_until
-from rowtui.core.runs.views import NetworkView
 from rowtui.core.text import Cost, visible
+
+if TYPE_CHECKING:
+    from rowtui.core.runs.views import NetworkView
 
 FAILURES_IN_A_ROW = 3
 """More, one after another, seldom are bad luck."""

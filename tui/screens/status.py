@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from rowtui.core.engine import ActionSummary
 from rowtui.core.grouping.model import Status
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
@@ -34,6 +33,9 @@ from rowtui.tui.widgets.rows import ListRows
 from rowtui.tui.widgets.virtual_table import VirtualTable
 from textual.app import ComposeResult
 from textual.containers import Vertical
+
+if TYPE_CHECKING:
+    from rowtui.core.engine import ActionSummary
 
 
 class StatusView(View):

@@ -13,7 +13,6 @@ from rowtui.tui.render.chrome import Hint, Tab, header, hints, tabs
 from rowtui.tui.render.numbers import clock_time
 from rowtui.tui.render.plan import Wanted
 from rowtui.tui.render.plan_sending import badge as sending_badge
-from rowtui.tui.session import Session
 from rowtui.tui.widgets.chrome import OneLine
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -23,6 +22,7 @@ from textual.widget import Widget
 
 if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
+    from rowtui.tui.session import Session
     from rowtui.tui.widgets.list_table import ListTable
 
 TABS = tuple(Tab(number, title, mode) for mode, (number, title) in VIEWS.items())

@@ -26,3 +26,8 @@ def view_class(name: str) -> type[View]:
     """The class of the view with this name."""
     module = import_module(f"rowtui.tui.screens.{name}")
     return cast("type[View]", getattr(module, VIEW_CLASSES[name]))
+
+
+def open_view(name: str) -> View:
+    """A new screen of the view with this name."""
+    return view_class(name)()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from rowtui.tui.render.cells import Line, cut, fit
-from rowtui.tui.render.chrome import Pressable
 from rowtui.tui.widgets.palette import Palette, as_content
 from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
+
+if TYPE_CHECKING:
+    from rowtui.tui.render.chrome import Pressable
 
 
 class OneLine(Widget):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from rowtui.tui.render.cells import Cell
+if TYPE_CHECKING:
+    from rowtui.tui.render.cells import Cell
 
 Item = TypeVar("Item")
 

@@ -7,15 +7,17 @@ one theme. Which lines are drawn, and when, is `virtual_table.py`'s.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 from rowtui.tui.render.cells import Cell, Line, Span, fit, line, plain, shifted
 from rowtui.tui.render.columns import GAP, Placed
-from rowtui.tui.widgets.palette import Palette
 from textual.strip import Strip
 from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from rowtui.tui.widgets.palette import Palette
 
 Places = Callable[[str, str], Iterable[tuple[int, int]]]
 """Where, in the text of a column, lies what somebody looks for."""

@@ -8,10 +8,9 @@ the screen and not on the number of rows. Source: tui study §2.2.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.cells import Line
 from rowtui.tui.render.columns import GAP, Column, Placed, place
 from rowtui.tui.widgets.palette import Palette
 from rowtui.tui.widgets.rows import ListRows, Marks, RowSource
@@ -23,6 +22,9 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+
+if TYPE_CHECKING:
+    from rowtui.tui.render.cells import Line
 
 FLASH_SECONDS = 1.5
 """How long a changed number stands out: one look."""
