@@ -55,7 +55,7 @@ async def planned(hand: Hand[SampleEngine]) -> None:
     await hand.press("2")
     await hand.sees("8 groups")
     await hand.press("a", "s")
-    await hand.sees("8 jobs", "✓ scripts")
+    await hand.sees("8 jobs", "▲ partitions")
 
 
 async def test_a_plan_is_looked_over_before_it_is_sent(
