@@ -32,11 +32,6 @@ def may_switch(session: Session) -> str:
     return "" if session.sending.phase == "review" else "this plan was already confirmed"
 
 
-def may_export(session: Session) -> str:
-    """Its scripts can be written to files."""
-    return "the project was opened read-only" if session.read_only else with_plan(session)
-
-
 def may_confirm(session: Session) -> str:
     """A plan waits for its yes."""
     if session.read_only:
