@@ -68,7 +68,9 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
     elif view == "submit":
         steps = [("2", "choose groups first")]
     elif view == "queue":
-        steps = [("l", "the log of a job"), ("> <", "let time go by faster or slower")]
+        steps = [("l", "the log of a job")]
+        if session.played is not None and session.played.faults:  # the clock is not the real one
+            steps.append(("> <", "let time go by faster or slower"))
     else:
         steps = [("Esc", "one step back"), ("2", "groups to submit"), ("6", "your jobs")]
     spans: list[str | tuple[str, str]] = [(" Next: ", "title")]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import enum
-import importlib
 import inspect
 import sys
 import typing
@@ -110,15 +109,11 @@ def _resolved(what: type | Callable[..., Any]) -> dict[str, Any]:
 
 @cache
 def _for_checkers(module: str) -> dict[str, Any]:
-    """What a module imports under `if TYPE_CHECKING`."""
+    """What a module of ours imports or defines under `if TYPE_CHECKING`."""
     tree = ast.parse(inspect.getsource(sys.modules[module]))
     found: dict[str, Any] = {}
     for block in tree.body:
-        if not (isinstance(block, ast.If) and "TYPE_CHECKING" in ast.dump(block.test)):
-            continue
-        for one in block.body:
-            if isinstance(one, ast.ImportFrom) and one.module:
-                source = importlib.import_module(one.module)
-                for name in one.names:
-                    found[name.asname or name.name] = getattr(source, name.name)
+        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.dump(block.test):
+            code = compile(ast.Module(block.body, []), module, "exec")
+            exec(code, vars(sys.modules[module]).copy(), found)  # noqa: S102 (our own text)
     return found

@@ -49,7 +49,7 @@ async def test_the_first_steps_lead_a_stranger_to_a_submission(
         await hand.press("space")
         await hand.sees("Next: s submit what is marked")
         await hand.press("s")
-        await hand.sees("#SBATCH", "s confirm, with what it asks")
+        await hand.sees("Script · equilibrate", "s then yes", "s confirm, with what it asks")
         await hand.press("s", "y", "e", "s", "enter")
         await hand.sees("1 of 1 job", "Next: 6 watch your jobs")
         await hand.press("6")
@@ -72,7 +72,7 @@ async def test_the_first_steps_lead_a_stranger_to_a_submission(
     replay = ReplayEngine(tmp_path / "recording")
     options = {"played": replay, "clock": replay.now, "read_only": True}
     async with shown(replay, (80, 24), **options) as hand:
-        await hand.sees("REPLAY", "READ ONLY", "anvil", "equilibrate", "64 submitted", "at most 64")
+        await hand.sees("REPLAY", "READ ONLY", "anvil", "equilibrate", " submitted", "at most 64")
 
 
 async def test_the_same_seed_makes_the_same_demo(tmp_path: Path) -> None:
