@@ -1,0 +1,38 @@
+"""`rowtui demo` and `--replay`, as far as they need no terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rowtui.cli.main import main
+
+
+def test_the_demos_are_listed_and_another_name_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["demo", "--list"]) == 0
+    listed = capsys.readouterr().out
+    assert "small" in listed
+    assert "four simulated clusters" in listed
+    assert main(["demo", "huge"]) == 1
+    assert "no demo called 'huge'" in capsys.readouterr().err
+    assert main(["demo", "large", "--directories", "3"]) == 1
+    assert "2,000 to 1,000,000" in capsys.readouterr().err
+
+
+def test_the_large_demo_is_made_and_kept_where_somebody_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kept = tmp_path / "here"
+    made = ["demo", "large", "--headless", "--directories", "2000", "--keep", str(kept)]
+    assert main(made) == 0
+    assert (kept / "workflow.toml").exists()
+    assert main(made) == 1
+    assert "is not empty" in capsys.readouterr().err
+
+
+def test_a_replay_needs_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--replay", "nothing"]) == 1
+    assert "only be shown in a terminal" in capsys.readouterr().err
