@@ -130,8 +130,8 @@ def complete(text: str, known: Sequence[Offer], values: Values) -> tuple[Candida
     if offer is not None and line[len(offer.name) :].startswith(" "):
         if offer.values == "file":
             return _paths(offer.name, argument)
-        found = _matching(argument, values(offer.values), lambda one: one)
-        return tuple(Candidate(f"{offer.name} {one}", one) for one in found[:MOST_CANDIDATES])
+        fitting = _matching(argument, values(offer.values), lambda one: one)
+        return tuple(Candidate(f"{offer.name} {one}", one) for one in fitting[:MOST_CANDIDATES])
     usual = [one for one in known if one.many] if not line else known
     found = _matching(line, usual, lambda one: one.name)
     found.sort(key=lambda one: bool(one.reason))  # what can be done now goes first

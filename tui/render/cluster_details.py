@@ -101,8 +101,8 @@ def detail_lines(
     if not cluster.away:
         lines += _entry("its queue", _looks(cluster, now), width)
     lines += _asked_nodes(nodes, now, width, refused, asking)  # what was wanted last comes first
-    lines += ["", *_partitions(cluster, width), "", *_node_types(cluster, width)]
-    return [cut(line(one) if isinstance(one, str) else one, width) for one in lines]
+    lines += [(), *_partitions(cluster, width), (), *_node_types(cluster, width)]
+    return [cut(one, width) for one in lines]
 
 
 def problem_lines(problems: Sequence[Problem], width: int) -> list[Line]:

@@ -70,7 +70,8 @@ def _places(text: str, found: str) -> list[tuple[int, int]]:
     where, wanted = (text.lower(), found) if folds else (text, found)
     if len(where) != len(text):  # a letter whose small form is longer
         where = text
-    places, at = [], where.find(wanted)
+    places: list[tuple[int, int]] = []
+    at = where.find(wanted)
     while at >= 0 and len(places) < 50:
         places.append((at, at + len(wanted)))
         at = where.find(wanted, at + len(wanted))

@@ -42,11 +42,11 @@ _WORDS = {
 
 
 class Part(NamedTuple):
-    """`kind`: "same", "gone", "new", "fold" (of `count` lines), or "quiet"."""
+    """`kind`: "same", "gone", "new", "fold" (of `lines` lines), or "quiet"."""
 
     kind: str
     text: str
-    count: int = 0
+    lines: int = 0
 
 
 class _Entry(NamedTuple):
@@ -189,7 +189,7 @@ def diff_lines(found: Difference, *, unfolded: bool = False) -> tuple[Line, ...]
 def part_line(part: Part) -> Line:
     """`+ #SBATCH --nodes=4`: a sign and a colour, and the colours of bash."""
     if part.kind == "fold":
-        return line((f"  …  {part.text or plural(part.count, 'unchanged line')}", "faint"))
+        return line((f"  …  {part.text or plural(part.lines, 'unchanged line')}", "faint"))
     if part.kind == "gone":
         return (Span("- ", "failed"), Span(visible(part.text.expandtabs(4)), "failed"))
     spans = script_line(part.text)

@@ -13,7 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-Item = TypeVar("Item", str, Line)
+Item = TypeVar("Item", bound=str | Line)
 
 SIDEWAYS = 8
 """Columns of one step to the side."""

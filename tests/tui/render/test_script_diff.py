@@ -52,7 +52,7 @@ def test_without_what_is_gone_it_is_the_new_script_and_folding_loses_no_line(
     found = difference(old, new)
     assert [it.text for it in found.parts if it.kind != "gone"] == new.splitlines()
     shown = folded(found.parts)
-    assert sum(it.count if it.kind == "fold" else 1 for it in shown) == len(found.parts)
+    assert sum(it.lines if it.kind == "fold" else 1 for it in shown) == len(found.parts)
 
 
 def test_a_script_of_thousands_of_other_lines_is_cut() -> None:
