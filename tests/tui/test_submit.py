@@ -1,4 +1,4 @@
-"""The Submit view as a review: differences, checks, jobs left out, the yes, and faults on the way."""
+"""The Submit view as a review: differences, checks, jobs left out, the yes, and faults."""
 
 from __future__ import annotations
 
