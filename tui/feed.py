@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import ENGINE_BACK, ENGINE_LOST, JobsView, NetworkView, Snapshot
+from rowtui.core.engine import ENGINE_BACK, ENGINE_LOST
 from rowtui.core.engine_process.errors import EngineLost
 from rowtui.tui.render.marks import RUN_MARKS
 from rowtui.tui.render.status import changed_counts
-from rowtui.tui.session import Session, describe
+from rowtui.tui.session import describe
+
+if TYPE_CHECKING:
+    from rowtui.core.engine import JobsView, NetworkView, Snapshot
+    from rowtui.tui.session import Session
 
 GAP_SECONDS = 0.25
 """Between two refreshes: four a second is more than anybody reads."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from rowtui.core.clusters.command_log import without_secrets
 from rowtui.core.files import read_bounded, replace_file
 
 MOST_LINES = 200
@@ -35,6 +34,8 @@ class History:
 
     def add(self, line: str) -> None:
         """Somebody typed this; a line that looks like a secret, or is too long, is forgotten."""
+        from rowtui.core.clusters.command_log import without_secrets
+
         line = " ".join(line.split())
         if not line or len(line) > LONGEST_LINE or without_secrets(line) != line:
             return

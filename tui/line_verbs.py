@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.text import visible
-from rowtui.tui.actions import BY_ID, PARTS, Command
+from rowtui.tui.actions import BY_ID, PARTS
 from rowtui.tui.line_history import History
-from rowtui.tui.render.plan import Wanted
 
 if TYPE_CHECKING:
+    from rowtui.tui.actions import Command
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.command_line import Asked, Candidate, Offer
     from rowtui.tui.packing import Packing
@@ -167,6 +167,8 @@ class LineVerbs:
             return why
         packing: Packing = self._session.packing
         assert self._session.action is not None
+        from rowtui.tui.render.plan import Wanted  # loads what packs
+
         packing.want(Wanted(self._session.action.index))
         self._app.go("pack")
         return ""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rowtui.core.clusters.transports.login import LoginError, LoginTrouble
 from rowtui.core.engine import Question
 from rowtui.core.text import visible
-from rowtui.tui.session import Session, describe
+from rowtui.tui.session import describe
 from rowtui.tui.work import start
 from textual.screen import ModalScreen
 from textual.widgets import Input
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.feed import Feed
     from rowtui.tui.screens.login import Failure, LoginDialog
+    from rowtui.tui.session import Session
 
 RETRY_SECONDS = 5.0
 """Before questions are listened for again after that broke."""

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.grouping.model import Status
-from rowtui.tui.render.needs import Need, NextStep
-from rowtui.tui.session import FILTERS, Session
+from rowtui.tui.render.needs import NextStep
+from rowtui.tui.session import FILTERS
 from rowtui.tui.work import start
 
 if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
+    from rowtui.tui.render.needs import Need
+    from rowtui.tui.session import Session
 
 
 class NeedSteps:

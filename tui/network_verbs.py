@@ -9,17 +9,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine import JobState, Limits
+from rowtui.core.engine import JobState
 from rowtui.core.runs.limits import describe as describe_limits
 from rowtui.core.text import plural
-from rowtui.tui.render.cells import Line, line
-from rowtui.tui.render.network import jobs_with_states
-from rowtui.tui.render.run_limits import asked_text, limit_texts, proposed
+from rowtui.tui.render.cells import line
 from rowtui.tui.work import start
 
 if TYPE_CHECKING:
+    from rowtui.core.engine import Limits
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.feed import Feed
+    from rowtui.tui.render.cells import Line
     from rowtui.tui.session import Session
 
 PAGE = 10_000
@@ -38,6 +38,7 @@ class NetworkVerbs:
 
     def start(self, *, anew: bool = False) -> None:
         """Ask how far it may go; then let the network run by itself."""
+        from rowtui.tui.render.run_limits import limit_texts, proposed
         from rowtui.tui.screens.run_limits import RunLimitsScreen  # not part of the first paint
 
         network, snapshot = self._session.network, self._session.snapshot
@@ -63,6 +64,8 @@ class NetworkVerbs:
         )
 
     def _what_it_may_cost(self, *, going_on: bool) -> list[Line]:
+        from rowtui.tui.render.run_limits import asked_text
+
         network, snapshot = self._session.network, self._session.snapshot
         view = network.view
         lines: list[Line] = []
@@ -180,6 +183,8 @@ class NetworkVerbs:
         except Exception as error:
             self._app.report("nothing is given up", error)
             return
+        from rowtui.tui.render.network import jobs_with_states
+
         lines = [jobs_with_states({job: jobs[job] for job in chosen})]
         if depend:
             it = "it" if len(chosen) == 1 else "them"

@@ -10,11 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.text import visible
-from rowtui.tui.actions import Command, commands_here
+from rowtui.tui.actions import commands_here
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 if TYPE_CHECKING:
+    from rowtui.tui.actions import Command
     from rowtui.tui.app import RowtuiApp
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rowtui.tui.render.bundles import TypeRow
-
 if TYPE_CHECKING:
     from rowtui.tui.job_verbs import JobVerb
     from rowtui.tui.session import Session
@@ -197,6 +195,8 @@ def may_toggle_node_type(session: Session) -> str:
     packing = session.packing
     if reason := with_packing(session):
         return reason
+    from rowtui.tui.render.bundles import TypeRow  # loads what packs
+
     if not isinstance(packing.row, TypeRow):
         return "the cursor is not on a node type"
     if packing.shown and sum(1 for look in packing.shown.looks if look.known) > 1:

@@ -9,13 +9,17 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rowtui.core.text import visible
 from rowtui.tui.filters import AsciiGlyphs, GroundsAsAttributes
-from rowtui.tui.terminal import NO_COLOURS, Manner
+from rowtui.tui.terminal import NO_COLOURS
 from textual.app import App
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
+
+if TYPE_CHECKING:
+    from rowtui.tui.terminal import Manner
 
 LONGEST_COPY = 74_000
 """Bytes that go through a terminal to its clipboard: what xterm takes, written in base 64."""

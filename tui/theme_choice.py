@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.text import visible
-from rowtui.tui.terminal import NO_COLOURS, Manner
-from rowtui.tui.themes import DEFAULT_THEME, Loaded, load_themes, sources
+from rowtui.tui.terminal import NO_COLOURS
+from rowtui.tui.themes import DEFAULT_THEME, load_themes, sources
 
 if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
+    from rowtui.tui.terminal import Manner
+    from rowtui.tui.themes import Loaded
 
 LOOK_SECONDS = 2.0
 """Between two looks at the folders: somebody who changes a colour waits for it."""

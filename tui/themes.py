@@ -71,6 +71,7 @@ STYLES = {
     "key": "bold $text-key",
     "tab": "bold $text-key",
     "badge": "bold $badge-text on $badge-background",
+    "changed": "bold on $changed-background",
     "comment": "$code-comment",
     "directive": "$code-directive",
     "string": "$code-string",

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine import CheckState, FailedJob
+from rowtui.core.engine import CheckState
 from rowtui.core.text import plural
 from rowtui.tui.pace import Pace
 from rowtui.tui.render.plan import (
@@ -23,16 +23,17 @@ from rowtui.tui.render.plan import (
     outcome_of,
     requests_words,
 )
-from rowtui.tui.session import Session, describe
+from rowtui.tui.session import describe
 from rowtui.tui.work import start
 from textual.screen import ModalScreen
 
 if TYPE_CHECKING:
-    from rowtui.core.engine import Change, RowKey, SubmitProgress
+    from rowtui.core.engine import Change, FailedJob, RowKey, SubmitProgress
     from rowtui.core.submission.model import Plan
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.feed import Feed
     from rowtui.tui.job_verbs import JobVerb
+    from rowtui.tui.session import Session
 
 MOST_NOTED = 200
 """Jobs of a plan of which each has a line of activity."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.state.model import DirectorySet
 from rowtui.core.text import Cost
-from rowtui.core.workflow.model import Action
+
+if TYPE_CHECKING:
+    from rowtui.core.state.model import DirectorySet
+    from rowtui.core.workflow.model import Action
 
 
 class Status(enum.Enum):

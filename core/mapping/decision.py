@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.core.mapping.origin import Origin
-from rowtui.core.mapping.request import Amounts, MappingRequest, WhatIf
+from rowtui.core.mapping.request import Amounts
+
+if TYPE_CHECKING:
+    from rowtui.core.mapping.origin import Origin
+    from rowtui.core.mapping.request import MappingRequest, WhatIf
 
 
 class Outcome(enum.Enum):

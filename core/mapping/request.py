@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rowtui.core.clusters.model import JobTotals, PartitionLoad
+if TYPE_CHECKING:
+    from rowtui.core.clusters.model import JobTotals, PartitionLoad
 
 
 class Amounts(NamedTuple):

@@ -7,9 +7,12 @@ completed by hand are not in it; what it says of the end is what this rate would
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.submission.model import JobRecord, Step
+from rowtui.core.submission.model import Step
+
+if TYPE_CHECKING:
+    from rowtui.core.submission.model import JobRecord
 
 HOURS = 24
 """Of the past that are counted."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.packing.model import Amounts
-from rowtui.core.submission.model import Destination, Packed, Plan
+if TYPE_CHECKING:
+    from rowtui.core.packing.model import Amounts
+    from rowtui.core.submission.model import Destination, Packed, Plan
 
 
 class PackChoice(NamedTuple):

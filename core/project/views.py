@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.clusters.schedulers.base import Job, JobState
-from rowtui.core.errors import Problem
-from rowtui.core.mapping.decision import Decision
 from rowtui.core.mapping.request import WhatIf
-from rowtui.core.submission.model import JobRecord
 
 if TYPE_CHECKING:
+    from rowtui.core.clusters.schedulers.base import Job, JobState
+    from rowtui.core.errors import Problem
+    from rowtui.core.mapping.decision import Decision
     from rowtui.core.project.pace import Pace
     from rowtui.core.project.queue_needs import QueueNeed
+    from rowtui.core.submission.model import JobRecord
 
 
 class JobView(NamedTuple):

@@ -12,12 +12,14 @@ import enum
 import math
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.runs.moments import parse_until, time_text
-from rowtui.core.submission.model import Destination, Plan, PlannedJob
 from rowtui.core.submission.pilot_model import is_in_pilot
 from rowtui.core.text import count, plural, visible
+
+if TYPE_CHECKING:
+    from rowtui.core.submission.model import Destination, Plan, PlannedJob
 
 __all__ = [
     "Breach",

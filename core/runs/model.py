@@ -9,11 +9,13 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.network.spec import JSON
 from rowtui.core.runs.limits import Limits
+
+if TYPE_CHECKING:
+    from rowtui.core.network.spec import JSON
 
 VERSION = 1
 

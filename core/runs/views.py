@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rowtui.core.network.model import Dimension
-from rowtui.core.network.spec import JSON
-from rowtui.core.runs.limits import Limits, Spent
-from rowtui.core.runs.model import RunStatus
 from rowtui.core.text import Cost
+
+if TYPE_CHECKING:
+    from rowtui.core.network.model import Dimension
+    from rowtui.core.network.spec import JSON
+    from rowtui.core.runs.limits import Limits, Spent
+    from rowtui.core.runs.model import RunStatus
 
 BasisOfAll = Literal["given", "measured", "walltime limits", "mixed"]
 

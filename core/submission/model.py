@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import JobKey, is_in_bundle
-from rowtui.core.text import Cost
+
+if TYPE_CHECKING:
+    from rowtui.core.text import Cost
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.tui.render.cells import Line, line
+from rowtui.tui.render.cells import line
 from rowtui.tui.render.clusters import cluster_mark
 from rowtui.tui.render.marks import (
     APART,
@@ -21,6 +21,7 @@ from rowtui.tui.render.numbers import age
 
 if TYPE_CHECKING:
     from rowtui.core.engine import ClusterView
+    from rowtui.tui.render.cells import Line
 
 MOST_BADGES = 6
 """More are counted: the view Clusters has them all."""

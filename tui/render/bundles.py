@@ -11,20 +11,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.project.pack_views import (
-    BundleView,
-    LeftAlone,
     NodeTypeView,
-    PackedDestination,
 )
 from rowtui.core.text import si, visible
-from rowtui.tui.render.cells import Cell, Choice, Line, Number, Span, line, percentage, portion
+from rowtui.tui.render.cells import Choice, Number, Span, line, percentage, portion
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.numbers import duration
 
 if TYPE_CHECKING:
     from rowtui.core.engine import PackedPlan
     from rowtui.core.packing.model import Amounts
+    from rowtui.core.project.pack_views import (
+        BundleView,
+        LeftAlone,
+        PackedDestination,
+    )
     from rowtui.core.submission.model import PlannedJob
+    from rowtui.tui.render.cells import Cell, Line
 
 FINE = 10_000
 """Shares are drawn in so many parts."""

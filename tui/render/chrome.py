@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.text import plural, si
-from rowtui.tui.render.cells import Line, Span, cut, line, width_of
+from rowtui.tui.render.cells import Span, cut, line, width_of
 from rowtui.tui.render.numbers import age
 
 if TYPE_CHECKING:
     from rowtui.core.engine import Snapshot
+    from rowtui.tui.render.cells import Line
 
 STALE_AFTER = 150.0
 """Seconds after which data counts as stale: twice the full refresh, and a little."""

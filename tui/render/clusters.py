@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.tui.render.cells import Line, Span, cut, fit, line, width_of
+from rowtui.tui.render.cells import Span, cut, fit, line, width_of
 from rowtui.tui.render.marks import (
     APART,
     CONNECTED,
@@ -15,12 +15,15 @@ from rowtui.tui.render.marks import (
     NEEDS_LOGIN,
     SILENT,
     UNREACHABLE,
-    Mark,
 )
 from rowtui.tui.render.numbers import age
 
 if TYPE_CHECKING:
     from rowtui.core.engine import ClusterView
+    from rowtui.tui.render.cells import Line
+    from rowtui.tui.render.marks import (
+        Mark,
+    )
 
 MOST_LINES = 4
 """Clusters with a line of their own; the rest is counted."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.tui.render.cells import Cell, Choice, Line, Span, fit, line, width_of
+from rowtui.tui.render.cells import Choice, Span, fit, line, width_of
 from rowtui.tui.render.columns import GAP, Column, place
 from rowtui.tui.render.marks import JOB_MARKS
 from rowtui.tui.render.numbers import duration
@@ -14,6 +14,7 @@ from rowtui.tui.render.numbers import duration
 if TYPE_CHECKING:
     from rowtui.core.engine import JobView
     from rowtui.core.submission.model import JobRecord
+    from rowtui.tui.render.cells import Cell, Line
 
 
 def _first_columns(jobs: Sequence[JobView]) -> list[Column]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine import JobState as GraphState
 from rowtui.core.grouping.model import Status
 from rowtui.core.runs.model import RunStatus
-from rowtui.tui.render.cells import Line, line
+from rowtui.tui.render.cells import line
+
+if TYPE_CHECKING:
+    from rowtui.tui.render.cells import Line
 
 
 class Mark(NamedTuple):

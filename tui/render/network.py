@@ -6,12 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine import JobState, NetworkView
+from rowtui.core.engine import JobState
 from rowtui.core.runs.limits import amount
 from rowtui.core.runs.moments import time_text
 from rowtui.core.text import plural
 from rowtui.core.values import compact
-from rowtui.tui.render.cells import Cell, Line, Span, line, portion, width_of, wrapped
+from rowtui.tui.render.cells import Span, line, portion, width_of, wrapped
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.marks import GRAPH_MARKS, RUN_MARKS
 from rowtui.tui.render.network_boxes import IN_ORDER, link_mark
@@ -19,7 +19,9 @@ from rowtui.tui.render.numbers import duration
 from rowtui.tui.render.run_limits import asked_text
 
 if TYPE_CHECKING:
+    from rowtui.core.engine import NetworkView
     from rowtui.core.runs.views import FailureView, NodeView, RunView, SampleView
+    from rowtui.tui.render.cells import Cell, Line
 
 _STATE_MARKS = {state.name.lower(): GRAPH_MARKS[state] for state in JobState}
 _LIMIT_BAR = 10  # columns

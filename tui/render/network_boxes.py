@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.engine import JobState, NetworkView
+from rowtui.core.engine import JobState
 from rowtui.core.text import plural, si
-from rowtui.tui.render.cells import Line, Span, line, percentage, portion, width_of
+from rowtui.tui.render.cells import Span, line, percentage, portion, width_of
 from rowtui.tui.render.marks import GRAPH_MARKS
 
 if TYPE_CHECKING:
+    from rowtui.core.engine import NetworkView
     from rowtui.core.runs.views import LinkView, NodeView
+    from rowtui.tui.render.cells import Line
 
 NodeKey = tuple[str, str]
 """Kind and name: a sink may have the name of a node."""

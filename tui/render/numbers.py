@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from rowtui.core.text import Cost, si
+from typing import TYPE_CHECKING
+
+from rowtui.core.text import si
+
+if TYPE_CHECKING:
+    from rowtui.core.text import Cost
 
 
 def duration(seconds: int | None) -> str:

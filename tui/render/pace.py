@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rowtui.core.project.pace import Pace
-from rowtui.tui.render.cells import Line, line
+from rowtui.tui.render.cells import line
 
 if TYPE_CHECKING:
     from rowtui.core.engine import ActionSummary, JobsView
+    from rowtui.tui.render.cells import Line
 
 HEIGHTS = "▁▂▃▄▅▆▇█"
 

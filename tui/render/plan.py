@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import is_in_bundle
-from rowtui.core.submission.model import Packed, Plan, PlannedJob, Step
+from rowtui.core.submission.model import Step
 from rowtui.core.text import plural
 from rowtui.tui.render.bundles import costs, price
-from rowtui.tui.render.cells import Cell, Choice, Line, Number, dimmed, line
+from rowtui.tui.render.cells import Choice, Number, dimmed, line
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.numbers import cost_forms, duration
 from rowtui.tui.render.plan_checks import check_lines, checks_short, says_yes, word_for
@@ -22,6 +22,8 @@ from rowtui.tui.render.transfers import Copying, copied_first
 
 if TYPE_CHECKING:
     from rowtui.core.engine import Check, SubmitProgress
+    from rowtui.core.submission.model import Packed, Plan, PlannedJob
+    from rowtui.tui.render.cells import Cell, Line
 
 
 class Wanted(NamedTuple):

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.engine import Budget, Check, CheckState, Finding
+from rowtui.core.engine import Check, CheckState, Finding
 from rowtui.core.project.review_views import NAMES, worst
 from rowtui.core.text import plural
-from rowtui.tui.render.cells import Line, line, portion
+from rowtui.tui.render.cells import line, portion
 
 if TYPE_CHECKING:
+    from rowtui.core.engine import Budget
+    from rowtui.tui.render.cells import Line
     from rowtui.tui.render.plan_choice import Chosen
 
 MARKS = {

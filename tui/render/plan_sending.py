@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rowtui.core.text import plural, visible
-from rowtui.tui.render.cells import Line, line, portion, width_of
+from rowtui.tui.render.cells import line, portion, width_of
 from rowtui.tui.render.numbers import duration
-from rowtui.tui.render.plan import Sending, requests_words
+
+if TYPE_CHECKING:
+    from rowtui.tui.render.cells import Line
+    from rowtui.tui.render.plan import Sending
 
 BAR = 24
 LEAST_BAR = 8
@@ -41,6 +46,8 @@ def sending_line(sending: Sending, now: float | None = None, width: int = 0) -> 
             f"  {accepted:,} of {total:,} were accepted.",
         )
     mark = ("✓ ", "completed") if accepted == total else ("▲ ", "warning")
+    from rowtui.tui.render.plan import requests_words  # loads all that a plan shows
+
     of = requests_words(sending.plan)
     ending: list[str | tuple[str, str]] = [mark, f"{accepted:,} of {of} accepted", *bad]
     if left := sending.not_sent:

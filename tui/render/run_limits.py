@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.runs.limits import Limits, parse_until
-from rowtui.core.text import Cost, visible
+from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     from rowtui.core.runs.views import NetworkView
+    from rowtui.core.text import Cost
 
 FAILURES_IN_A_ROW = 3
 """More, one after another, seldom are bad luck."""

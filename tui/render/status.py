@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.tui.render.cells import Bar, Cell, Choice, Line, Number, line
+from rowtui.tui.render.cells import Bar, Choice, Number, line
 from rowtui.tui.render.columns import Column
 from rowtui.tui.render.marks import JOB_MARKS
 from rowtui.tui.render.numbers import cost_forms
 
 if TYPE_CHECKING:
     from rowtui.core.engine import ActionSummary, JobsView, Snapshot
+    from rowtui.tui.render.cells import Cell, Line
 
 COUNTS = ("completed", "submitted", "eligible", "waiting", "failed")
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rowtui.core.text import plural, visible
-from rowtui.tui.render.cells import Line, line
+from rowtui.tui.render.cells import line
 from rowtui.tui.render.numbers import file_size
 
 if TYPE_CHECKING:
     from rowtui.core.engine import TransferView
+    from rowtui.tui.render.cells import Line
 
 _SHOWN = 5  # conflicts that are named
 

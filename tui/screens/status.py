@@ -11,7 +11,6 @@ from rowtui.tui.render.cells import line
 from rowtui.tui.render.jobs import jobs_in_brief
 from rowtui.tui.render.needs import COLUMNS as NEEDS_COLUMNS
 from rowtui.tui.render.needs import (
-    Need,
     distinct,
     need_cells,
     need_detail,
@@ -36,6 +35,9 @@ from textual.containers import Vertical
 
 if TYPE_CHECKING:
     from rowtui.core.engine import ActionSummary
+    from rowtui.tui.render.needs import (
+        Need,
+    )
 
 
 class StatusView(View):

@@ -8,10 +8,9 @@ from rowtui.tui.actions import TITLES, VIEWS, hints_here
 from rowtui.tui.crumbs import crumbs_of
 from rowtui.tui.played import first_step
 from rowtui.tui.render.badges import cluster_badges
-from rowtui.tui.render.cells import Line, line
+from rowtui.tui.render.cells import line
 from rowtui.tui.render.chrome import Hint, Tab, header, hints, tabs
 from rowtui.tui.render.numbers import clock_time
-from rowtui.tui.render.plan import Wanted
 from rowtui.tui.render.plan_sending import badge as sending_badge
 from rowtui.tui.widgets.chrome import OneLine
 from textual.app import ComposeResult
@@ -22,6 +21,7 @@ from textual.widget import Widget
 
 if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
+    from rowtui.tui.render.cells import Line
     from rowtui.tui.session import Session
     from rowtui.tui.widgets.list_table import ListTable
 
@@ -90,6 +90,8 @@ class View(Screen[None]):
     def pack_action(self) -> None:
         """Go to the Pack view, with all eligible groups of the action at hand."""
         if self.session.action is not None:
+            from rowtui.tui.render.plan import Wanted  # loads what packs
+
             self.session.packing.want(Wanted(self.session.action.index))
         self.dashboard.go("pack")
 

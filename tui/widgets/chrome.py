@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rowtui.tui.render.cells import Line, cut, fit
+from rowtui.tui.render.cells import cut, fit
 from rowtui.tui.widgets.palette import Palette, as_content
 from textual import events
 from textual.strip import Strip
@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 if TYPE_CHECKING:
+    from rowtui.tui.render.cells import Line
     from rowtui.tui.render.chrome import Pressable
 
 

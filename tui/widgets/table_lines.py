@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
-from rowtui.tui.render.cells import Cell, Line, Span, fit, line, plain, shifted
-from rowtui.tui.render.columns import GAP, Placed
+from rowtui.tui.render.cells import Span, fit, line, plain, shifted
+from rowtui.tui.render.columns import GAP
 from textual.strip import Strip
 from textual.widget import Widget
 
 if TYPE_CHECKING:
+    from rowtui.tui.render.cells import Cell, Line
+    from rowtui.tui.render.columns import Placed
     from rowtui.tui.widgets.palette import Palette
 
 Places = Callable[[str, str], Iterable[tuple[int, int]]]

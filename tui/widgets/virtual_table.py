@@ -11,10 +11,10 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.render.columns import GAP, Column, Placed, place
+from rowtui.tui.render.columns import GAP, place
 from rowtui.tui.widgets.palette import Palette
-from rowtui.tui.widgets.rows import ListRows, Marks, RowSource
-from rowtui.tui.widgets.table_lines import Look, Places, TableLines
+from rowtui.tui.widgets.rows import ListRows, Marks
+from rowtui.tui.widgets.table_lines import Look, TableLines
 from textual import events
 from textual.cache import LRUCache
 from textual.geometry import Region, Size
@@ -25,6 +25,9 @@ from textual.strip import Strip
 
 if TYPE_CHECKING:
     from rowtui.tui.render.cells import Line
+    from rowtui.tui.render.columns import Column, Placed
+    from rowtui.tui.widgets.rows import RowSource
+    from rowtui.tui.widgets.table_lines import Places
 
 FLASH_SECONDS = 1.5
 """How long a changed number stands out: one look."""
