@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from rowtui.core.engine import ENGINE_BACK, ENGINE_LOST, Engine, SubmitProgress
+from rowtui.core.engine import ENGINE_BACK, ENGINE_LOST, Engine
 from rowtui.core.engine_process.errors import EngineLost
 from rowtui.core.engine_process.supervision import Supervised
 from rowtui.core.project.questions import Question, Withdrawn
-from rowtui.core.submission.model import Plan
+
+if TYPE_CHECKING:
+    from rowtui.core.engine import SubmitProgress
+    from rowtui.core.submission.model import Plan
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rowtui.core.engine_process import frames
 from rowtui.core.engine_process.errors import EngineLost, from_value, how_it_ended
-from rowtui.core.engine_process.start import Started
+
+if TYPE_CHECKING:
+    from rowtui.core.engine_process.start import Started
 
 Request = tuple[str, tuple[Any, ...], Mapping[str, Any]]
 
