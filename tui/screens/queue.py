@@ -52,6 +52,7 @@ class QueueView(View):
         self._marked_all = ""  # what `a` marked last
         self._details: dict[RowKey, JobDetail] = {}
         self._bar: FilterBar | None = None
+        self._columns_for = 0  # the width that the columns were chosen for
 
     def body(self) -> ComposeResult:
         """The clusters, the list, and the chosen job below."""
@@ -84,6 +85,8 @@ class QueueView(View):
             self._seen = session.jobs
             self._rows.reload()
             self._look_at_marks()
+        if self._rows is not None and self._rows.loaded and self._columns_for != self.size.width:
+            self._arrived()
         self._show_clusters()
         self._titles()
         self._show_job()
@@ -126,6 +129,7 @@ class QueueView(View):
         if rows is None or not self.ready:
             return
         page = rows.page
+        self._columns_for = self.size.width
         if self._bar is not None and page is not None:
             self._bar.say(page.problem)
         clusters = session.jobs.clusters if session.jobs else ()
