@@ -98,8 +98,11 @@ class NetworkLook:
     @property
     def pointed(self) -> dict[int, str]:
         """The jobs that a command is about: those marked, or the one under the cursor; states."""
-        if self.marked:
-            return dict(self.marked)
+        return dict(self.marked) or self.under_cursor
+
+    @property
+    def under_cursor(self) -> dict[int, str]:
+        """The job under the cursor with its state, whatever is marked; empty if there is none."""
         if self.under == "failures" and self.failure is not None:
             return {self.failure.job: "failed"}
         if self.under == "samples" and self.sample is not None and self.sample.job >= 0:

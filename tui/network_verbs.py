@@ -5,7 +5,7 @@ Each asks the person where it changes something, then the engine, and tells how 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,7 @@ class NetworkVerbs:
             told = "; ".join(describe_limits(limits)) or "no limits"
             self._session.note("you", f"let the network run: {told}")
             work = partial(self._session.engine.network_start, limits, anew=anew)
-            self._do("starting the run", work, "The autopilot drives the network.")
+            self.do("starting the run", work, "The autopilot drives the network.")
 
         lines = self._what_it_may_cost(going_on=going_on)
         self._app.push_screen(
@@ -95,7 +95,7 @@ class NetworkVerbs:
         """Stop driving; jobs that were sent go on."""
         self._session.note("you", "stopped the autopilot")
         said = "The autopilot has stopped; jobs that were sent go on."
-        self._do("stopping the autopilot", self._session.engine.network_stop, said)
+        self.do("stopping the autopilot", self._session.engine.network_stop, said)
 
     def step(self) -> None:
         """Plan what the run would submit next, and show it to be confirmed."""
@@ -153,7 +153,7 @@ class NetworkVerbs:
             self._session.note("you", f"retry {plural(len(chosen), 'job')}")
             work = partial(self._session.engine.network_retry, chosen)
             said = f"{plural(len(chosen), 'job')} will be tried again."
-            self._do("retrying", work, said, marks=True)
+            self.do("retrying", work, said, marks=True)
 
         count = plural(len(chosen), "failed job")
         self._app.push_screen(ConfirmScreen(f"Try {count} again?", lines, len(chosen)), answered)
@@ -199,22 +199,35 @@ class NetworkVerbs:
                 return
             self._session.note("you", f"give up {plural(len(chosen), 'job')}")
             work = partial(self._session.engine.network_cancel, chosen)
-            self._do("giving up", work, f"{plural(len(chosen), 'job')} given up.", marks=True)
+            self.do("giving up", work, f"{plural(len(chosen), 'job')} given up.", marks=True)
 
         question = f"Give up {plural(len(chosen), 'job')}?"
         self._app.push_screen(ConfirmScreen(question, lines, len(chosen)), answered)
 
+    def redo(self, jobs: Sequence[int]) -> None:
+        """Say what would run again, these or all that is stale; then have it run again."""
+        from rowtui.tui.network_again import ask_redo
+
+        start(self._app, partial(ask_redo, self._app, self, list(jobs)), "redo", exclusive=True)
+
+    def waits(self, job: int) -> None:
+        """Say what a job waits for."""
+        from rowtui.tui.network_again import show_waits
+
+        start(self._app, partial(show_waits, self._app, job), "waits", exclusive=True)
+
     # Waiting
 
-    def _do(
-        self, what: str, work: Callable[[], Awaitable[None]], said: str, *, marks: bool = False
+    def do(
+        self, what: str, work: Callable[[], Awaitable[object]], said: str, *, marks: bool = False
     ) -> None:
+        """Have the engine do something; the view says what, until it is done."""
         self._session.network.busy = what
         self._app.show_again("network")
         start(self._app, partial(self._wait_for, what, work, said, marks), "network")
 
     async def _wait_for(
-        self, what: str, work: Callable[[], Awaitable[None]], said: str, marks: bool
+        self, what: str, work: Callable[[], Awaitable[object]], said: str, marks: bool
     ) -> None:
         try:
             await work()

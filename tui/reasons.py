@@ -259,7 +259,7 @@ def may_start_network(session: Session) -> str:
     if reason := _may_change_network(session) or _not_driven(session):
         return reason
     if not session.network.frozen:
-        return "this is network.toml as it is now: v shows the run, n starts a new one"
+        return "this is network.toml as it is now: a shows the run, n starts a new one"
     view = session.network.view
     if view and view.run and view.run.status.is_over:
         left = "R tries what failed again, " if session.network.failed else ""
@@ -317,7 +317,7 @@ def _frozen(session: Session) -> str:
     view = session.network.view
     if view is None or view.run is None:
         if not session.network.frozen:
-            return "this is network.toml as it is now: v shows the run"
+            return "this is network.toml as it is now: a shows the run"
         return "there is no run yet: s starts one"
     if view.run.holder and not view.run.here:
         return f"the run is driven by {view.run.holder}"

@@ -14,7 +14,7 @@ from rowtui.tui.widgets.network_graph import NetworkGraph
 
 from tests.tui.hand import Hand, opened
 from tests.tui.sample import SampleEngine
-from tests.tui.sample_network import SampleNetwork, big, with_network
+from tests.tui.sample_network import SampleNetwork, big, counts, with_network
 
 RUNNING = {"status": RunStatus.RUNNING, "here": True, "holder": "pid 1 on here"}
 
@@ -62,13 +62,13 @@ async def test_failures_come_first_and_the_samples_can_be_filtered() -> None:
         await at_network(hand)
         await hand.press("enter")
         await hand.sees("Sample", "exit code 137: out of memory")
-        await hand.press("f")
+        await hand.press("t")
         await hand.sees("simulate · failed", "1 sample")
-        await hand.press("f")
+        await hand.press("t")
         await hand.sees("simulate · active", "8 samples")
-        await hand.press("f", "f")
+        await hand.press("t", "t")
         await hand.sees("simulate · complete", "31 samples")
-        await hand.press("f")
+        await hand.press("t")
         await hand.sees("simulate · all")
         await hand.press("escape")
         await hand.sees("Enter samples")
@@ -83,7 +83,7 @@ async def test_enter_on_a_sample_opens_the_log_of_its_job() -> None:
         sample = graph.samples("simulate", (JobState.FAILED,), 0, 1)
         there = sample.samples[0]._replace(directory=job.record.directories[0])
         graph.samples = lambda *_: sample._replace(samples=(there,), total=1)  # type: ignore[method-assign]
-        await hand.press("f", "enter")
+        await hand.press("t", "enter")
         await hand.sees("1 sample")
         await hand.press("enter")
         await hand.sees("[7 Log]", str(job.record.job_id))
@@ -232,11 +232,11 @@ async def test_what_network_toml_says_now_is_a_key_away() -> None:
     async with opened(with_network(changed=True)) as hand:
         await at_network(hand)
         await hand.sees("has changed since")
-        await hand.press("v")
+        await hand.press("a")
         await hand.sees("network.toml as it is now")
         await hand.press("s")
         await hand.sees("this is network.toml as it is now")
-        await hand.press("v")
+        await hand.press("a")
         await hand.sees("▲ paused")
         await hand.press("n")
         await hand.sees("Start a new run?")
@@ -310,13 +310,83 @@ async def test_a_paused_run_is_among_what_needs_a_person() -> None:
 async def test_the_list_is_shown_where_it_is_narrow_and_on_demand() -> None:
     async with opened(with_network(), size=(80, 24)) as hand:
         await at_network(hand)
-        await hand.sees("›   simulate ◆", "⊃ replica ≥ 4", "o graph")
-        await hand.press("o")
+        await hand.sees("›   simulate ◆", "m graph", "51%")
+        await hand.press("m")
         await hand.sees("┏ simulate ◆")
-        await hand.press("o", "j", "enter")
+        await hand.press("m", "j", "enter")
         await hand.sees("average · all", "12 samples")
         await hand.press("escape")
         await hand.sees("›     average ◆")
+        # and it is a list like others: what fits a filter, in another order, to the first again
+        await hand.press("slash", *"failed>0", "enter")
+        await hand.sees("2 of 11", "simulate ◆")
+        await hand.sees_no("folds")
+        await hand.press("escape", "o")
+        await hand.sees("Node ▲", "folds")
+
+
+async def test_samples_are_filtered_sorted_marked_and_found() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        # a node by its name, then what is none: a filter of its samples
+        await hand.press("slash", *"tra", "enter")
+        await hand.sees("train · all", "15 samples")
+        await hand.press("slash", *"fold=1 !complete", "enter")
+        await hand.sees("3 of 15 samples", "temperature")
+        await hand.press("A")
+        await hand.sees("3 of 15 shown · 3 of 15 samples marked")
+        await hand.press("escape", "escape")
+        await hand.sees_no("of 15 samples")
+        # ranges: from here to there
+        await hand.press("g", "v", "j", "j", "v")
+        await hand.sees("3 of 15 samples marked")
+        await hand.press("R")
+        await hand.sees("Try 1 failed job again?", "marked jobs")
+        await hand.press("escape", "escape")
+        await hand.press("o", "O")
+        await hand.sees("State ▼")
+        await hand.press("slash", *"nofield<3")
+        await hand.sees("nofield")
+
+
+async def test_the_way_to_the_cause_and_stale_results_are_a_key_away() -> None:
+    async with opened(with_network()) as hand:
+        await at_network(hand)
+        await hand.press("b")
+        await hand.sees("blocked by: the cursor is not on a sample")
+        await hand.press("l", "enter", "b")
+        await hand.sees("What it waits for", "└ ▶ active  simulate", "All that it waits for itself")
+        await hand.press("escape", "d")
+        await hand.sees("Make 5 results again?", "average 2, train 3", "goes to the trash")
+        await hand.press("enter")
+        await hand.sees("Nothing was put away.")
+        await hand.press("d", "5", "enter")
+        await hand.sees("5 jobs will run again")
+        assert network_of(hand).calls == ["redo [] 5"]
+        network_of(hand).refuses = "it would be 7 jobs now, not 5"
+        await hand.press("d", "5", "enter")
+        await hand.sees("it would be 7 jobs now, not 5")
+
+
+async def test_what_changed_stands_out_for_a_moment() -> None:
+    engine = with_network()
+    async with opened(engine) as hand:
+        await at_network(hand)
+        graph = network_of(hand)
+        graph.nodes = tuple(
+            node._replace(counts=counts(complete=32, active=7, ready=20, failed=1))
+            if node.name == "simulate"
+            else node
+            for node in graph.nodes
+        )
+        graph.generation += 1
+        engine.tell("network")
+        view = hand.app.view
+        assert isinstance(view, NetworkScreen)
+        await hand.until(
+            lambda: view.picture.picture and view.picture.picture.changed, "the node stands out"
+        )
+        await hand.until(lambda: view.samples._flashing, "and the sample that ended")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12), (110, 20)])

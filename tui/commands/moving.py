@@ -17,4 +17,6 @@ COMMANDS: tuple[Command, ...] = (
     Command("text.right", "right", "right", "scroll a text to the right", "text"),
     Command("graph.left", "h,left", "left", "to the node that this one takes from", "graph"),
     Command("graph.right", "l,right", "right", "to the node that takes from this one", "graph"),
+    Command("graph.find", "slash", "find", "go to a node by its name, or filter its samples",
+            "graph"),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rowtui.tui.command import Command
+from rowtui.tui.network_reasons import may_ask_what_it_waits_for, may_redo
 from rowtui.tui.reasons import (
     may_give_up,
     may_mark_sample,
@@ -33,11 +34,16 @@ COMMANDS: tuple[Command, ...] = (
             asks=True, enabled=may_give_up),
     Command("network.mark", "space", "mark", "mark or unmark this sample", "network", 7,
             enabled=may_mark_sample),
-    Command("network.filter", "f", "filter", "samples in the next state: all, failed, ...",
+    Command("network.filter", "t", "state", "samples in the next state: all, failed, ...",
             "network", 8, enabled=with_network),
-    Command("network.arrange", "o", "graph/list", "draw the network as a graph, or as a list",
+    Command("network.waits", "b", "blocked by", "what this sample waits for, or was lost for",
+            "network", 10, enabled=may_ask_what_it_waits_for),
+    Command("network.redo", "d", "redo…",
+            "make the marked samples again, or all results made from other members than now",
+            "network", asks=True, enabled=may_redo),
+    Command("network.arrange", "m", "graph/list", "draw the network as a graph, or as a list",
             "network", enabled=with_network),
-    Command("network.as-now", "v", "as it is now",
+    Command("network.as-now", "a", "as it is now",
             "what network.toml says now, or the run again", "network", enabled=with_run),
     Command("network.new-run", "n", "new run…", "a new run, of what network.toml says now",
             "network", asks=True, enabled=may_start_anew),

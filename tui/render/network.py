@@ -56,7 +56,7 @@ def run_lines(
     if busy:
         lines.append(line(("◐ ", "submitted"), f"{busy}…"))
     if not frozen:
-        told = line(("network.toml as it is now", "title"), ("  v shows the run", "dim"))
+        told = line(("network.toml as it is now", "title"), ("  a shows the run", "dim"))
         lines += [told, *_left(view)]
     elif view.run is None:
         lines += [
@@ -71,7 +71,7 @@ def run_lines(
         lines += wrapped(
             line(
                 ("▲ ", "warning"), "network.toml, or a table that it names, has changed since: ",
-                ("v", "key"), " shows it, ", ("n", "key"), " begins a new run",
+                ("a", "key"), " shows it, ", ("n", "key"), " begins a new run",
             ),
             width, 2,
         )  # fmt: skip
@@ -250,6 +250,12 @@ def sample_cells(sample: SampleView) -> dict[str, Cell]:
     for name, value in sample.values.items():
         cells[f"={name}"] = line(value_text(value))
     return cells
+
+
+def state_mark(state: str) -> str:
+    """`✗ failed`, for a page of text."""
+    mark = _STATE_MARKS.get(state)
+    return f"{mark.glyph} {mark.word}" if mark else state
 
 
 def value_text(value: object) -> str:

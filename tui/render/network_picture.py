@@ -1,4 +1,4 @@
-"""A network as a picture of characters: boxes with links between them, or an indented list.
+"""A network as a picture of characters: boxes with links between them.
 
 Lines are made one by one, when they are looked at. A link is drawn in the colour of the node that
 is chosen if it touches that; heavy where it is on the critical path.
@@ -6,14 +6,12 @@ is chosen if it touches that; heavy where it is on the critical path.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
 
 from rowtui.core.engine import NetworkView
-from rowtui.core.runs.views import NodeView
 from rowtui.tui.render.cells import Line, Span, cut, fit, line, width_of
 from rowtui.tui.render.network_boxes import (
     LEAST,
@@ -22,11 +20,9 @@ from rowtui.tui.render.network_boxes import (
     NodeKey,
     arrows,
     box_lines,
-    counts_line,
     inner_width,
     key_of,
     nearest,
-    progress_bar,
     title_of,
 )
 from rowtui.tui.render.network_layout import Box, Layout, Link, Place, lay_out
@@ -39,29 +35,6 @@ _HEAVY = dict(
     zip((1, 2, 3, 4, 8, 12, 10, 9, 6, 5, 14, 13, 11, 7, 15), "━━━┃┃┃┏┓┗┛┣┫┳┻╋", strict=True)
 )
 _FRAMES = {"": "╭╮╰╯─│", "chosen": "┏┓┗┛━┃", "critical": "╔╗╚╝═║"}
-_BAR = 14  # columns of a bar in the list
-
-
-class Picture(Protocol):
-    """What the widget draws. `places`: where each node is."""
-
-    @property
-    def places(self) -> Mapping[NodeKey, Place]:
-        """Where each node is."""
-        ...
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Columns and lines."""
-        ...
-
-    def row(self, y: int, chosen: NodeKey | None, focus: bool) -> Line:
-        """One line of it."""
-        ...
-
-    def neighbour(self, here: NodeKey, way: Direction) -> NodeKey | None:
-        """The node in that direction."""
-        ...
 
 
 def critical_links(view: NetworkView) -> frozenset[tuple[str, str]]:
@@ -80,6 +53,7 @@ class Graph:
     marks: Mapping[NodeKey, tuple[str, ...]]
     layout_of: tuple[list[Box], list[Link]] = field(default_factory=lambda: ([], []))
     critical: frozenset[tuple[str, str]] = field(init=False)
+    changed: frozenset[NodeKey] = frozenset()  # boxes whose numbers stand out for a moment
 
     def __post_init__(self) -> None:
         self.critical = critical_links(self.view)
@@ -185,6 +159,8 @@ class Graph:
         lines = box_lines(node, made_of, inner)
         lines += [line((mark, "eligible")) for mark in self.marks[key]]
         text = fit(lines[at - 1] if at <= len(lines) else (), inner)
+        if key in self.changed and at == 2:  # the line of the numbers
+            text = tuple(Span(span.text, "changed") for span in text)
         return (Span(frame[5] + " ", style), *text, Span(" " + frame[5], style))
 
     def neighbour(self, here: NodeKey, way: Direction) -> NodeKey | None:
@@ -248,113 +224,3 @@ def graph(view: NetworkView, least: int = LEAST, known: Graph | None = None) -> 
     else:
         layout = lay_out(boxes, wires)
     return Graph(view, layout, links, marks, (boxes, wires))
-
-
-@dataclass(eq=False)
-class Outline:
-    """One line for each node, those that take from it below and further in."""
-
-    view: NetworkView
-    width: int
-
-    def __post_init__(self) -> None:
-        self.links = arrows(self.view)
-        self.nodes = {key_of(node): node for node in self.view.nodes}
-        self.order = in_order(self.view.nodes, self.links)
-        self._at = {key: y for y, (key, _) in enumerate(self.order)}
-        deepest = max((2 * depth + width_of(line(key[1])) for key, depth in self.order), default=0)
-        self._name = max(8, min(deepest + 2, self.width // 3))
-
-    @property
-    def places(self) -> Mapping[NodeKey, Place]:
-        """The line of each node."""
-        return {key: Place(0, y, self.width, 1) for key, y in self._at.items()}
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """As wide as the screen."""
-        return self.width, len(self.order)
-
-    def row(self, y: int, chosen: NodeKey | None, focus: bool) -> Line:
-        """`› simulate ◆  ████▒░░  45%  ✓11 ▶4 ○9  ⊃ replica`."""
-        key, depth = self.order[y]
-        node = self.nodes[key]
-        here = key == chosen
-        critical = node.critical is not None
-        arrow = "" if node.kind == "source" else "→ " if node.kind == "sink" else ""
-        name = cut(
-            line(
-                "  " * depth,
-                (arrow, "dim"),
-                (
-                    title_of(node, critical=critical),
-                    "key" if here else "warning" if critical else "",
-                ),
-            ),
-            self._name,
-        )
-        shown = self.nodes.get(("", node.home)) if node.kind == "sink" else node
-        marks = "  ".join(
-            dict.fromkeys(one.mark for one in self.links if one.target == key and one.mark)
-        )
-        room = max(0, self.width - 2 - self._name - 1 - _BAR - 2)
-        tail: Line = ()
-        bar: Line = ()
-        if not node.needed:
-            tail = line(("not needed by any sink", "dim"))
-        elif node.kind == "source" or shown is None or not shown.counts:
-            bar = box_lines(node, shown, _BAR)[0]
-            tail = box_lines(node, shown, room)[1]
-        else:
-            bar = progress_bar(shown, _BAR)
-            tail = (
-                box_lines(node, shown, room)[1]
-                if node.kind == "sink"
-                else counts_line(
-                    shown.counts, max(0, room - width_of(line(marks)) - 2), bool(shown.lists)
-                )
-            )
-        if marks:
-            tail = (*tail, *line("  ", (marks, "eligible")))
-        start = Span("› " if here else "  ", "key")
-        return (
-            start,
-            *fit(name, self._name),
-            Span(" "),
-            *fit(bar, _BAR),
-            Span("  "),
-            *cut(tail, room),
-        )
-
-    def neighbour(self, here: NodeKey, way: Direction) -> NodeKey | None:
-        """Up and down the list; to the side: along a link."""
-        if way[1]:
-            at = self._at[here] + way[1]
-            return self.order[at][0] if 0 <= at < len(self.order) else None
-        sides = [
-            (one.source if way[0] < 0 else one.target)
-            for one in self.links
-            if here == (one.target if way[0] < 0 else one.source)
-        ]
-        return sides[0] if sides else None
-
-
-def in_order(nodes: Sequence[NodeView], links: Sequence[Arrow]) -> list[tuple[NodeKey, int]]:
-    """Each node after all that it takes from, as near to one of them as can be; with its depth."""
-    after: dict[NodeKey, list[NodeKey]] = {key_of(node): [] for node in nodes}
-    left = {key_of(node): set[NodeKey]() for node in nodes}
-    for one in links:
-        after[one.source].append(one.target)
-        left[one.target].add(one.source)
-    found: list[tuple[NodeKey, int]] = []
-    todo = [(key_of(node), 0) for node in reversed(nodes) if not left[key_of(node)]]
-    while todo:
-        key, depth = todo.pop()
-        found.append((key, depth))
-        ready = []
-        for other in dict.fromkeys(after[key]):
-            left[other].discard(key)
-            if not left[other]:
-                ready.append((other, depth + 1))
-        todo += reversed(ready)
-    return found

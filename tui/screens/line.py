@@ -25,16 +25,18 @@ class LineScreen(ModalScreen[None]):
         run: Callable[[str], str],
         lines: tuple[str, ...],
         start: str = "",
+        sign: str = ":",
     ) -> None:
         super().__init__()
         self._complete = complete
         self._run = run
         self._lines = lines
         self._start = start
+        self._sign = sign
 
     def compose(self) -> ComposeResult:
         """The line."""
-        yield CommandLine(self._complete, self._lines, self._start)
+        yield CommandLine(self._complete, self._lines, self._start, self._sign)
 
     def on_command_line_done(self, event: CommandLine.Done) -> None:
         """Do it, unless it cannot be done: then the line stays to be changed."""

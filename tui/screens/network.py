@@ -1,4 +1,4 @@
-"""View 8: the network as a graph, its run and what the run may spend, what failed, and samples.
+"""View 8: the network as a graph or a list, its run and what that may spend, failures and samples.
 
 The network is asked for by the feed; here only pages of samples are, when they are looked at. What
 a frame costs depends on how many nodes there are, not on how many samples.
@@ -10,10 +10,10 @@ from functools import partial
 from typing import ClassVar
 
 from rowtui.core.engine import JobState, NetworkView
-from rowtui.core.runs.views import NodeView, SampleView
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.network import STATE_FILTERS, NetworkLook
+from rowtui.tui.reasons import may_mark_sample
 from rowtui.tui.render.cells import Line, line, wrapped
 from rowtui.tui.render.network import (
     NO_NETWORK,
@@ -21,35 +21,27 @@ from rowtui.tui.render.network import (
     failure_columns,
     node_lines,
     run_lines,
-    sample_cells,
-    sample_columns,
     sample_lines,
 )
-from rowtui.tui.render.network_boxes import LEAST
-from rowtui.tui.render.network_picture import Graph, Outline, Picture, graph
+from rowtui.tui.render.numbers import age
+from rowtui.tui.screens.network_find import open_find, open_log
+from rowtui.tui.screens.network_pane import NetworkPane
+from rowtui.tui.screens.sample_pane import SamplePane
+from rowtui.tui.screens.sample_rows import SampleTable
 from rowtui.tui.screens.view import View, set_titles
+from rowtui.tui.widgets.asked_rows import MemoryRows
 from rowtui.tui.widgets.chrome import Panel
+from rowtui.tui.widgets.list_table import ListTable
 from rowtui.tui.widgets.network_graph import NetworkGraph
-from rowtui.tui.widgets.rows import ListRows, PagedRows
 from rowtui.tui.widgets.text_lines import LaidOut
 from rowtui.tui.widgets.virtual_table import VirtualTable
-from rowtui.tui.work import start
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widget import Widget
 
-GRAPH_FROM = 100
-"""Columns of the screen from which on the network is drawn as a graph."""
-
 TALL_FROM = 30
 """Lines of the screen from which on everything is said of the run."""
-
-MOST_BOXES = 60
-"""A network of more nodes is a list at first."""
-
-ROOMY = (18, 15, LEAST)
-"""Columns inside a box, if all of the graph is seen with that."""
 
 
 class NetworkScreen(View):
@@ -61,21 +53,19 @@ class NetworkScreen(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self._graph: Graph | None = None
-        self._outline: Outline | None = None
-        self._of: tuple[NetworkView, int] | None = None
-        self._listed: bool | None = None  # None: as the width and the network suggest
-        self._rows: PagedRows[SampleView] | None = None
-        self._rows_of: tuple[str, str, bool] | None = None
-        self._generation: tuple[int, str] | None = None
+        self._net = NetworkPane(self)
+        self._samples = SamplePane(self)
 
     def body(self) -> ComposeResult:
-        """The run, what failed, the graph, and the samples beside the chosen node."""
+        """The run, what failed, the network, and the samples beside the chosen node."""
         yield Panel("Run", name="run")
-        yield VirtualTable(name="failures")
+        yield ListTable(name="failures", kept_as="network-failures")
         yield NetworkGraph(name="graph")
+        yield ListTable(name="nodes", kept_as="network-nodes")
         with Horizontal(id="lower"):
-            yield VirtualTable(name="samples", can_mark=True)
+            yield SampleTable(
+                name="samples", can_mark=True, may_mark=lambda: may_mark_sample(self.session)
+            )
             yield LaidOut(name="node")
 
     @property
@@ -89,18 +79,23 @@ class NetworkScreen(View):
         return self.query_one("#graph", NetworkGraph)
 
     @property
-    def samples(self) -> VirtualTable:
-        """The samples of the chosen node."""
-        return self.query_one("#samples", VirtualTable)
+    def nodes(self) -> ListTable:
+        """The nodes as a list."""
+        return self.query_one("#nodes", ListTable)
 
     @property
-    def failures(self) -> VirtualTable:
+    def samples(self) -> SampleTable:
+        """The samples of the chosen node."""
+        return self.query_one("#samples", SampleTable)
+
+    @property
+    def failures(self) -> ListTable:
         """What failed."""
-        return self.query_one("#failures", VirtualTable)
+        return self.query_one("#failures", ListTable)
 
     @property
     def _below(self) -> tuple[Widget, ...]:
-        """The panes that come in the place of the graph where there are few lines."""
+        """The panes that come in the place of the network where there are few lines."""
         return self.samples, self.query_one("#node")
 
     # Showing
@@ -121,9 +116,15 @@ class NetworkScreen(View):
         self.set_class(bool(view and view.failures), "-failures")
         self._show_run(view)
         self._show_failures(view)
-        self._show_graph(view)
-        self._show_samples(view)
+        self._net.show(view)
+        self._samples.show(view)
         self._show_node(view)
+
+    def show_header(self) -> None:
+        """Ages change by themselves."""
+        super().show_header()
+        if self.ready and self.look.view is not None:
+            self._title_run(self.look.view)
 
     def _show_run(self, view: NetworkView | None) -> None:
         look, panel = self.look, self.query_one("#run", Panel)
@@ -140,8 +141,13 @@ class NetworkScreen(View):
                 *lines,
             ]
         lines += [line(("▲ ", "warning"), text) for text in (*view.problems, *view.notices)]
-        panel.show(lines, stale=look.error is not None)
-        set_titles(panel, f"Network {view.name}")
+        panel.show(lines, stale=look.error is not None or self.session.stale)
+        self._title_run(view)
+
+    def _title_run(self, view: NetworkView) -> None:
+        old = age(max(0.0, self.session.clock() - view.at))
+        seen = "seen now" if old == "now" else f"seen {old} ago"
+        set_titles(self.query_one("#run", Panel), f"Network {view.name}", seen)
 
     def _instead(self) -> tuple[Line, ...]:
         """What stands there without a network."""
@@ -155,120 +161,24 @@ class NetworkScreen(View):
         failures = view.failures if view else ()
         table = self.failures
         if not failures and table.has_focus:
-            self.picture.focus()
+            self._net.focus()
         table.show(
-            ListRows(failures, lambda one: one.job, lambda _, one: failure_cells(one)),
+            MemoryRows(failures, lambda one: one.job, lambda _, one: failure_cells(one)),
             failure_columns(failures),
+            stale=self.look.error is not None,
         )
         lost = sum(one.lost for one in failures)
         more = f", for which {plural(lost, 'job')} cannot run" if lost else ""
         count = plural(self.look.failed, "job")
-        set_titles(table, f"Failed: {count}{more}" if failures else "", "R retry  Enter log")
+        below = " · ".join(filter(None, (table.tally, "R retry  Enter log")))
+        set_titles(table, f"Failed: {count}{more}" if failures else "", below)
         self._point()
 
-    def _show_graph(self, view: NetworkView | None) -> None:
-        widget = self.picture
-        if view is None:
-            widget.show(None, None)
-            return
-        width = max(1, self.size.width - 3)  # without its frame and the scroll bar
-        if self._of is None or self._of[0] is not view or self._of[1] != width:
-            self._of = (view, width)
-            self._graph = self._outline = None
-        picture = self._picture(view, width)
-        widget.show(picture, self.look.chosen)
-        arranged = "o graph" if self._is_listed(view) else "o list"
-        nodes = sum(1 for one in view.nodes if one.kind == "node")
-        title = f"{plural(nodes, 'node')} · {plural(view.jobs, 'job')}"
-        if picture.size[0] > width:
-            title += " · goes on to the side"
-        set_titles(
-            widget,
-            title,
-            f"✓ complete ▶ active ○ ready · waiting ✗ failed ⊘ cancelled   {arranged}",
-        )
-
-    def _is_listed(self, view: NetworkView) -> bool:
-        if self._listed is not None:
-            return self._listed
-        return self.size.width < GRAPH_FROM or len(view.nodes) > MOST_BOXES
-
-    def _picture(self, view: NetworkView, width: int) -> Picture:
-        if self._is_listed(view):
-            if self._outline is None:
-                self._outline = Outline(view, width)
-            return self._outline
-        if self._graph is None:
-            for least in ROOMY:
-                made = graph(view, least, self._last_graph)
-                if made.size[0] <= width or least == ROOMY[-1]:
-                    break
-            self._graph = self._last_graph = made
-        return self._graph
-
-    _last_graph: Graph | None = None
-
-    def _show_samples(self, view: NetworkView | None) -> None:
-        look, table = self.look, self.samples
-        if view is None or not look.samples_of:
-            table.show_nothing()
-            return
-        of = (look.samples_of, look.filter.word, look.frozen)
-        run = view.run.id if view.run else ""
-        if of != self._rows_of:
-            self._rows_of = of
-            self._rows = PagedRows(
-                partial(self._fetch, *of),
-                lambda one: one.job if one.job >= 0 else one.directory,
-                sample_cells,
-                spawn=lambda work: start(self, work, "samples"),
-                arrived=self._samples_arrived,
-                failed=lambda error: self.dashboard.report("samples cannot be listed", error),
-            )
-            self._generation = (view.generation, run)
-            table.start_over()
-            self._remember_marks()
-        elif self._generation != (view.generation, run) and self._rows is not None:
-            self._generation = (view.generation, run)
-            self._rows.reload()
-        self._samples_arrived()
-
-    async def _fetch(
-        self, node: str, word: str, frozen: bool, first: int, length: int
-    ) -> tuple[int, tuple[SampleView, ...]]:
-        states = next(one.states for one in STATE_FILTERS if one.word == word)
-        page = await self.session.engine.network_samples(node, states, first, length, frozen=frozen)
-        return page.total, page.samples
-
-    def _samples_arrived(self) -> None:
-        rows, look = self._rows, self.look
-        if rows is None or not self.ready:
-            return
-        if not rows.loaded:
-            text = "Reading samples…"
-        elif look.filter.states:
-            text = f"No sample is {look.filter.word}."
-        else:
-            text = "There are no samples yet."
-        self.samples.say_if_empty(line((text, "dim")))
-        self.samples.show(rows, sample_columns(self._node_of_samples(), rows.loaded_items()))
-        self._sample_titles()
+    def samples_arrived(self) -> None:
+        """A page of samples is here."""
         self._point()
         if self.samples.has_focus:
-            self._show_node(look.view)
-
-    def _node_of_samples(self) -> NodeView | None:
-        nodes = self.look.view.nodes if self.look.view else ()
-        name = self.look.samples_of
-        return next((one for one in nodes if one.name == name and one.kind != "sink"), None)
-
-    def _sample_titles(self) -> None:
-        look, rows = self.look, self._rows
-        total = rows.row_count if rows and rows.loaded else 0
-        below = plural(total, "sample")
-        if look.marked:
-            below = f"{len(look.marked):,} of {below} marked"
-        set_titles(self.samples, f"{look.samples_of} · {look.filter.word}", below)
+            self._show_node(self.look.view)
 
     def _show_node(self, view: NetworkView | None) -> None:
         look, widget = self.look, self.query_one("#node", LaidOut)
@@ -278,7 +188,8 @@ class NetworkScreen(View):
             set_titles(widget, "")
         elif self.samples.has_focus and sample is not None:
             widget.show_made(partial(sample_lines, sample))
-            set_titles(widget, "Sample", "Enter log")
+            waits = sample.state in ("waiting", "cancelled", "missing")
+            set_titles(widget, "Sample", "Enter log" + "  b what it waits for" * waits)
         else:
             widget.show_made(partial(node_lines, view, node))
             kind = "" if node.kind == "node" else f" ({node.kind})"
@@ -293,36 +204,55 @@ class NetworkScreen(View):
             (one for one in (look.view.failures if look.view else ())
              if one.job == self.failures.cursor_key), None
         )  # fmt: skip
-        rows = self._rows
-        look.sample = rows.item(self.samples.cursor) if rows and rows.row_count else None
+        look.sample = self._samples.sample
         under = "graph"
-        if self.failures.has_focus:
+        if self.failures.has_focus_within:
             under = "failures"
-        elif self.samples.has_focus:
+        elif self.samples.has_focus_within:
             under = "samples"
         look.under = under
 
     def on_virtual_table_cursor_moved(self, event: VirtualTable.CursorMoved) -> None:
-        """Another failure or sample is the chosen one."""
+        """Another failure, node or sample is the chosen one."""
+        if event.table is self.nodes:
+            self._net.moved(event.key)
         self._point()
         if event.table is self.samples:
             self._show_node(self.look.view)
         self.show_bottom()
 
+    def on_list_table_rearranged(self, event: ListTable.Rearranged) -> None:
+        """Another filter or other marks: other words in the frames."""
+        if event.table is self.samples:
+            self._samples.remember_marks()
+            self._samples.show_titles()
+        elif event.table is self.failures:
+            self._show_failures(self.look.view)
+        else:
+            self._net.show_titles()
+
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Commands are about what is under the cursor with the focus."""
-        self.set_class(event.widget in self._below, "-samples")
+        self.set_class(any(pane.has_focus_within for pane in self._below), "-samples")
         self._point()
         self._show_node(self.look.view)
+        self.show_bottom()
+
+    def node_chosen(self) -> None:
+        """The cursor is on another node: its samples."""
+        self._samples.show(self.look.view)
+        self._show_node(self.look.view)
+        self.query_one("#node", LaidOut).action_first()
         self.show_bottom()
 
     def on_network_graph_chosen(self, event: NetworkGraph.Chosen) -> None:
         """The samples of another node."""
         self.look.chosen = event.key
-        self._show_samples(self.look.view)
-        self._show_node(self.look.view)
-        self.query_one("#node", LaidOut).action_first()
-        self.show_bottom()
+        self.node_chosen()
+
+    def on_network_graph_wanted(self) -> None:
+        """Somebody looks for a node, or a sample."""
+        open_find(self)
 
     async def on_network_graph_opened(self) -> None:
         """A second click opens."""
@@ -344,75 +274,50 @@ class NetworkScreen(View):
         return look.chosen[1] if look.chosen else ""
 
     def back(self) -> bool:
-        """Drop the marks, then to the graph."""
+        """Drop the filter and the marks, then to the network."""
+        tables = (self.failures, self.nodes, self.samples)
+        if any(table.has_focus_within and table.clear_filter() for table in tables):
+            return True
         if self.look.marked:
             self.forget_marks()
             return True
-        if self.look.view is not None and not self.picture.has_focus:
-            self._enter(self.picture)
+        if self.look.view is not None and not self._net.has_focus:
+            self._enter(self._net.widget)
             return True
         return False
 
     def forget_marks(self) -> None:
         """The marked jobs were retried, or given up."""
-        self.samples.marks.set_all(False)
-        self.samples.marks_changed()
-        self._remember_marks()
+        self._samples.forget_marks()
 
-    def _remember_marks(self) -> None:
-        rows, marks = self._rows, self.samples.marks
-        items = {one.job: one.state for one in rows.loaded_items()} if rows else {}
-        self.look.marked = {
-            key: items.get(key, self.look.marked.get(key, ""))
-            for key in marks.keys
-            if isinstance(key, int)
-        }
-        self._sample_titles()
-        self.show_bottom()
+    def find_sample(self, text: str) -> None:
+        """The samples of the chosen node that fit a filter."""
+        self._samples.filter(text)
+        self._enter(self.samples)
+
+    def find_node(self, key: tuple[str, str]) -> None:
+        """Put the cursor on this node."""
+        self._net.choose(key)
+        self._enter(self._net.widget)
 
     def command_open(self) -> None:
         """From a node to its samples; from a sample or a failure to the log of its job."""
         look = self.look
         if look.under == "graph":
             self._enter(self.samples)
-            return
-        node, directory = "", ""
-        if look.under == "failures" and look.failure is not None:
-            node, directory = look.failure.node, look.failure.directory
+        elif look.under == "failures" and look.failure is not None:
+            open_log(self, look.failure.node, look.failure.directory)
         elif look.sample is not None:
-            node, directory = look.samples_of, look.sample.directory
-        self._open_log(node, directory)
-
-    def _open_log(self, node: str, directory: str) -> None:
-        view = self.look.view
-        action = next((one.action for one in (view.nodes if view else ())
-                       if one.name == node and one.kind == "node"), "")  # fmt: skip
-        if action:
-            start(self, partial(self._find_log, action, directory), "log", exclusive=True)
-        else:
-            self.app.notify("A source runs no job.", markup=False)
-
-    async def _find_log(self, action: str, directory: str) -> None:
-        try:
-            job = await self.session.engine.find_job(action, directory)
-        except Exception as error:
-            self.dashboard.report("the job cannot be found", error)
-            return
-        if job is None:
-            self.app.notify(f"No job has run {action} in {directory} yet.", markup=False)
-            return
-        self.session.known_job = job
-        self.session.job_token = self.session.job_to_show = job.record.token
-        self.dashboard.go("log")
+            open_log(self, look.samples_of, look.sample.directory)
 
     def command_pane(self) -> None:
         """The next pane."""
-        panes: list[Widget] = [self.picture, self.samples]
+        panes: list[Widget] = [self._net.widget, self.samples]
         if self.failures.display:
             panes.insert(0, self.failures)
         if (node := self.query_one("#node")).display:
             panes.append(node)
-        at = next((n for n, one in enumerate(panes) if one.has_focus), -1)
+        at = next((n for n, one in enumerate(panes) if one.has_focus_within), -1)
         self._enter(panes[(at + 1) % len(panes)])
 
     def _enter(self, pane: Widget) -> None:
@@ -422,27 +327,25 @@ class NetworkScreen(View):
 
     def command_filter(self) -> None:
         """The samples in the next state of which there are any."""
-        look, node = self.look, self._node_of_samples()
+        look, node = self.look, self._samples.node
         at = STATE_FILTERS.index(look.filter)
         later = [*STATE_FILTERS[at + 1 :], *STATE_FILTERS[: at + 1]]
         look.filter = next(
             one for one in later if not one.states or (node and node.counts and any(
                 node.counts[state] for state in one.states))
         )  # fmt: skip
-        self._show_samples(look.view)
+        self._samples.show(look.view)
         self.show_bottom()
 
     def command_mark(self) -> None:
         """Mark this sample."""
         if self.look.under == "samples":
             self.samples.toggle_mark()
-            self._remember_marks()
+            self._samples.remember_marks()
 
     def command_arrange(self) -> None:
         """As a graph, or as a list."""
-        if self.look.view is not None:
-            self._listed = not self._is_listed(self.look.view)
-            self._show_graph(self.look.view)
+        self._net.arrange()
 
     def command_as_now(self) -> None:
         """What network.toml says now, or the run again."""
@@ -464,6 +367,16 @@ class NetworkScreen(View):
     def command_step(self) -> None:
         """One step, to be confirmed."""
         self.dashboard.network.step()
+
+    def command_waits(self) -> None:
+        """What the sample under the cursor waits for."""
+        self.dashboard.network.waits(next(iter(self.look.under_cursor), -1))
+
+    def command_redo(self) -> None:
+        """Make the marked samples again, or all that is stale."""
+        complete = JobState.COMPLETE.name.lower()
+        chosen = [job for job, state in self.look.marked.items() if state == complete]
+        self.dashboard.network.redo(chosen)
 
     def command_retry(self) -> None:
         """Try the marked jobs, this failure, or all that failed again."""

@@ -86,12 +86,17 @@ class CommandLine(Vertical):
             self.text = text
 
     def __init__(
-        self, complete: Callable[[str], Sequence[Candidate]], lines: tuple[str, ...], start: str
+        self,
+        complete: Callable[[str], Sequence[Candidate]],
+        lines: tuple[str, ...],
+        start: str,
+        sign: str = ":",
     ) -> None:
         super().__init__(id="command-line")
         self._complete = complete
         self._recall = Recall(lines)
         self._start = start
+        self._sign = sign
         self._candidates: Sequence[Candidate] = ()
         self._at = -1  # of the candidate that stands in the line
         self._ours = ""  # the text that was put there, not typed
@@ -101,7 +106,7 @@ class CommandLine(Vertical):
         """The list, and the line."""
         yield Static("", id="line-candidates", markup=False)
         with Horizontal(id="line-row"):
-            yield Static(" :", id="line-sign", markup=False)
+            yield Static(f" {self._sign}", id="line-sign", markup=False)
             yield LineInput(self._start, id="line-text", compact=True, select_on_focus=False)
 
     def on_mount(self) -> None:

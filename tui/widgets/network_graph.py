@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.cells import Line, Span
 from rowtui.tui.render.network_boxes import NodeKey
 from rowtui.tui.render.network_layout import Place
-from rowtui.tui.render.network_picture import Picture
+from rowtui.tui.render.network_picture import Graph
 from rowtui.tui.widgets.palette import Palette
+from rowtui.tui.widgets.virtual_table import FLASH_SECONDS
 from textual import events
 from textual.geometry import Size, Spacing
 from textual.message import Message
@@ -21,7 +23,7 @@ AROUND = Spacing(1, 4, 1, 4)
 
 
 class NetworkGraph(ScrollView, can_focus=True):
-    """Shows a `Picture`; scrolls both ways. Costs the lines on the screen."""
+    """Shows a `Graph`; scrolls both ways. Costs the lines on the screen."""
 
     ALLOW_SELECT = False
     BINDINGS = bindings_for("list") + bindings_for("graph")
@@ -48,20 +50,23 @@ class NetworkGraph(ScrollView, can_focus=True):
     class Opened(Message):
         """The chosen node was clicked again."""
 
+    class Wanted(Message):
+        """Somebody wants to find a node, or a sample."""
+
     STEPS: ClassVar[dict[str, tuple[int, int]]] = {
         "left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1),
     }  # fmt: skip
 
     def __init__(self, *, name: str) -> None:
         super().__init__(id=name)
-        self.picture: Picture | None = None
+        self.picture: Graph | None = None
         self.empty: Line = ()
         self.chosen: NodeKey | None = None
         self._palette: Palette | None = None
         self._drawn: dict[int, Strip] = {}
         self.painted_lines = 0  # lines drawn anew so far; tests count with it
 
-    def show(self, picture: Picture | None, chosen: NodeKey | None) -> None:
+    def show(self, picture: Graph | None, chosen: NodeKey | None) -> None:
         """Show this picture; where it looks the same, nothing is painted."""
         new = picture is not self.picture or chosen != self.chosen
         if not new:
@@ -74,6 +79,17 @@ class NetworkGraph(ScrollView, can_focus=True):
         self._repaint()
         if self._place != was:
             self.call_after_refresh(self._start_over)
+
+    def flash(self, keys: Iterable[NodeKey]) -> None:
+        """Let the numbers of these boxes stand out for a moment."""
+        self._set_flashing(frozenset(keys))
+        if self.picture is not None and self.picture.changed:
+            self.set_timer(FLASH_SECONDS, lambda: self._set_flashing(frozenset()))
+
+    def _set_flashing(self, keys: frozenset[NodeKey]) -> None:
+        if self.picture is not None and keys != self.picture.changed:
+            self.picture.changed = keys
+            self._repaint()
 
     @property
     def _place(self) -> Place | None:
@@ -108,9 +124,10 @@ class NetworkGraph(ScrollView, can_focus=True):
             return
         key = picture.neighbour(self.chosen, self.STEPS[way])
         if key is not None:
-            self._choose(key)
+            self.choose(key)
 
-    def _choose(self, key: NodeKey) -> None:
+    def choose(self, key: NodeKey) -> None:
+        """Put the cursor on this node."""
         if key != self.chosen:
             self.chosen = key
             self._repaint()
@@ -183,6 +200,10 @@ class NetworkGraph(ScrollView, can_focus=True):
         """To the node above."""
         self._go("up")
 
+    def action_find(self) -> None:
+        """Find a node, or a sample of the chosen one."""
+        self.post_message(self.Wanted())
+
     def action_first(self) -> None:
         """To the first node."""
         self._end(first=True)
@@ -195,7 +216,7 @@ class NetworkGraph(ScrollView, can_focus=True):
         places = self.picture.places if self.picture else {}
         if places:
             ordered = sorted(places, key=lambda key: (places[key].x, places[key].y))
-            self._choose(ordered[0 if first else -1])
+            self.choose(ordered[0 if first else -1])
 
     def action_half_down(self) -> None:
         """Half a page down."""
@@ -223,7 +244,7 @@ class NetworkGraph(ScrollView, can_focus=True):
             if place.x <= x < place.x + place.width and place.y <= y < place.y + place.height:
                 if key == self.chosen and event.chain == 2:
                     self.post_message(self.Opened())
-                self._choose(key)
+                self.choose(key)
                 return
 
 

@@ -10,7 +10,15 @@ from rowtui.core.text import Cost
 from rowtui.tui.render.cells import Line, plain, width_of
 from rowtui.tui.render.network import moment, node_lines, run_lines, sample_lines
 from rowtui.tui.render.network_boxes import arrows, counts_line, link_mark, progress_bar
-from rowtui.tui.render.network_picture import Outline, graph, in_order
+from rowtui.tui.render.network_list import (
+    changed_nodes,
+    in_order,
+    node_cells,
+    node_columns,
+    node_rows,
+    node_values,
+)
+from rowtui.tui.render.network_picture import graph
 from rowtui.tui.render.run_limits import limit_texts, proposed, read_limits, rounded_up
 
 from tests.tui.sample_network import NODES, SampleNetwork, counts
@@ -71,9 +79,36 @@ def test_a_layout_is_made_again_only_for_another_network() -> None:
 
 
 def test_no_line_of_a_picture_is_wider_than_it_says() -> None:
-    for picture in (graph(view()), Outline(view(), 76), Outline(view(), 40)):
-        for y in range(picture.size[1]):
-            assert width_of(picture.row(y, None, False)) <= picture.size[0]
+    picture = graph(view())
+    for y in range(picture.size[1]):
+        assert width_of(picture.row(y, None, False)) <= picture.size[0]
+
+
+def test_a_row_of_the_list_says_progress_counts_and_links_at_any_width() -> None:
+    rows = node_rows(view())
+    assert [column.id for column in node_columns(rows)][-2:] == ["failed", "left"]
+    for row in rows:
+        for cell in node_cells(row).values():
+            for width in (3, 10, 30):
+                assert isinstance(cell, tuple) or width_of(cell.at(width)) <= max(width, 14)
+    simulate = next(row for row in rows if row.node.name == "simulate")
+    assert node_values(simulate) == {
+        "node": "simulate", "done": 51, "jobs": 60, "links": "", "failed": 1, "left": 20,
+    }  # fmt: skip
+
+
+def test_only_the_nodes_whose_numbers_changed_stand_out() -> None:
+    sample = SampleNetwork(NOW)
+    old = node_rows(sample.view(frozen=True))
+    sample.nodes = tuple(
+        node._replace(counts=counts(complete=32, active=7, ready=20, failed=1))
+        if node.name == "simulate"
+        else node
+        for node in sample.nodes
+    )
+    changed = changed_nodes(old, node_rows(sample.view(frozen=True)))
+    assert changed == {("", "simulate"): ("done", "jobs")}
+    assert changed_nodes([], old) == {}
 
 
 def test_the_list_has_each_node_below_all_that_it_takes_from() -> None:
@@ -85,16 +120,16 @@ def test_the_list_has_each_node_below_all_that_it_takes_from() -> None:
 
 
 def test_the_cursor_reaches_every_node_and_comes_back() -> None:
-    for picture in (graph(view()), Outline(view(), 76)):
-        seen, todo = set(), [("", "state")]
-        while todo:
-            here = todo.pop()
-            for way in ((1, 0), (-1, 0), (0, 1), (0, -1)):
-                there = picture.neighbour(here, way)
-                if there is not None and there not in seen:
-                    seen.add(there)
-                    todo.append(there)
-        assert seen == set(picture.places)
+    picture = graph(view())
+    seen, todo = set(), [("", "state")]
+    while todo:
+        here = todo.pop()
+        for way in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+            there = picture.neighbour(here, way)
+            if there is not None and there not in seen:
+                seen.add(there)
+                todo.append(there)
+    assert seen == set(picture.places)
 
 
 def test_counts_have_words_where_there_is_room_and_suffixes_where_there_is_none() -> None:
@@ -133,7 +168,7 @@ def test_who_drives_a_run_is_said() -> None:
 
 def test_a_network_that_changed_since_says_which_keys_help() -> None:
     text = "\n".join(map(plain, run_lines(view(changed=True), 118, frozen=True)))
-    assert "has changed since: v shows it, n begins a new run" in text
+    assert "has changed since: a shows it, n begins a new run" in text
 
 
 def test_a_node_says_its_dimensions_and_what_it_takes_from_whom() -> None:
