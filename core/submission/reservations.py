@@ -87,8 +87,17 @@ class StoredReservations:
 
     def release(self, releases: Collection[Release]) -> None:
         """See `Reservations`."""
-        if releases:
-            self._commit(lambda state: released(state, releases))
+        if not releases:
+            return
+
+        def edit(stored: Stored) -> Stored:
+            # What a job staged before it ended is complete: it is not failed until that is read.
+            failing = any(release.failures for release in releases)
+            known = with_news(self._store.root, stored) if failing else stored
+            state = released(known.state, releases)
+            return stored if state is known.state else known._replace(state=state)
+
+        self._store.commit(edit)
 
     def _commit(self, edit: Callable[[State], State]) -> None:
         def on_stored(stored: Stored) -> Stored:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.local import LocalScheduler
-from rowtui.core.state.model import Submitted
+from rowtui.core.state.model import Failure, Submitted
 from rowtui.core.state.postcard import encode_submitted
 from rowtui.core.state.staging import stage_completions
 from rowtui.core.state.store import Store
 from rowtui.core.submission.model import PlannedJob
-from rowtui.core.submission.reservations import StoredReservations
+from rowtui.core.submission.reservations import Release, StoredReservations
 
 from tests.core.submission.conftest import RealProject
 
@@ -81,6 +81,20 @@ def test_what_row_submitted_and_what_jobs_completed_meanwhile_is_taken(real: Rea
     assert real.state.completed == {"one": 0b010}
     real.synchronise()
     assert real.state.completed == {"one": 0b010}  # what was staged counts once, and stays
+
+
+def test_what_a_job_staged_before_it_ended_never_counts_as_failed(real: RealProject) -> None:
+    job = job_for(real, "t", "a", "b c")
+    store = StoredReservations(real.store)
+    assert store.reserve([job]) == {}
+    stage_completions(real.root, {"one": ["b c"]})
+    why = Failure("local", 7, "t", "it ended well, but products are missing")
+
+    store.release([Release("t", "one", dict.fromkeys(job.directories, why))])
+
+    assert real.state.failed == {"one": {0: why}}
+    assert real.state.completed == {"one": 0b010}
+    assert jobs(real) == {}
 
 
 def test_row_taking_a_job_back_meanwhile_frees_its_directory(real: RealProject) -> None:
