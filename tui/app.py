@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import textual.constants
 from rowtui.core.engine_process.errors import EngineLost
 from rowtui.core.errors import RowtuiError
+from rowtui.core.project.played_views import FASTER, SLOWER
 from rowtui.core.text import visible
 from rowtui.tui.actions import BY_ID, TITLES, bindings_for
 from rowtui.tui.feed import Feed
@@ -31,6 +32,7 @@ from rowtui.tui.logins import Logins
 from rowtui.tui.need_steps import NeedSteps
 from rowtui.tui.network_verbs import NetworkVerbs
 from rowtui.tui.palette_commands import RegistryProvider
+from rowtui.tui.played import control_played
 from rowtui.tui.screens.view import View
 from rowtui.tui.screens.views import VIEW_CLASSES, open_view
 from rowtui.tui.session import Session, describe
@@ -44,7 +46,7 @@ from textual.screen import ModalScreen, Screen
 
 if TYPE_CHECKING:
     from rowtui.core.engine import Engine
-    from rowtui.tui.played import Played
+    from rowtui.core.project.played_views import Played
 
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 """The terminal went away, or somebody asks: leave cleanly, with 128 + the signal as exit code."""
@@ -305,20 +307,16 @@ class RowtuiApp(TerminalApp):
 
     def command_faster(self) -> None:
         """Let the time of a demo or a recording go by faster."""
-        self._say_of_played(self.session.played.faster() if self.session.played else "")
+        control_played(self, FASTER)
 
     def command_slower(self) -> None:
         """Let the time of a demo or a recording go by slower."""
-        self._say_of_played(self.session.played.slower() if self.session.played else "")
+        control_played(self, SLOWER)
 
     def command_steps(self) -> None:
         """Show or hide the first steps."""
         self.session.first_steps = not self.session.first_steps
         self.show_again("steps")
-
-    def _say_of_played(self, text: str) -> None:
-        self.notify(text, timeout=3, markup=False)
-        self.show_again("played")
 
     def command_quit(self) -> None:
         """Leave; while jobs are being sent, or the autopilot is on, only after a yes."""

@@ -119,7 +119,7 @@ class LineVerbs:
         if what == "login":
             return [one.name for one in session.logins]
         if what == "fault":
-            return [name for name, _ in self._session.played.faults] if self._session.played else []
+            return [name for name, _ in session.played.state.faults] if session.played else []
         if what == "theme":
             return self._app.themes.names
         if what == "job":
@@ -249,9 +249,10 @@ class LineVerbs:
         return ""
 
     def _demo(self, fault: str) -> str:
-        played = self._session.played
-        if played is not None:
-            self._app.notify(visible(played.inject(fault)), markup=False)
+        from rowtui.core.project.played_views import INJECT
+        from rowtui.tui.played import control_played
+
+        control_played(self._app, INJECT, fault)
         return ""
 
     def _quit(self, _: str) -> str:

@@ -1,49 +1,37 @@
-"""What a dashboard shows and offers when it is not of the real world: a demo, or a recording.
+"""A demo or a recording on the screen: its clock, its faults, and the first steps.
 
-The engine of such a dashboard is also its `Played`: its badge stands in the header, its clock may
-run faster or slower, and things can be made to go wrong. `first_step` says to somebody who has
-never seen rowtui which key leads on.
+The first steps say to somebody who has never seen rowtui which key leads on.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
 from rowtui.tui.render.cells import Line, line
+from rowtui.tui.work import start
 
 if TYPE_CHECKING:
+    from rowtui.tui.app import RowtuiApp
     from rowtui.tui.session import Session
 
 
-class Played(Protocol):
-    """A world with a clock of its own."""
+def control_played(app: RowtuiApp, word: str, argument: str = "") -> None:
+    """Change the clock of a demo or a recording, or make something go wrong in it."""
+    played = app.session.played
+    if played is None:
+        return
 
-    @property
-    def badge(self) -> str:
-        """What the header says: `DEMO ×60`."""
-        ...
+    async def control() -> None:
+        try:
+            said = (await played.control(word, argument)).said
+        except (RowtuiError, OSError) as error:
+            said = str(error)
+        app.notify(visible(said), timeout=3, markup=False)
+        app.show_again("played")
 
-    @property
-    def stranger(self) -> bool:
-        """Whether somebody may see rowtui for the first time: the first steps are shown."""
-        ...
-
-    @property
-    def faults(self) -> tuple[tuple[str, str], ...]:
-        """What can be made to go wrong, and what that does."""
-        ...
-
-    def faster(self) -> str:
-        """Let time go by faster; a sentence on it."""
-        ...
-
-    def slower(self) -> str:
-        """Let time go by slower; a sentence on it."""
-        ...
-
-    def inject(self, fault: str) -> str:
-        """Make something go wrong; a sentence on it."""
-        ...
+    start(app, control, "played")
 
 
 def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
@@ -69,7 +57,8 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
         steps = [("2", "choose groups first")]
     elif view == "queue":
         steps = [("l", "the log of a job")]
-        if session.played is not None and session.played.faults:  # the clock is not the real one
+        played = session.played
+        if played is not None and played.state.faults:  # the clock is not the real one
             steps.append(("> <", "let time go by faster or slower"))
     else:
         steps = [("Esc", "one step back"), ("2", "groups to submit"), ("6", "your jobs")]

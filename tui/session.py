@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         WhatIfAsked,
     )
     from rowtui.core.mapping.decision import Refusal
-    from rowtui.tui.played import Played
+    from rowtui.core.project.played_views import Played
     from rowtui.tui.render.needs import Need
     from rowtui.tui.render.plan import Sending
 

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     import argparse
 
     from rowtui.cli.output import Output
+    from rowtui.core.engine_process.client import ProcessEngine
     from rowtui.core.engine_process.options import EngineOptions
+    from rowtui.core.engine_process.start import Started
 
 
 def settings_of(args: argparse.Namespace) -> dict[str, Any] | None:
@@ -81,14 +83,25 @@ def show(options: EngineOptions, out: Output, args: argparse.Namespace, **settin
         out.problems(opened.problems)
         for notice in opened.notices:
             out.warn(notice)
-        from rowtui.core.engine_process.client import ProcessEngine
-
+        engine = _engine(started)
+        if options.demo is not None:
+            settings["played"] = engine
         gc.freeze()  # what was imported is never garbage
-        code = run_dashboard(recorded(ProcessEngine(started), args), **settings)
+        code = run_dashboard(recorded(engine, args), **settings)
         tell_of_recording(args, out)
         return code
     finally:
         started.end()
+
+
+def _engine(started: Started) -> ProcessEngine:
+    if started.options.demo is not None:
+        from rowtui.core.demo.process import DemoProcess
+
+        return DemoProcess(started)
+    from rowtui.core.engine_process.client import ProcessEngine
+
+    return ProcessEngine(started)
 
 
 def _in_this_process(args: argparse.Namespace, out: Output, settings: dict[str, Any]) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
+from rowtui.core.project.played_views import PlayedState
 from rowtui.core.text import plural
 
 if TYPE_CHECKING:
@@ -138,19 +139,13 @@ def _replay(args: argparse.Namespace, out: Output) -> int:
 class _SmallDemo:
     """The world of the small demo is real: all that it has of its own are the first steps."""
 
-    badge = "DEMO"
     stranger = True
-    faults = ()
+    state = PlayedState("DEMO")
 
-    def faster(self) -> str:
-        """Its clock is ours."""
-        return "This demo is real: its clock cannot be changed. Try: rowtui demo large"
-
-    slower = faster
-
-    def inject(self, fault: str) -> str:
-        """What goes wrong goes wrong by itself."""
-        return self.faster()
+    async def control(self, word: str, argument: str = "") -> PlayedState:
+        """Its clock is ours, and what goes wrong goes wrong by itself."""
+        said = "This demo is real: its clock cannot be changed. Try: rowtui demo large"
+        return self.state._replace(said=said)
 
 
 def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:

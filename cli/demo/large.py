@@ -23,7 +23,7 @@ MANY = 100_000
 
 def run_large(args: argparse.Namespace, out: Output) -> int:
     """Make it, and open the dashboard. Raises: RowtuiError."""
-    from rowtui.cli.commands.dashboard import settings_of
+    from rowtui.cli.commands.dashboard import settings_of, show
 
     many = args.directories or MANY
     if not LEAST <= many <= MOST:
@@ -32,24 +32,26 @@ def run_large(args: argparse.Namespace, out: Output) -> int:
     if settings is None and not args.headless:
         raise RowtuiError("the large demo needs a terminal", "or try: rowtui demo large --headless")
     root = Path(args.keep or Path(tempfile.mkdtemp(prefix="rowtui-demo-"), "boiling"))
-    root = root.expanduser()
+    root = root.expanduser().absolute()
     # What is known of queues is kept for all of a user's dashboards: these queues are not real.
     os.environ["XDG_CACHE_HOME"] = str(root / ".cache")
-    from rowtui.core.demo.engine import demo_engine
-
-    started = time.monotonic()
     out.note(f"Making {plural(many, 'directory', 'directories')} and four clusters …")
     try:
-        engine = demo_engine(root, many, args.seed)
         if settings is None or args.headless:
-            out.print(f"Made in {time.monotonic() - started:.1f} s in {root}.")
-            return 0
-        from rowtui.cli.recording import recorded, tell_of_recording
-        from rowtui.tui.app import run_dashboard
+            return _make(root, many, args.seed, out)
+        from rowtui.core.engine_process.options import Demo, EngineOptions
 
-        code = run_dashboard(recorded(engine, args), played=engine, **settings)
-        tell_of_recording(args, out)
-        return code
+        demo = Demo("large", many, args.seed)
+        return show(EngineOptions(str(root), demo=demo), out, args, **settings)
     finally:
         if not args.keep:
             shutil.rmtree(root.parent, ignore_errors=True)
+
+
+def _make(root: Path, many: int, seed: int, out: Output) -> int:
+    from rowtui.core.demo.engine import made_demo
+
+    started = time.monotonic()
+    made_demo(root, many, seed)
+    out.print(f"Made in {time.monotonic() - started:.1f} s in {root}.")
+    return 0

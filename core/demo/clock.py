@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable
 
 SPEEDS = (1, 10, 60, 300, 1000)
+SPEED = 60
+"""At the start."""
 
 
 class FastClock:
     """Seconds of the simulation. `steady`: our own clock. It never jumps when the speed changes."""
 
-    def __init__(self, speed: int = 60, steady: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, speed: int = SPEED, steady: Callable[[], float] = time.monotonic) -> None:
         self.speed = speed
         self._steady = steady
         self._then, self._base = steady(), 0.0

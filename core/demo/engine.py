@@ -1,81 +1,79 @@
-"""The engine of the large demo: the real one in this process, on simulated clusters.
+"""The engine of the large demo: the real one, on simulated clusters; in the engine's process.
 
 Jobs that are submitted become work of the simulation; what it completes is staged as real jobs
-stage it, so that everything after that is what happens to anybody's project.
+stage it, so that everything after that is what happens to anybody's project. An engine that is
+lost goes on from the project's files and from what `Kept` has of the clusters.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from rowtui.core.demo.clock import FastClock
-from rowtui.core.demo.project import DemoProject, make_project, opened_again
-from rowtui.core.demo.simulation import Work
+from rowtui.core.demo.faults import KILL, inject, known_faults, played_state
+from rowtui.core.demo.past import LEFT, know, make_past, spent
+from rowtui.core.demo.project import DemoProject, make_project, opened_again, set_budget
 from rowtui.core.engine import Snapshot, SubmitProgress
+from rowtui.core.engine_process.options import EngineOptions, Opened
+from rowtui.core.errors import RowtuiError
 from rowtui.core.in_process import InProcessEngine
-from rowtui.core.state.staging import stage_completions
+from rowtui.core.project.played_views import FASTER, INJECT, SLOWER, PlayedState
 from rowtui.core.submission.model import Plan
 
 STEP_SECONDS = 1.0
 """Between two steps of the simulation, by our own clock."""
 
-DOWN = "Connection refused"
-SLOW_SECONDS = 8.0
+MOST_JOBS, DIRECTORIES_OF_ONE = 40, 2_500
+"""Of each action, that were sent before anybody looks; in a small demo fewer."""
+
+NEARLY_SPENT = "anvil"
 
 
 class DemoEngine(InProcessEngine):
-    """The demo's engine, its clock, its badge and its faults."""
+    """The demo's engine, its clock and its faults. `moving`: whether time goes by by itself."""
 
     stranger = True
+    more_methods = ("control",)
 
-    def __init__(self, project: DemoProject) -> None:
-        super().__init__(project)
+    def __init__(self, project: DemoProject, generation: int = 0, *, moving: bool = True) -> None:
+        super().__init__(project, generation)
         self._demo = project
         self._stepping: asyncio.Task[None] | None = None
+        self._moving = moving
 
     # The engine
 
     async def refresh(self, *, full: bool = False) -> Snapshot:
         """See `Engine`. There is nothing more to be read again."""
-        if self._stepping is None:
+        if self._stepping is None and self._moving:
             self._stepping = asyncio.create_task(self._step())
         return await super().refresh()
 
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         """See `Engine`."""
-        self._know(plan)
+        know(self._demo, plan)
         network = self._network  # as the engine's own does it
         noting = contextlib.nullcontext() if network is None else network.submitting(plan)
         async with noting, contextlib.aclosing(self._demo.jobs.submit(plan)) as steps:
             async for step in steps:
                 yield step
 
-    def _know(self, plan: Plan) -> None:
-        """What its jobs will do. A bundle is one job that does the work of all of them."""
-        work = self._demo.simulation.work
-        for job in plan.jobs:
-            work[job.token] = Work(job.action, job.directories)
-            if job.bundle is not None:
-                before = work.get(job.bundle.token, Work(job.action, ()))
-                work[job.bundle.token] = Work(job.action, before.directories + job.directories)
-
     async def _step(self) -> None:
         while True:
             await asyncio.sleep(STEP_SECONDS)
-            await asyncio.to_thread(self._advance)
+            await asyncio.to_thread(self.advance)
 
-    def _advance(self) -> None:
+    def advance(self) -> None:
         """One step: files appear as those of real jobs do."""
         project = self._demo
-        completed = project.simulation.advance(project.now())
-        for path, text in project.simulation.take_logs().items():
-            with (project.root / path).open("a") as log:
-                log.write(text)
-        if completed:
-            stage_completions(project.root, completed)
+        with project.kept.lock:
+            completed = project.simulation.advance(project.now())
+        project.stage(completed)
+        project.save()
 
     async def close(self) -> None:
         """See `Engine`."""
@@ -83,77 +81,81 @@ class DemoEngine(InProcessEngine):
             self._stepping.cancel()
         await super().close()
 
-    async def begin(self, jobs: int) -> None:
-        """Let some jobs be under way, have ended and have failed before anybody looks."""
-        project = self._demo
-        speed, project.now.speed = project.now.speed, 1
-        for cluster in project.simulation.clusters.values():
-            cluster.slow, cluster.logged_in = 0.0, True
-        project.synchronise()
-        for action in project.workflow.actions[:3]:
-            plan = project.plan([action], limit=jobs)
-            async for _ in self.submit(plan):
-                pass
-        for _ in range(20):
-            project.now.skip(180)
-            self._advance()
-        await project.jobs.ask()
-        project.take_notices()
-        for cluster in project.simulation.clusters.values():
-            cluster.slow = cluster.machine.latency
-            cluster.logged_in = not cluster.machine.expired
-        project.now.speed = speed
-
     # What the dashboard shows and offers of a demo
 
     @property
-    def badge(self) -> str:
-        """What the header says."""
-        return f"DEMO ×{self._demo.now.speed}"
+    def state(self) -> PlayedState:
+        """See `Played`."""
+        return self._state()
 
-    def faster(self) -> str:
-        """The next speed; what was done."""
-        self._demo.now.faster()
-        return f"The demo's clock runs at ×{self._demo.now.speed}."
+    def _state(self, said: str = "") -> PlayedState:
+        return played_state(self._demo.simulation.clusters, self._demo.now.speed, said)
 
-    def slower(self) -> str:
-        """The speed before; what was done."""
-        self._demo.now.slower()
-        return f"The demo's clock runs at ×{self._demo.now.speed}."
+    async def control(self, word: str, argument: str = "") -> PlayedState:
+        """See `Played`. Raises: RowtuiError."""
+        now = self._demo.now
+        if word in (FASTER, SLOWER):
+            (now.faster if word == FASTER else now.slower)()
+            said = f"The demo's clock runs at ×{now.speed}."
+        elif word == INJECT:
+            said = self._inject(argument)
+        else:
+            raise RowtuiError("a demo cannot do that")
+        await asyncio.to_thread(self._demo.save)
+        return self._state(said)
 
-    @property
-    def faults(self) -> tuple[tuple[str, str], ...]:
-        """Faults that can be injected, and what each does."""
-        found = []
-        for name in self._demo.simulation.clusters:
-            found += [
-                (f"fail {name}", f"{name} refuses every connection, or answers again"),
-                (f"slow {name}", f"{name} takes {SLOW_SECONDS:g} s to answer, or is quick again"),
-                (f"logout {name}", f"the login to {name} expires"),
-            ]
-        return tuple(found)
-
-    def inject(self, fault: str) -> str:
-        """Make something go wrong; what was done."""
+    def _inject(self, fault: str) -> str:
         what, _, name = fault.partition(" ")
         there = self._demo.simulation.clusters.get(name)
-        if there is None or what not in ("fail", "slow", "logout"):
-            return "There are: " + ", ".join(known for known, _ in self.faults)
-        if what == "fail":
-            there.down = "" if there.down else DOWN
-            return f"{name} does not answer now." if there.down else f"{name} answers again."
-        if what == "logout":
-            there.logged_in = False
-            return f"The login to {name} has expired."
-        quick = there.slow >= SLOW_SECONDS
-        there.slow = there.machine.latency if quick else SLOW_SECONDS
-        return f"{name} is quick again." if quick else f"{name} is slow now."
+        said = inject(there, what) if there is not None else ""
+        if fault == KILL:
+            said = "This engine has no process of its own that could be killed."
+        return said or known_faults(self.state.faults)
+
+
+def made_demo(
+    root: Path,
+    directories: int,
+    seed: int = 1,
+    jobs: int | None = None,
+    clock: Callable[[], float] = time.time,
+) -> DemoProject:
+    """Make the large demo in a folder that is empty or not there. Raises: RowtuiError."""
+    project = make_project(root, directories, seed, FastClock())
+    project.simulation.at_their_best()
+    speed, project.now.speed = project.now.speed, 1
+    if jobs is None:
+        jobs = min(MOST_JOBS, max(1, directories // DIRECTORIES_OF_ONE))
+    asyncio.run(make_past(project, jobs, clock()))
+    set_budget(project, NEARLY_SPENT, spent(project, NEARLY_SPENT) + LEFT)
+    project.simulation.as_they_are()
+    project.now.speed = speed
+    project.save()
+    return opened_again(project.root)
 
 
 def demo_engine(
-    root: Path, directories: int = 100_000, seed: int = 1, jobs: int = 40
+    root: Path, directories: int = 100_000, seed: int = 1, jobs: int | None = None
 ) -> DemoEngine:
-    """The large demo in a folder that is empty or not there. Raises: RowtuiError."""
-    project = make_project(root, directories, seed, FastClock())
-    asyncio.run(DemoEngine(project).begin(jobs))
-    return DemoEngine(opened_again(project))
+    """The large demo in this process. Raises: RowtuiError."""
+    return DemoEngine(made_demo(root, directories, seed, jobs))
+
+
+def open_demo(options: EngineOptions) -> tuple[Opened, Callable[[], DemoEngine]]:
+    """Make a demo, or go on with one whose engine was lost; see `open_engine` of the process.
+
+    Raises: RowtuiError, OSError.
+    """
+    root, demo = Path(options.start), options.demo
+    if demo is None or demo.scenario != "large":
+        raise RowtuiError("there is no such demo")
+    if options.generation and (root / ".demo").exists():
+        project = opened_again(root)
+    else:
+        project = made_demo(root, demo.directories, demo.seed)
+    project.always_ask = True
+
+    def make() -> DemoEngine:
+        return DemoEngine(project, options.generation)
+
+    return Opened(tuple(project.workflow.problems), project.take_notices()), make

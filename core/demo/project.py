@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from rowtui.core.clusters.commands import CommandResult, Transport, Trouble
+from rowtui.core.clusters.commands import CommandResult, Transport
 from rowtui.core.clusters.schedulers.base import Scheduler
 from rowtui.core.clusters.transports.login import Prompt
 from rowtui.core.demo.clock import FastClock
-from rowtui.core.demo.scheduler import NO_LOGIN, SimulatedScheduler
-from rowtui.core.demo.simulation import Machine, Simulation
+from rowtui.core.demo.kept import Kept
+from rowtui.core.demo.scheduler import NO_LOGIN, SimulatedScheduler, away
+from rowtui.core.demo.simulation import Machine, SimulatedCluster, Simulation
 from rowtui.core.errors import RowtuiError
 from rowtui.core.project.project import Progress, Project
 from rowtui.core.project.reach import Reach
 from rowtui.core.state.model import State
+from rowtui.core.state.staging import stage_completions
 from rowtui.core.state.store import Store
 from rowtui.core.state.stored import Stored
 
@@ -67,6 +70,15 @@ previous_actions = ["sample"]
 group = { maximum_size = 250 }
 
 [[action]]
+name = "render"
+command = "python render.py {directories}"
+products = ["film.mp4"]
+previous_actions = ["sample"]
+launchers = ["mpi"]
+resources = { processes.per_directory = 1 }
+group = { maximum_size = 50 }
+
+[[action]]
 name = "fit"
 command = "python fit.py {directories}"
 products = ["equation.json"]
@@ -109,7 +121,12 @@ tools:
   analyze:
     inherits: default
     scheduling:
+      prefer: [small]
       reject: [large]
+  render:
+    inherits: default
+    scheduling:
+      require: [screens]
 destinations:
 """
 
@@ -118,7 +135,7 @@ DESTINATION = """\
     runner: {name}
     max_accepted_cores: {cores}
     scheduling:
-      accept: [{tags}]
+      prefer: [{tags}]
 """
 
 # name, partition, cores of one job, hours, tags
@@ -126,12 +143,22 @@ PLACES = (
     ("anvil", "shared", 256, 30_000, "large"),
     ("delta", "cpu", 128, 9_000, "small"),
     ("frontier", "batch", 1024, 200_000, "large, far"),
-    ("gl", "standard", 72, 5_000, "small"),
+    ("gl", "standard", 72, 5_000, "small, screens"),
 )
 
 
-def write_files(root: Path) -> dict[str, str]:
-    """The project's own files, and the environment in which its clusters are configured."""
+SHARES = (
+    ("equilibrate", 0.91),
+    ("sample", 0.62),
+    ("analyze", 0.4),
+    ("render", 0.3),
+    ("fit", 0.2),
+)
+"""Of the directories that are complete before the first job."""
+
+
+def write_files(root: Path) -> None:
+    """The project's own files, and the configuration of its clusters."""
     (root / "workspace").mkdir(parents=True)
     (root / "workflow.toml").write_text(WORKFLOW)
     destinations = [
@@ -155,6 +182,10 @@ def write_files(root: Path) -> dict[str, str]:
     # In the person's own configuration, which is trusted.
     (config / "mapping" / "demo.yml").write_text(MAPPING + "".join(destinations))
     (config / "clusters.toml").write_text("\n".join(clusters))
+
+
+def environment(root: Path) -> dict[str, str]:
+    """In which the demo's clusters are configured."""
     return {"HOME": str(root), "XDG_CONFIG_HOME": str(root / ".config"), "USER": "you"}
 
 
@@ -200,7 +231,7 @@ def _completed(many: int, chance: random.Random) -> dict[str, int]:
     """Completed directories by action: each is further than the one after it, with some holes."""
     done = {}
     every = (1 << many) - 1
-    for action, share in (("equilibrate", 0.91), ("sample", 0.62), ("analyze", 0.4), ("fit", 0.2)):
+    for action, share in SHARES:
         holes = bytearray(b"\xff" * ((many + 7) // 8))
         for _ in range(many // 400):
             holes[chance.randrange(len(holes))] = chance.choice((0xFB, 0x7F, 0xEE))
@@ -212,8 +243,11 @@ def _completed(many: int, chance: random.Random) -> dict[str, int]:
 class DemoReach(Reach):
     """The simulated clusters in place of connections."""
 
-    def __init__(self, project: Project, simulation: Simulation, now: FastClock) -> None:
+    def __init__(
+        self, project: Project, simulation: Simulation, now: FastClock, kept: Kept
+    ) -> None:
         super().__init__(project, project.root)
+        self._kept = kept
         self._simulation = simulation
         self._now = now
 
@@ -223,13 +257,16 @@ class DemoReach(Reach):
         if there is None:
             return None  # this machine's own queue is real, and no part of a demo
         if name not in self._schedulers:
-            self._schedulers[name] = SimulatedScheduler(there, self._now)
+            self._schedulers[name] = SimulatedScheduler(
+                there, self._now, accept=partial(self._kept.accept, self._simulation)
+            )
         return self._schedulers[name]
 
     def transport(self, cluster: Any) -> Transport:
-        """Commands get no answer."""
-        if cluster.name in self._simulation.clusters:
-            return Silence()
+        """Nearly all commands get no answer."""
+        there = self._simulation.clusters.get(cluster.name)
+        if there is not None:
+            return SimulatedTransport(there, self._now)
         return super().transport(cluster)
 
     def connected(self, name: str) -> bool:
@@ -257,13 +294,25 @@ class DemoReach(Reach):
         there.logged_in = True
 
 
-class Silence:
-    """A transport to nowhere."""
+class SimulatedTransport:
+    """A transport to nowhere, which only knows what everybody's jobs are."""
+
+    def __init__(self, there: SimulatedCluster, now: FastClock) -> None:
+        self._there = there
+        self._now = now
 
     async def run(self, argv: Sequence[str], **_: Any) -> CommandResult:
         """Nothing is run."""
-        why = "this cluster is simulated: no command runs on it"
-        return CommandResult(tuple(argv), None, trouble=Trouble.NOT_STARTED, detail=why)
+        from rowtui.core.demo.others import answered, squeue_of_all, unanswered
+
+        if why := await away(self._there):
+            return unanswered(argv, why)
+        if "squeue" not in argv or "-o" not in argv:
+            return unanswered(argv, "this cluster is simulated: no command runs on it")
+        partition = {place[0]: place[1] for place in PLACES}[self._there.machine.name]
+        option = argv[argv.index("-o") + 1]
+        text = squeue_of_all(self._there, partition, option, self._now(), time.time())
+        return answered(argv, text)
 
     def __getattr__(self, name: str) -> Any:
         """Nothing else either."""
@@ -275,11 +324,12 @@ class DemoProject(Project):
 
     simulation: Simulation
     now: FastClock
+    kept: Kept
 
     @cached_property
     def reach(self) -> Reach:
         """The simulated clusters."""
-        return DemoReach(self, self.simulation, self.now)
+        return DemoReach(self, self.simulation, self.now, self.kept)
 
     def synchronise(
         self,
@@ -295,28 +345,48 @@ class DemoProject(Project):
     def close(self) -> None:
         """Row's own files are not written."""
 
+    def stage(self, completed: Mapping[str, Sequence[str]]) -> None:
+        """What jobs of the simulation wrote and completed, as real ones leave it behind."""
+        for path, text in self.simulation.take_logs().items():
+            with (self.root / path).open("a") as log:
+                log.write(text)
+        if completed:
+            stage_completions(self.root, completed)
+
+    def save(self) -> None:
+        """Keep the simulated clusters for another engine. Raises: OSError."""
+        self.kept.save(self.simulation, self.now)
+
 
 def make_project(root: Path, directories: int, seed: int, now: FastClock) -> DemoProject:
     """The project in a folder that is empty or not there. Raises: RowtuiError."""
     if root.exists() and any(root.iterdir()):
         raise RowtuiError(f"{root} is not empty", "name a folder that does not exist yet")
     root.mkdir(parents=True, exist_ok=True)
-    environment = write_files(root)
-    project = _opened(root, environment, Simulation(MACHINES, seed), now)
+    write_files(root)
+    project = _opened(root, Simulation(MACHINES, seed), now)
     write_records(project, directories, seed)
     return project
 
 
-def opened_again(project: DemoProject) -> DemoProject:
-    """The same project and simulation for another event loop."""
-    return _opened(project.root, project.environment, project.simulation, project.now)
+def opened_again(root: Path) -> DemoProject:
+    """A demo that was made, as it was saved last. Raises: RowtuiError, OSError."""
+    simulation, now = Kept(root).load()
+    return _opened(root, simulation, now)
 
 
-def _opened(
-    root: Path, environment: Mapping[str, str], simulation: Simulation, now: FastClock
-) -> DemoProject:
+def set_budget(project: DemoProject, name: str, hours: float) -> None:
+    """Let a cluster have a budget of so many CPU-hours, in round numbers."""
+    path = project.root / ".config" / "rowtui" / "clusters.toml"
+    own = {one: its for one, _, _, its, _ in PLACES}[name]
+    at_least = max(100, -int(-hours // 100) * 100)
+    text = path.read_text().replace(f"cpu_hours = {own} ", f"cpu_hours = {at_least} ")
+    path.write_text(text)
+
+
+def _opened(root: Path, simulation: Simulation, now: FastClock) -> DemoProject:
     from rowtui.core.workflow.load import load_workflow
 
-    project = DemoProject(load_workflow(root), Store(root), "anvil", environment=environment)
-    project.simulation, project.now = simulation, now
+    project = DemoProject(load_workflow(root), Store(root), "anvil", environment=environment(root))
+    project.simulation, project.now, project.kept = simulation, now, Kept(root)
     return project

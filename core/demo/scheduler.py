@@ -24,6 +24,12 @@ from rowtui.core.demo.simulation import SimulatedCluster
 NO_LOGIN = "the login has expired: log in again"
 
 
+async def away(there: SimulatedCluster) -> str:
+    """Wait as long as a cluster takes to answer; why it does not, "" if it does."""
+    await asyncio.sleep(there.slow)
+    return there.down or ("" if there.logged_in else NO_LOGIN)
+
+
 class SimulatedScheduler:
     """The scheduler of one simulated cluster. `now`: the time of the simulation."""
 
@@ -40,10 +46,12 @@ class SimulatedScheduler:
         there: SimulatedCluster,
         now: Callable[[], float],
         clock: Callable[[], float] = time.time,
+        accept: Callable[[SimulatedCluster, JobSpec, float], int] = SimulatedCluster.submit,
     ) -> None:
         self._there = there
         self._now = now
         self._clock = clock
+        self._accept = accept
 
     @property
     def cluster(self) -> str:
@@ -51,15 +59,13 @@ class SimulatedScheduler:
         return self._there.machine.name
 
     async def _away(self) -> str:
-        """Wait as long as the cluster takes to answer; why it does not, "" if it does."""
-        await asyncio.sleep(self._there.slow)
-        return self._there.down or ("" if self._there.logged_in else NO_LOGIN)
+        return await away(self._there)
 
     async def submit(self, job: JobSpec) -> SubmitResult:
         """See `Scheduler`."""
         if why := await self._away():
             return Unreachable(why)
-        return Accepted(self._there.submit(job, self._now()))
+        return Accepted(self._accept(self._there, job, self._now()))
 
     async def test_only(self, job: JobSpec) -> DryAnswer:
         """See `Scheduler`."""

@@ -81,6 +81,7 @@ class SimulatedJob:
     told: int = 0  # directories that were completed and said so
     state: JobState = JobState.PENDING
     node: str = ""
+    not_before: float = 0.0
 
     @property
     def token(self) -> str:
@@ -130,8 +131,9 @@ class SimulatedCluster:
         )
         room = self.machine.most - sum(job.state is JobState.RUNNING for job in self.jobs)
         for job in self.jobs:
-            waits = job.state is JobState.PENDING and not job.held and now - job.sent > 45
-            if waits and room > 0 and job.spec.cpus <= free and not self._depends(job):
+            waits = job.state is JobState.PENDING and not job.held
+            due = now >= max(job.sent + 45, job.not_before)
+            if waits and due and room > 0 and job.spec.cpus <= free and not self._depends(job):
                 free -= job.spec.cpus
                 room -= 1
                 job.state, job.begun = JobState.RUNNING, now
@@ -149,6 +151,8 @@ class SimulatedCluster:
             *(key.id for key in job.spec.after_tasks),
             job.spec.after_each,
         }
+        if waits_for == {0}:
+            return False
         return any(it.id in waits_for and it.state is not JobState.COMPLETED for it in self.jobs)
 
     def _run(
@@ -247,6 +251,17 @@ class Simulation:
             for action, names in cluster.advance(now, self.work).items():
                 completed.setdefault(action, []).extend(names)
         return completed
+
+    def at_their_best(self) -> None:
+        """All clusters answer at once."""
+        for cluster in self.clusters.values():
+            cluster.slow, cluster.logged_in, cluster.down = 0.0, True, ""
+
+    def as_they_are(self) -> None:
+        """What is the matter with each is so again."""
+        for cluster in self.clusters.values():
+            cluster.slow = cluster.machine.latency
+            cluster.logged_in = not cluster.machine.expired
 
     def take_logs(self) -> dict[str, str]:
         """What jobs wrote since the last time, by the path of their log."""

@@ -7,6 +7,14 @@ from typing import NamedTuple
 from rowtui.core.errors import Problem
 
 
+class Demo(NamedTuple):
+    """In place of a project that is there: one that is made in an empty folder, or goes on."""
+
+    scenario: str
+    directories: int
+    seed: int = 1
+
+
 class EngineOptions(NamedTuple):
     """Which project, and how. `start`: its folder or one below; `generation`: the last one seen."""
 
@@ -14,6 +22,7 @@ class EngineOptions(NamedTuple):
     cluster: str | None = None
     io_threads: int | None = None
     generation: int = 0
+    demo: Demo | None = None
 
 
 class Opened(NamedTuple):

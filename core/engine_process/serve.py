@@ -29,6 +29,8 @@ from rowtui.core.engine_process.start import as_line, read_line
 GRACE_SECONDS = 10.0
 POLLRDHUP = getattr(select, "POLLRDHUP", 0x2000)
 PR_SET_PDEATHSIG = 1
+DEMO = "rowtui.core.demo.engine"
+"""Knows this module, and so is named here alone. Its `open_demo` is another `open_engine`."""
 
 
 def open_engine(options: EngineOptions) -> tuple[Opened, Callable[[], Any]]:
@@ -36,6 +38,11 @@ def open_engine(options: EngineOptions) -> tuple[Opened, Callable[[], Any]]:
 
     Raises: RowtuiError, OSError.
     """
+    if options.demo is not None:
+        import importlib
+
+        opened: tuple[Opened, Callable[[], Any]] = importlib.import_module(DEMO).open_demo(options)
+        return opened
     from rowtui.core.project.project import Project
 
     project = Project.open(

@@ -51,6 +51,7 @@ class Server:
         self._log = log
         self._plans = Plans()
         self._names = {name for name in vars(Engine) if not name.startswith("_")}
+        self._names |= set(getattr(engine, "more_methods", ()))  # of a demo
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._wanted: dict[int, asyncio.Semaphore] = {}  # values of streams
         self._closed = False

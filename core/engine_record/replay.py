@@ -21,6 +21,7 @@ from rowtui.core.engine_record.record import asked
 from rowtui.core.engine_record.tape import Line, key_of, read_tape
 from rowtui.core.engine_record.types import table
 from rowtui.core.errors import RowtuiError
+from rowtui.core.project.played_views import FASTER, INJECT, PlayedState
 from rowtui.core.text import visible
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -39,7 +40,6 @@ class ReplayEngine:
     """Plays one file. Also the clock and the badge of the dashboard that shows it."""
 
     stranger = False
-    faults: tuple[tuple[str, str], ...] = ()
 
     def __init__(self, path: Path, *, steady: Callable[[], float] = time.monotonic) -> None:
         """Raises: RowtuiError."""
@@ -71,23 +71,24 @@ class ReplayEngine:
         over = self.position > self.length
         return "REPLAY over" if over else f"REPLAY ×{self._speed:g}"
 
-    def faster(self) -> str:
-        """Twice as fast; what was done."""
-        return self._go_at(SPEEDS[min(SPEEDS.index(self._speed) + 1, len(SPEEDS) - 1)])
+    @property
+    def state(self) -> PlayedState:
+        """See `Played`."""
+        return PlayedState(self.badge)
 
-    def slower(self) -> str:
-        """Half as fast; what was done."""
-        return self._go_at(SPEEDS[max(SPEEDS.index(self._speed) - 1, 0)])
+    async def control(self, word: str, argument: str = "") -> PlayedState:
+        """Play it twice as fast, or half as fast; nothing can be changed."""
+        if word == INJECT:
+            return self.state._replace(said="This is a recording: nothing can be changed.")
+        at = SPEEDS.index(self._speed) + (1 if word == FASTER else -1)
+        said = self._go_at(SPEEDS[min(max(at, 0), len(SPEEDS) - 1)])
+        return self.state._replace(said=said)
 
     def _go_at(self, speed: float) -> str:
         self._base, self._since = self.position, self._steady()
         self._speed = speed
         self._sped.set()
         return f"The recording plays at ×{speed:g}."
-
-    def inject(self, fault: str) -> str:
-        """Nothing can be changed."""
-        return "This is a recording: nothing can be changed."
 
     # The engine
 

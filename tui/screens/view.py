@@ -163,7 +163,7 @@ class View(Screen[None]):
                     session.connecting,
                 ),
                 busy=sending_badge(session.sending),
-                played=session.played.badge if session.played else "",
+                played=session.played.state.badge if session.played else "",
             )
         )
         shown = (*TABS, UNNUMBERED[self.MODE]) if self.MODE in UNNUMBERED else TABS

@@ -1,0 +1,33 @@
+"""The large demo in the engine's process, as a dashboard holds it: its engine and its `Played`."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from rowtui.core.demo.clock import SPEED
+from rowtui.core.demo.faults import KILL, played_state
+from rowtui.core.demo.project import MACHINES
+from rowtui.core.engine_process.client import ProcessEngine
+from rowtui.core.engine_process.start import Started
+from rowtui.core.project.played_views import INJECT, PlayedState
+
+
+class DemoProcess(ProcessEngine):
+    """A `ProcessEngine` whose process can be told to make things go wrong, and be killed."""
+
+    stranger = True
+
+    def __init__(self, started: Started) -> None:
+        super().__init__(started)
+        self.state = played_state([machine.name for machine in MACHINES], SPEED)
+
+    async def control(self, word: str, argument: str = "") -> PlayedState:
+        """See `Played`. Raises: EngineLost."""
+        if (word, argument) == (INJECT, KILL):
+            process = self._started.process
+            if process.poll() is None:
+                os.kill(process.pid, signal.SIGKILL)
+            return self.state._replace(said=f"The engine's process {process.pid} was killed.")
+        self.state = await self.ask("control", (word, argument), {})
+        return self.state
