@@ -46,7 +46,11 @@ def line(*parts: str | tuple[str, str]) -> Line:
 
 def width_of(spans: Iterable[Span]) -> int:
     """How many columns of a terminal the spans take."""
-    return sum(cell_len(span.text) for span in spans)
+    width = 0
+    for span in spans:
+        text = span.text
+        width += len(text) if text.isascii() else cell_len(text)
+    return width
 
 
 def plain(spans: Iterable[Span]) -> str:

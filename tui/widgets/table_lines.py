@@ -115,12 +115,16 @@ class TableLines:
                 cell = shifted(cell, shift, one.width)
             spans = fit(cell, one.width, one.column.align)
             found = places(one.column.id, plain(spans)) if places else ()
-            parts += [
-                (text, self._style(here, "dim" if stale else style, seen=seen))
-                for text, style, seen in _marked_up(spans, found)
-            ]
+            marked = _marked_up(spans, found) if found else ((*span, False) for span in spans)
+            for text, style, seen in marked:
+                parts.append((text, self._style(here, "dim" if stale else style, seen=seen)))
             parts.append((" " * GAP, blank))
-        return Strip(_joined(parts)).adjust_cell_length(width, blank)
+        # Every cell is as wide as its column: nothing has to be measured.
+        room = width - (3 if can_mark else 2) - sum(one.width + GAP for one in placed)
+        if room < 0:
+            return Strip(_joined(parts)).adjust_cell_length(width, blank)
+        parts.append((" " * room, blank))
+        return Strip(_joined(parts), width)
 
 
 def _marked_up(spans: Line, found: Iterable[tuple[int, int]]) -> Iterator[tuple[str, str, bool]]:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.columns import GAP, place
+from rowtui.tui.widgets.framed_lines import FramedLines
 from rowtui.tui.widgets.palette import Palette
 from rowtui.tui.widgets.rows import ListRows, Marks
+from rowtui.tui.widgets.scroll_bar import QuietScrollBar
 from rowtui.tui.widgets.table_lines import Look, TableLines
 from textual import events
 from textual.cache import LRUCache
@@ -21,6 +23,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 if TYPE_CHECKING:
@@ -108,6 +111,7 @@ class VirtualTable(ScrollView, can_focus=True):
 
     def __init__(self, *, name: str, can_mark: bool = False) -> None:
         super().__init__(id=name)
+        self._styles_cache = FramedLines()
         self.can_mark = can_mark
         self.marks = Marks()
         self.source: RowSource = _NO_ROWS
@@ -266,6 +270,15 @@ class VirtualTable(ScrollView, can_focus=True):
         self._want_visible()
         self._cursor_key = self.source.key(index)
         self.post_message(self.CursorMoved(self, index, self._cursor_key))
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """A cheaper one than Textual's."""
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = QuietScrollBar()
+            self._vertical_scrollbar.display = False
+            self.app._start_widget(self, self._vertical_scrollbar)
+        return self._vertical_scrollbar
 
     @property
     def _visible_rows(self) -> int:
