@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import JobState
@@ -240,7 +241,12 @@ def _news(old: Snapshot | None, new: Snapshot) -> list[tuple[str, str]]:
     if old is None:
         return []
     before = {(action.index, action.name): action for action in old.actions}
-    told = []
+    known = {(one.file, one.line, one.message) for one in old.problems}
+    told = [
+        (f"{PurePath(one.file).name}:{one.line}: {one.message}", "failed")
+        for one in new.problems
+        if one.severity == "error" and (one.file, one.line, one.message) not in known
+    ]
     for action in new.actions:
         was = before.get((action.index, action.name))
         if was is None:

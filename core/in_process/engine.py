@@ -538,10 +538,8 @@ class InProcessEngine:
 
     def _synchronise(self, full: bool, touched: Sequence[str]) -> None:
         project = self._project
-        try:
+        with contextlib.suppress(InvalidFileError):  # the snapshot has what is wrong with it
             project.reload_workflow_if_changed()
-        except InvalidFileError as error:
-            project.notice(f"workflow.toml is not used as it is now: {error.problems[0]}")
         if touched and not full:
             look_at_touched(project, touched)
         project.synchronise(full=full)

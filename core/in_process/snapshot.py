@@ -65,7 +65,11 @@ def _problems(project: Project, cluster: str) -> tuple[Problem, ...]:
     if cluster:
         with contextlib.suppress(RowtuiError):  # its partitions are not known yet
             found = project.problems()
-    return (*found, *(project.mapping.problems if "mapping" in vars(project) else ()))
+    unused = (
+        problem._replace(message=f"not used as it is now: {problem.message}")
+        for problem in project.unused
+    )
+    return (*unused, *found, *(project.mapping.problems if "mapping" in vars(project) else ()))
 
 
 def _summary(row: ActionStatus) -> ActionSummary:

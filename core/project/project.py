@@ -67,6 +67,7 @@ class Project(Surroundings):
         self.io_threads = io_threads
         self._state: State | None = None
         self._workflow_identity: Identity | None = None
+        self.unused: tuple[Problem, ...] = ()  # why the newest workflow.toml is not used
         self._notices: list[str] = []
         # Jobs in bundles, and how; False: never; None: as configured.
         self.packing: PackChoice | Literal[False] | None = None
@@ -134,12 +135,21 @@ class Project(Surroundings):
     # The disk
 
     def reload_workflow_if_changed(self) -> None:
-        """Read workflow.toml again. Raises: WorkflowError; the workflow then stays as it was."""
+        """Read workflow.toml again. Raises: WorkflowError; the workflow then stays as it was.
+
+        What is wrong with it then is in `unused`, until it is mended.
+        """
+        from rowtui.core.errors import InvalidFileError
         from rowtui.core.workflow.load import load_workflow
 
         identity = identity_of(self.workflow.path)
+        self.unused = ()
         if identity != self._workflow_identity:
-            self.workflow = load_workflow(self.root)
+            try:
+                self.workflow = load_workflow(self.root)
+            except InvalidFileError as error:
+                self.unused = tuple(error.problems)
+                raise
             self._workflow_identity = identity
             self._rows.clear()
 

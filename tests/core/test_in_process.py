@@ -174,14 +174,15 @@ async def test_a_workflow_that_breaks_while_open_leaves_the_old_one(
     (root / "workflow.toml").write_text("[[action]]\nname = \n")
     snapshot = await engine.refresh()
     assert snapshot.actions == before.actions
-    (notice,) = snapshot.notices
-    assert notice.startswith("workflow.toml is not used as it is now: ")
-    assert "workflow.toml:2:8: not valid TOML" in notice
+    problem = snapshot.problems[0]
+    assert problem.message.startswith("not used as it is now: not valid TOML")
+    assert (problem.file, problem.line, problem.column) == (str(root / "workflow.toml"), 2, 8)
+    assert problem.severity == "error"  # it stands above all else, and Enter opens the file
     # Mended, it is used again without another word.
     (root / "workflow.toml").write_text(WORKFLOW.replace("/y", "/z"))
     snapshot = await engine.refresh()
     assert snapshot.actions[1].command == "touch {workspace_path}/{directory}/z"
-    assert snapshot.notices == ()
+    assert snapshot.problems == ()
 
 
 async def test_groups_are_planned_sent_and_followed_to_their_end(engine: InProcessEngine) -> None:
