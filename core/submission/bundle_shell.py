@@ -113,7 +113,7 @@ rowtui_prepare() {
 
 # Run a program in a process group of its own, and tell the lane when it has ended, and how.
 rowtui_run() {
-    local child code=0 again=0
+    local child code=0
     trap : TERM INT HUP USR1 USR2
     set -m
     (
@@ -122,16 +122,15 @@ rowtui_run() {
         rowtui_launch "$1"
     ) </dev/null &
     child=$!
+    # From here on nothing may end a `wait`: bash may lose the exit code by that.
+    trap '' TERM INT HUP USR1 USR2
     set +m
     echo "$child" >"$rowtui_file.child"
     wait "$child" || code=$?
-    while kill -0 "$child" 2>/dev/null; do
+    while [ "$code" -gt 128 ] && kill -0 "$child" 2>/dev/null; do # it was only stopped
         code=0
         wait "$child" || code=$?
     done
-    # Over 128 maybe only the `wait` was ended by a signal: asked again, it knows.
-    wait "$child" 2>/dev/null || again=$?
-    [ "$again" -eq 127 ] || code=$again
     echo "$code" >"$rowtui_file.code"
     echo news >&9
 }

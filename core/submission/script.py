@@ -237,7 +237,13 @@ def _setup(setup: str) -> list[str]:
 # Each command has a process group of its own (set -m), so that all of it can be told to stop, and
 # runs in the background, so that signals are taken while it runs.
 def _run(filled: Filled, indent: str) -> list[str]:
-    return [f"{indent}set -m", f"{indent}(", filled.text, f"{indent}) </dev/null &"]
+    return [
+        f"{indent}rowtui_listen || :",
+        f"{indent}set -m",
+        f"{indent}(",
+        filled.text,
+        f"{indent}) </dev/null {{rowtui_reader}}<&- &",
+    ]
 
 
 def _for_each(filled: Filled) -> list[str]:

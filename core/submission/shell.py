@@ -13,12 +13,19 @@ sets again itself, because a user's setup may have changed anything.
 - On SIGUSR1, the scheduler's warning before the time limit, the finished directories are reported
   and the work goes on: Slurm may warn half a minute early. SIGTERM, which comes at the limit,
   stops the command and reports again.
+- The script does not sit in `wait` while its command runs: bash loses the exit code when a trapped
+  signal comes as it takes it from the system. It sits in `read`, on a pipe whose other end only the
+  command has; bash has the code by the time that is closed, and `wait` merely tells it. A command
+  that closes that end early, or leaves something behind that holds it, is looked for in between.
+- SIGTERM may reach a command before its script. One that died of it (or of SIGKILL) counts as
+  failed only when the script was not told to stop within a second either.
 - A job that needs what others make (`rowtui_requires`) runs nothing as long as that is not there.
 - `.row/rowtui/ended/<token>` says how the job ended, one item on a line: exit code; `exit`,
   `time limit`, `cancelled` or `signal NAME`; the job; epoch seconds; the command's own exit code,
   or empty; the index of the directory that it failed in, or empty.
 
-Source: slurm_rig 6.4 (fence), Row A3.2 and A5.3, A5.5 (what is reported, and when).
+Source: slurm_rig 6.4 (fence), Row A3.2 and A5.3, A5.5 (what is reported, and when); bash 5.2's
+`wait` as measured (a code was lost in 1 of 3 tries that signalled as the command ended).
 """
 
 from __future__ import annotations
@@ -26,12 +33,15 @@ from __future__ import annotations
 # How long a command that was asked to stop may take. The script needs time to report before the
 # scheduler kills it: the local one does so after 5 seconds, Slurm after 30 (KillWait).
 STOP_SECONDS = 3
+# How much later than its command a script may hear that both are to stop.
+HEAR_SECONDS = 1
 # The exit code of a job that did nothing because what it needs of other jobs is not there.
 NOT_READY = 4
 
-PRELUDE = r"""
+PRELUDE = (
+    r"""
 rowtui_root=$PWD rowtui_path=$PATH rowtui_reason=exit rowtui_pid='' rowtui_code='' rowtui_index=''
-rowtui_near=''
+rowtui_near='' rowtui_reader='' rowtui_writer=''
 
 # Whatever the setup changed (options, words, locale, search path): back to what is known.
 rowtui_calm() {
@@ -128,10 +138,46 @@ rowtui_terminated() {
     rowtui_stop "signal TERM" 15
 }
 
+# Before a command is started: open a pipe of which it gets one end. If that cannot be, the script
+# does without. A shell that keeps to POSIX knows no such pipes, and would end for the attempt.
+rowtui_listen() {
+    if [ -z "$rowtui_reader" ] && ! [ -o posix ]; then
+        eval 'exec {rowtui_reader}< <(:)'
+        rowtui_last=$!
+    fi 2>/dev/null
+    if [ -z "$rowtui_reader" ]; then
+        exec {rowtui_reader}</dev/null
+    elif [ -p "/proc/self/fd/$rowtui_reader" ]; then
+        exec {rowtui_writer}>"/proc/self/fd/$rowtui_reader"
+    fi
+}
+
+# Until the command is gone, or nothing can be heard of it.
+rowtui_hear() {
+    local pause=8 seconds status rowtui_news
+    [ -n "$rowtui_writer" ] || return
+    exec {rowtui_writer}>&-
+    rowtui_writer=''
+    while kill -0 "$rowtui_pid" 2>/dev/null; do
+        printf -v seconds '%d.%03d' "$((pause / 1000))" "$((pause % 1000))"
+        pause=$((pause + pause / 8 < 1000 ? pause + pause / 8 : 1000)) status=0
+        LC_ALL=C read -r -t "$seconds" rowtui_news <&"$rowtui_reader" || status=$?
+        if [ "$status" -eq 1 ]; then
+            # Its end of the pipe is closed: it is about to be gone, or goes on without.
+            [ -z "$rowtui_writer" ] || break
+            exec {rowtui_writer}>"/proc/self/fd/$rowtui_reader" || break
+            pause=8
+        fi
+    done
+    [ -z "$rowtui_writer" ] || exec {rowtui_writer}>&-
+    rowtui_writer=''
+}
+
 # Wait for the command that was just started; its exit code.
 rowtui_wait() {
     local before
     rowtui_pid=$! rowtui_code=0
+    rowtui_hear
     wait "$rowtui_pid" || rowtui_code=$?
     # Over 128 either the command or only this `wait` was ended by a signal: asked again, it knows.
     while [ "$rowtui_code" -gt 128 ]; do
@@ -146,6 +192,9 @@ rowtui_wait() {
     done
     rowtui_last=$rowtui_pid
     rowtui_pid=''
+    case $rowtui_code in
+    137 | 143) PATH=$rowtui_path sleep ROWTUI_HEAR_SECONDS ;;
+    esac
     return "$rowtui_code"
 }
 
@@ -261,4 +310,7 @@ rowtui_end() {
 }
 
 rowtui_begin
-""".replace("ROWTUI_STOP_TICKS", str(STOP_SECONDS * 10)).replace("ROWTUI_NOT_READY", str(NOT_READY))
+""".replace("ROWTUI_STOP_TICKS", str(STOP_SECONDS * 10))
+    .replace("ROWTUI_HEAR_SECONDS", str(HEAR_SECONDS))
+    .replace("ROWTUI_NOT_READY", str(NOT_READY))
+)

@@ -430,6 +430,20 @@ def test_a_job_that_was_taken_out_does_not_run(real: RealProject) -> None:
 LAUNCH = 'rowtui_launch() { rowtui_process "$1"; }'
 
 
+def test_no_signal_that_comes_as_a_job_ends_hides_how_it_ended(real: RealProject) -> None:
+    # given what starts a job, and gives it up just as everything is told to end
+    bundled = Bundled(real, [[Member(f"m{number}") for number in range(40)]])
+    races = (
+        "rowtui_launch() { local waits; read -r _ _ _ waits _ </proc/$BASHPID/stat\n"
+        'kill -USR2 "$waits"; exit 5; }'
+    )
+    script = as_written(bundled.script("local"), LAUNCH, races)
+
+    _, lines = bundled.run(as_written(script, "for pause in 0 2 10;", "for pause in 0;"))
+
+    assert set(bundled.said(lines).values()) == {"not begun (exit code 5)"}
+
+
 def test_a_step_on_another_node_belongs_to_the_next_start_and_runs_nothing(
     real: RealProject,
 ) -> None:

@@ -1,0 +1,102 @@
+"""How a job script learns that its command ended, whatever signals come meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from tests.core.submission.conftest import SmallProject
+
+# Ways in which a signal reaches the script just as its command ends. Of these, bash 5.2's `wait`
+# alone loses the exit code in every second or third try.
+AT_THE_END = ["kill -USR1 $$", "exec kill -USR1 $$", "( kill -USR1 $$ ) &"]
+
+
+def test_no_signal_that_comes_as_a_command_ends_hides_that_it_went_well(
+    project: SmallProject,
+) -> None:
+    project.add(*(f"d{number}" for number in range(300)))
+    cases = "\n".join(f"{number}) {run} ;;" for number, run in enumerate(AT_THE_END))
+    command = f"echo x >>runs # {{directory}}\ncase $(($rowtui_index % 3)) in\n{cases}\nesac"
+
+    code, _, errors = project.run(project.script(command, products=()))
+
+    assert (code, errors) == (0, "")
+    assert (project.root / "runs").read_text() == "x\n" * 300
+    assert project.ended()[4] == "0"
+
+
+def test_no_signal_that_comes_as_a_command_ends_hides_how_it_failed(project: SmallProject) -> None:
+    project.add("a")
+    ends = ["kill -USR1 $$; exit 7", "exec bash -c 'kill -USR1 $0; exit 7' $$"]
+
+    for number in range(16):
+        token = f"t-{number}"
+        command = f"{ends[number % 2]} # {{directory}}"
+        assert project.run(project.script(command, products=(), token=token))[0] == 2
+        assert project.ended(token)[4] == "7"
+
+
+@pytest.mark.parametrize(
+    ("setup", "run"),
+    [
+        ("set -eu -o pipefail -o noclobber", ""),
+        ("set -o posix", ""),
+        ("exec 10</dev/null 11</dev/null; shopt -s nullglob failglob; IFS=/", ""),
+        (None, "exec 9>&- 10>&- 11>&- 12>&-; sleep 0.05"),
+        (None, "sleep 5 >/dev/null 2>&1 & exec 2>&1; echo $! >>left"),
+        (None, "echo talk >&$rowtui_writer; echo -n talk >&$rowtui_writer"),
+    ],
+)
+def test_the_end_of_a_command_is_heard_whatever_it_does_with_its_descriptors(
+    project: SmallProject, setup: str | None, run: str
+) -> None:
+    project.add("a", "b", "c")
+    command = f"{run}\necho {{directory}} >>runs; [ {{directory}} != c ] || exit 7"
+
+    code, _, errors = project.run(project.script(command, setup=setup))
+    if (project.root / "left").exists():
+        for pid in (project.root / "left").read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
+
+    assert (code, errors) == (2, "rowtui: the command failed in directory c (exit code 7).\n")
+    assert (project.root / "runs").read_text() == "a\nb\nc\n"
+    assert project.ended()[4:] == ["7", "2"]
+
+
+def test_a_command_is_the_scripts_child_and_leads_its_group(project: SmallProject) -> None:
+    # Without a shell in between, a launcher takes signals itself, and `timeout` stays in the group.
+    project.add("a")
+    script = project.script("cut -d' ' -f1,4,5 /proc/self/stat # {directory}")
+    process = project.start(script)
+    out, _ = process.communicate(timeout=60)
+
+    pid, parent, group = out.split()
+    assert int(parent) == process.pid
+    assert group == pid
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_command_that_dies_before_its_script_is_told_to_stop_was_stopped(
+    project: SmallProject, number: signal.Signals
+) -> None:
+    # given what schedulers do: they signal all processes, one after another
+    project.add("a")
+    told = "while kill -0 $rowtui_mine; do :; done 2>/dev/null; kill -TERM $$"
+    dies = f"exec bash -c 'kill -{int(number)} $$'"
+    command = f"rowtui_mine=$BASHPID; ( {told} ) & {dies} # {{directory}}"
+
+    code, _, _ = project.run(project.script(command))
+
+    assert code == 143
+    assert project.ended()[:2] == ["143", "signal TERM"]
+
+
+def test_a_command_that_kills_itself_has_failed(project: SmallProject) -> None:
+    project.add("a")
+
+    assert project.run(project.script("exec bash -c 'kill -TERM $$' # {directory}"))[0] == 2
+    assert project.ended()[:2] == ["2", "exit"]
+    assert project.ended()[4] == "143"
