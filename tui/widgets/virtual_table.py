@@ -176,7 +176,8 @@ class VirtualTable(ScrollView, can_focus=True):
             self.refresh()
         if now != was:
             self.set_reactive(VirtualTable.cursor, now)
-            self.scroll_to(y=max(0, self.scroll_offset.y + now - was), animate=False)
+            # By force: a list that was short a moment ago has no scroll bar yet.
+            self.scroll_to(y=max(0, self.scroll_offset.y + now - was), animate=False, force=True)
         if known != self._cursor_key and (known is not None or not count):
             self._cursor_key = known
             self.post_message(self.CursorMoved(self, now, known))
@@ -291,9 +292,10 @@ class VirtualTable(ScrollView, can_focus=True):
     def _scroll_to_cursor(self) -> None:
         top = self._top
         if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False)
+            self.scroll_to(y=self.cursor, animate=False, force=True)
         elif self.cursor >= top + self._visible_rows:
-            self.scroll_to(y=self.cursor - self._visible_rows + 1, animate=False)
+            below = self.cursor - self._visible_rows + 1
+            self.scroll_to(y=below, animate=False, force=True)
 
     def _want_visible(self) -> None:
         top = self._top

@@ -155,6 +155,16 @@ async def test_the_cursor_follows_its_row_and_its_row_stays_where_it_is_on_the_s
         assert after == before
 
 
+async def test_the_cursor_is_seen_when_a_short_list_becomes_a_long_one() -> None:
+    app = Bench(rows(["row 90"]))
+    async with app.run_test(size=(60, 20)) as pilot:
+        await settled(pilot, app)
+        app.table.show(rows([f"row {n:02}" for n in range(100)]), COLUMNS)
+        await settled(pilot, app)
+        assert app.table.cursor == 90
+        assert "row 90" in screen_text(app)
+
+
 async def test_when_its_row_is_gone_the_cursor_takes_the_nearest() -> None:
     app = Bench(rows(["a", "b", "c"]))
     async with app.run_test(size=(60, 20)) as pilot:
