@@ -31,6 +31,9 @@ PAGERS = ("less", "more")
 EDITORS = ("nano", "vi", "vim", "emacs")
 """Taken where nothing is set: the first that is installed."""
 
+TOLD_LINES = ("nano", "vi", "vim", "nvim", "emacs", "emacsclient", "micro", "joe", "mg")
+"""Editors that take `+12` for the line to begin at."""
+
 NO_PAGERS = ("", "cat")
 """Values of `$PAGER` under which nobody could read anything: as if it was not set."""
 
@@ -57,14 +60,17 @@ async def open_in_pager(app: RowtuiApp, source: str | Path, name: str) -> bool:
 
 
 async def open_in_editor(
-    app: RowtuiApp, source: str | Path, read_only: bool, name: str = "text"
+    app: RowtuiApp, source: str | Path, read_only: bool, name: str = "text", *, line: int = 0
 ) -> bool:
     """Open a file in the editor; with `read_only`, or of a text, a copy that nobody reads again.
 
-    Whether a program ran; where not, the screen says why.
+    `line`: where, from 1, for editors that can be told. Whether a program ran; where not, the
+    screen says why.
     """
     try:
         argv = editor()
+        if line > 0 and os.path.basename(argv[0]) in TOLD_LINES:
+            argv.append(f"+{line}")
         if isinstance(source, Path) and not read_only:
             return await _hand_over(app, [*argv, _regular(source)])
         data, name = _content(source, name)

@@ -13,6 +13,7 @@ from rowtui.core.engine import PackChoice
 if TYPE_CHECKING:
     from rowtui.core.project.pack_views import NodeTypeView
     from rowtui.tui.render.bundles import Look, Picture, Row
+    from rowtui.tui.render.packing import Figures
     from rowtui.tui.render.plan import Wanted
 
 QUICK_SECONDS = 1.0
@@ -35,6 +36,18 @@ class Asked(NamedTuple):
     generation: int
 
 
+class Compared(NamedTuple):
+    """What one packer makes of the same jobs. `idle`: a share of the cores, None: not known."""
+
+    packer: str
+    figures: Figures
+    idle: float | None
+
+
+AXES = ("time", "cores", "memory")
+"""What the lanes of a bundle are drawn over."""
+
+
 @dataclass
 class Packing:
     """The state of the Pack view. `asked` is the newest question, `shown` the newest answer."""
@@ -49,6 +62,10 @@ class Packing:
     error: tuple[str, str] | None = None  # message and hint
     at: int = 0  # the destination on the screen, a position
     row: Row | None = None  # under the cursor
+    axis: str = AXES[0]
+    comparing: str = ""  # the packer whose answer is awaited
+    compared: tuple[Compared, ...] = ()
+    compared_of: Asked | None = None  # what they were asked for, whatever the packer
     known: dict[str, tuple[NodeTypeView, ...]] = field(default_factory=dict)  # by destination
 
     def want(self, wanted: Wanted) -> None:
@@ -57,6 +74,7 @@ class Packing:
             self.wanted = wanted
             self.asked = self.shown = self.before = self.error = self.row = None
             self.change, self.computing = "", False
+            self.compared, self.compared_of = (), None
             self.known = {}
             self.choice = self.choice._replace(node_types=(), budget=QUICK_SECONDS)
             self.at = 0
@@ -67,6 +85,18 @@ class Packing:
         if self.shown is None or not self.shown.looks:
             return None
         return self.shown.looks[min(self.at, len(self.shown.looks) - 1)]
+
+    def compare_what(self) -> Asked | None:
+        """What packers are compared for: all is as chosen but for the packer."""
+        asked = self.asked
+        if asked is None:
+            return None
+        return asked._replace(choice=asked.choice._replace(packer="", budget=QUICK_SECONDS))
+
+    @property
+    def still_compared(self) -> tuple[Compared, ...]:
+        """What packers came to, as long as nothing else was chosen since."""
+        return self.compared if self.compared_of == self.compare_what() else ()
 
     @property
     def node_types(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.request import job_requests
@@ -13,6 +13,8 @@ from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
     from rowtui.core.grouping.form import GroupCut
+    from rowtui.core.mapping.decision import Decision
+    from rowtui.core.mapping.decision_json import Loads
     from rowtui.core.project.project import Project
 
 _NOTHING = WhatIf()
@@ -57,7 +59,49 @@ def explain_group(
         problems=mapping.configuration.problems,
         notices=tuple(source.notice for source in sources if source.notice),
         loads_at=mapping.loads_at,
+        trusted=tuple((source.trusted, source.trusted_because) for source in sources),
+        loads=_loads_of(decision, mapping.facts.loads),
     )
+
+
+def _loads_of(decision: Decision, loads: Loads) -> Loads:
+    """Those of the destinations that a decision is about."""
+    places = [(it.cluster, it.partition) for it in (*decision.candidates, *decision.refusals)]
+    return {place: loads[place] for place in places if place in loads}
+
+
+def explanation_data(explanation: Explanation, action: str, about: str) -> dict[str, Any]:
+    """An explanation as `rowtui explain --json` gives one. `about`: which directories.
+
+    See docs/formats.md, "explain --json".
+    """
+    from rowtui.core.mapping.decision_json import decision_data, problem_data
+
+    decisions = []
+    if explanation.decision is not None:
+        decisions.append(
+            {
+                "groups": [[explanation.group, explanation.group]],
+                "directories": explanation.directories,
+                "first_directory": explanation.first,
+                **decision_data(explanation.decision, explanation.loads),
+            }
+        )
+    return {
+        "version": 1,
+        "action": action,
+        "about": about,
+        "groups": explanation.groups,
+        "why_not": None,
+        "files": [
+            {"name": name, "trusted": trusted, "because": because}
+            for name, (trusted, because) in zip(
+                explanation.files, explanation.trusted, strict=False
+            )
+        ],
+        "problems": [problem_data(each) for each in explanation.problems],
+        "decisions": decisions,
+    }
 
 
 def _person(usual: Person, asked: WhatIfAsked) -> Person:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rowtui.core.clusters.schedulers.base import Job, JobState
     from rowtui.core.errors import Problem
     from rowtui.core.mapping.decision import Decision
+    from rowtui.core.mapping.decision_json import Loads
     from rowtui.core.project.pace import Pace
     from rowtui.core.project.queue_needs import QueueNeed
     from rowtui.core.submission.model import JobRecord
@@ -153,8 +154,9 @@ class WhatIfAsked(NamedTuple):
 class Explanation(NamedTuple):
     """Where one group's job would go and why. `decision` is None where `problem` says why not.
 
-    `files`: the mapping files that count (none: the cluster's partitions alone); `loads_at`: epoch
-    seconds of what is known of the queues, 0 for nothing.
+    `files`: the mapping files that count (none: the cluster's partitions alone), and `trusted`
+    whether each is, and because of what; `loads_at`: epoch seconds of what is known of the queues,
+    0 for nothing; `loads`: how busy the decision's destinations are, by cluster and partition.
     """
 
     generation: int
@@ -169,3 +171,5 @@ class Explanation(NamedTuple):
     notices: tuple[str, ...] = ()
     loads_at: float = 0.0
     problem: str = ""
+    trusted: tuple[tuple[bool, str], ...] = ()
+    loads: Loads = {}

@@ -82,9 +82,9 @@ async def test_the_story_is_there_at_any_size() -> None:
         for size in [(80, 24), (180, 45), (50, 20), (70, 12)]:
             await hand.pilot.resize_terminal(*size)
             await hand.sees("goes to wholenode")
-            await hand.press("v")
+            await hand.press("i")
             await hand.sees("Matched, in this order", "tool default in")
-            await hand.press("v")
+            await hand.press("i")
             await hand.sees("chosen, number 2 of 3")
             await hand.press("escape")
             await hand.until(lambda: hand.app.screen.query_one("#destinations").has_focus)
@@ -164,7 +164,7 @@ async def test_a_user_of_another_role_is_another_job() -> None:
         await explained(hand)
         await hand.press("e", *["tab"] * 5, *"bob", "tab", "-", "enter")
         await hand.sees("as user bob · roles none", "bob · no roles")
-        await hand.press("v")
+        await hand.press("i")
         await hand.sees("The job's story")
         assert "role physics" not in hand.text()
 
@@ -213,16 +213,16 @@ async def test_a_status_without_groups_says_so_and_another_has_some() -> None:
         await hand.sees("75 eligible")
         await hand.press("k", "3")
         await hand.sees(
-            "initialize · eligible · no group", "No directory is eligible; f shows others."
+            "initialize · eligible · no group", "No directory is eligible; t shows others."
         )
         await hand.press("n", "e")
         await hand.sees("next group: there is no other group", "there is no group to explain")
-        await hand.press("f")
+        await hand.press("t")
         await hand.sees("initialize · all · group 1 of 6", "goes to")
-        await hand.press("f")
-        await hand.sees("initialize · failed · no group", "No directory is failed; f shows")
-        await hand.press("f", "f")
-        await hand.sees("initialize · waiting · no group", "No directory is waiting; f shows")
+        await hand.press("t")
+        await hand.sees("initialize · failed · no group", "No directory is failed; t shows")
+        await hand.press("t", "t")
+        await hand.sees("initialize · waiting · no group", "No directory is waiting; t shows")
 
 
 async def test_groups_that_are_gone_leave_one_on_the_last() -> None:

@@ -389,10 +389,10 @@ async def test_what_changed_stands_out_for_a_moment() -> None:
         await hand.until(lambda: view.samples._flashing, "and the sample that ended")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 12), (110, 20)])
+@pytest.mark.parametrize("size", [(80, 24), (40, 12), (110, 20), (20, 5)])
 async def test_every_size_is_drawn_and_every_pane_is_reached(size: tuple[int, int]) -> None:
     async with opened(with_network(), size=size) as hand:
-        await hand.sees("rowtui")
+        await hand.until(lambda: hand.app.session.snapshot, "the project")
         await hand.press("8")
         await hand.until(lambda: hand.app.session.network.view, "the network")
         for _ in range(6):

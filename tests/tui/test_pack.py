@@ -66,9 +66,9 @@ async def test_the_lanes_of_the_bundle_under_the_cursor_run_over_time() -> None:
 async def test_a_packer_is_another_packing_at_once_and_the_head_says_what_changed() -> None:
     async with opened() as hand:
         await all_packed(hand)
-        await hand.press("c")
+        await hand.press("]")
         await hand.sees("[fill]", "packer fill: nodes 4 → 5, cost 192.0 → 208.0  ▲ dearer")
-        await hand.press("c")
+        await hand.press("]")
         await hand.sees("[seed]", "packer seed: nodes 5 → 10, cost 208.0 → 203.0  ✓ cheaper")
         await hand.press("u")
         await hand.sees("[configured]", "packer as configured: nodes 10 → 4")
@@ -130,13 +130,13 @@ async def test_an_answer_to_an_older_choice_is_dropped_and_the_old_picture_stays
     async with opened() as hand:
         await all_packed(hand)
         hand.engine.pack_gate = gate
-        await hand.press("c")
+        await hand.press("]")
         await slow.wait()
         await hand.sees("◐ packing (packer fill)…; this is the packing before")
         assert "✓ 24 jobs on 4 nodes of large: 192.0 EUR" in hand.text()
         await hand.press("s")
         await hand.sees("submit: the jobs are being packed")
-        await hand.press("c")
+        await hand.press("]")
         await hand.sees("packer fill, packer seed")
         go_on.set()
         await hand.sees("✓ 24 jobs on 10 nodes of medium", "packer seed: nodes 4 → 10")
@@ -155,7 +155,7 @@ async def test_a_choice_made_while_a_changed_project_is_packed_is_compared_too()
         hand.engine.pack_gate = gate
         hand.engine.complete("equilibrate", hand.engine.names[-30:])
         await slow.wait()
-        await hand.press("c")
+        await hand.press("]")
         await hand.sees("◐ packing (packer fill)…")
         go_on.set()
         await hand.sees("✓ 5 jobs on ", "packer fill: jobs packed 8 → 5")
@@ -260,7 +260,7 @@ async def test_marked_groups_that_became_others_are_not_packed() -> None:
 async def test_the_project_changes_and_so_does_the_packing() -> None:
     async with opened() as hand:
         await packed(hand)
-        await hand.press("c")
+        await hand.press("]")
         await hand.sees("packer fill: ")
         hand.engine.complete("equilibrate", hand.engine.names[-30:])
         await hand.sees("✓ 5 jobs on ")
@@ -282,7 +282,7 @@ async def test_destinations_one_at_a_time_and_one_without_node_types_says_how_to
         await hand.sees("all actions · pilot", "✓ 14 jobs on 7 nodes of medium")
         await hand.press("g", "space")
         await hand.sees("the jobs go to several destinations")
-        await hand.press("]")
+        await hand.press("n")
         await hand.sees("all actions · old", "▲ 2 jobs not packed: old has no node types")
         await hand.sees("rowtui doctor --node-types old", "scheduler jobs of their own")
         await hand.press("n", "N")
@@ -313,7 +313,7 @@ async def test_nothing_eligible_says_so_and_an_error_comes_with_its_hint() -> No
         await hand.press("1", "j", "4")
         await hand.sees("✓ 8 jobs on 1 node of large")
         hand.engine.pack_error = RowtuiError("the cluster is on fire", "run")
-        await hand.press("c")
+        await hand.press("]")
         await hand.sees("✗ the cluster is on fire. run", "This is the packing before")
         hand.engine.pack_error = None
         await hand.press("u")
@@ -349,11 +349,45 @@ async def test_looking_longer_asks_with_more_time() -> None:
         assert hand.engine.packings[-1].budget == 5.0
 
 
-@pytest.mark.parametrize("size", [(50, 14), (70, 20), (80, 24), (120, 36), (180, 45)])
+async def test_packers_are_compared_side_by_side_and_the_next_one_is_a_bracket_away() -> None:
+    async with opened() as hand:
+        await all_packed(hand)
+        await hand.press("P")
+        await hand.sees("packer       nodes   idle    cost", "fill           5", "seed          10")
+        assert hand.engine.packings[-1].budget == 1.0
+        many = len(hand.engine.packings)
+        await hand.press("]")
+        await hand.sees("› fill", "packer fill: nodes 4 → 5")
+        await hand.press("[")
+        await hand.sees("[configured]", "packer as configured: nodes 5 → 4")
+        assert len(hand.engine.packings) == many + 2
+        await hand.press("e", "2", "enter")  # another question: those answers are not of it
+        await hand.sees_no("packer       nodes")
+
+
+async def test_the_lanes_stand_over_time_cores_or_memory_and_rows_can_be_filtered() -> None:
+    async with opened() as hand:
+        await all_packed(hand)
+        await hand.press("c")
+        await hand.sees("cores of large: a column is", "AAAA", "lane 2")
+        await hand.press("m")
+        await hand.sees("memory of large: a column is", "256 GB")
+        await hand.press("t")
+        await hand.sees("[sample-T0.9-rho0.1-s1+4──")
+        await hand.press("slash", *"jobs>11", "enter")
+        await hand.sees("rows · 4 nodes")
+        await hand.press("escape", "o")
+        await hand.sees("Node type ▲")
+
+
+@pytest.mark.parametrize("size", [(20, 5), (50, 14), (70, 20), (80, 24), (120, 36), (180, 45)])
 async def test_it_is_there_at_any_size(size: tuple[int, int]) -> None:
     async with opened(size=size) as hand:
-        await hand.sees("equilibrate")
+        await hand.until(lambda: hand.app.session.snapshot, "the project")
         await hand.press("4", "a")
+        if size[1] < 10:
+            await hand.until(lambda: hand.app.session.packing.shown, "it is packed")
+            return
         await hand.sees("✓ 24 jobs on 4 nodes of large", "● large", "×3")
         await hand.press("e", "2", "enter")
         await hand.sees("24 jobs on 12 nodes")

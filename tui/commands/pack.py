@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rowtui.tui.command import Command
+from rowtui.tui.pack_reasons import may_compare
 from rowtui.tui.reasons import (
     may_reset_packing,
     may_submit_packing,
@@ -15,7 +16,17 @@ from rowtui.tui.reasons import (
 COMMANDS: tuple[Command, ...] = (
     Command("pack.submit", "s", "submit…", "submit the jobs as they are packed here", "pack", 1,
             asks=True, enabled=may_submit_packing),
-    Command("pack.packer", "c", "packer", "pack with the next packer", "pack", 2,
+    Command("pack.packer", "right_square_bracket", "packer", "pack with the next packer", "pack",
+            2, enabled=with_packing),
+    Command("pack.packer-before", "left_square_bracket", "packer before",
+            "pack with the packer before", "pack", enabled=with_packing),
+    Command("pack.compare", "P", "compare", "pack with every packer, and show what each comes to",
+            "pack", 5, enabled=may_compare),
+    Command("pack.time", "t", "time", "the lanes of the bundle over time", "pack",
+            enabled=with_packing),
+    Command("pack.cores", "c", "cores", "which lane has which cores of the node", "pack", 10,
+            enabled=with_packing),
+    Command("pack.memory", "m", "memory", "which lane has what of the node's memory", "pack",
             enabled=with_packing),
     Command("pack.limits", "e", "limits", "jobs in a bundle, longest bundle, time factor", "pack",
             3),
@@ -25,9 +36,9 @@ COMMANDS: tuple[Command, ...] = (
             enabled=may_reset_packing),
     Command("pack.longer", "b", "look longer", "take more time to find a better packing", "pack",
             6, enabled=with_packing),
-    Command("pack.next-destination", "n,right_square_bracket", "next destination",
+    Command("pack.next-destination", "n", "next destination",
             "the packing at the next destination", "pack", 7, enabled=with_destinations),
-    Command("pack.previous-destination", "N,left_square_bracket", "previous destination",
+    Command("pack.previous-destination", "N", "previous destination",
             "the packing at the destination before", "pack", enabled=with_destinations),
     Command("pack.all-actions", "a", "all actions",
             "pack the jobs of all actions together, or of this one", "pack", 8,

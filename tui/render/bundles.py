@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.project.pack_views import (
     NodeTypeView,
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 FINE = 10_000
 """Shares are drawn in so many parts."""
+
+HALF = 0.5
+"""Of a node: a bundle that holds less of it is worth a look."""
 
 AXES = 3
 """Cores, memory and GPUs: what bars are drawn of. Nobody pays for local disks alone."""
@@ -241,6 +244,31 @@ def bundle_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
     return tuple(columns)
 
 
+def half_empty(row: Row) -> bool:
+    """Less than half of the node's cores is held by anything, and of its memory and GPUs too."""
+    if not isinstance(row, BundleRow):
+        return False
+    held = [share.held for share in row.shares if share is not None]
+    return bool(held) and max(held) < HALF
+
+
+def bundle_values(row: Row) -> dict[str, Any]:
+    """What filters and files see of a row; numbers as numbers."""
+    if isinstance(row, AloneRow):
+        words = {"what": "not packed", "jobs": len(row.left.jobs), "cores": row.left.reason}
+        return dict.fromkeys(("nodes", "memory", "gpus", "time", "cost"), "") | words
+    shares = dict(zip(("cores", "memory", "gpus"), row.shares, strict=True))
+    percents = {name: "" if it is None else round(100 * it.busy) for name, it in shares.items()}
+    if isinstance(row, TypeRow):
+        state = "" if row.nodes else " not used" if row.on else " off"
+        rest = {"nodes": row.nodes, "jobs": row.jobs, "time": row.seconds, "cost": row.cost}
+        return {"what": row.node_type.name + state} | percents | rest
+    empty = " half empty" if half_empty(row) else ""
+    what = f"{row.node_type.name} {len(row.bundle.lanes)} lanes{empty}"
+    rest = {"nodes": row.times, "jobs": row.jobs, "time": row.bundle.seconds, "cost": row.cost}
+    return {"what": what} | percents | rest
+
+
 def bundle_cells(row: Row) -> dict[str, Cell]:
     """One row: a node type, bundles that are alike, or jobs that are not packed."""
     if isinstance(row, AloneRow):
@@ -266,6 +294,8 @@ def bundle_cells(row: Row) -> dict[str, Cell]:
     else:
         lanes = len(row.bundle.lanes)
         what = line(("  ", ""), "1 lane" if lanes == 1 else f"{lanes:,} lanes")
+        if half_empty(row):
+            what = (*line(("▲ ", "warning")), *what[1:])
         each, seconds = "dim", row.bundle.seconds
         nodes = Choice((line(f"×{row.times:,}"), line(f"×{si(row.times)}")))
     return {

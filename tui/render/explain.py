@@ -8,7 +8,7 @@ The job's own story is `story.py`'s.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rowtui.core.engine import Explanation
 from rowtui.core.mapping.decision import (
@@ -116,6 +116,13 @@ def destination_cells(row: Row) -> dict[str, Cell]:
         else line(("–", "dim")),
         "verdict": Choice(forms),
     }  # fmt: skip
+
+
+def destination_values(row: Row) -> dict[str, Any]:
+    """What filters and files see of a destination; those without a rank stand last."""
+    verdict = row.mark.word + (f": {row.why}" if row.why else "")
+    score = "" if row.score is None else row.score
+    return {"rank": row.rank or "", "name": row.name, "score": score, "verdict": verdict}
 
 
 def changed_cells(old: Sequence[Row], new: Sequence[Row]) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from rowtui.core.packing.model import Amounts
 from rowtui.core.project.pack_views import LaneView, NodeTypeView
 from rowtui.core.submission.model import PlannedJob
 from rowtui.core.text import plural, visible
-from rowtui.tui.render.bundles import AloneRow, BundleRow, Row, TypeRow, costs, price
+from rowtui.tui.render.bundles import AloneRow, BundleRow, Row, TypeRow, costs, half_empty, price
 from rowtui.tui.render.cells import Line, Span, cut, fit, line, wrapped
 from rowtui.tui.render.numbers import duration
 
@@ -36,13 +36,15 @@ MOST_JOBS = 400
 """Jobs that are listed one by one; a packed plan of all of them is one key away."""
 
 
-def row_lines(row: Row, jobs: Sequence[PlannedJob], unit: str, width: int) -> list[Line]:
-    """What there is to say of the row under the cursor."""
+def row_lines(
+    row: Row, jobs: Sequence[PlannedJob], unit: str, width: int, *, axis: str = "time"
+) -> list[Line]:
+    """What there is to say of the row under the cursor; lanes over `axis`: time, cores, memory."""
     if isinstance(row, AloneRow):
         return _alone_lines(row, jobs, width)
     if isinstance(row, TypeRow):
         return _type_lines(row, unit, width)
-    return _bundle_lines(row, jobs, unit, width)
+    return _bundle_lines(row, jobs, unit, axis, width)
 
 
 def row_title(row: Row | None) -> str:
@@ -80,7 +82,9 @@ def memory_text(megabytes: int) -> str:
 # A bundle
 
 
-def _bundle_lines(row: BundleRow, jobs: Sequence[PlannedJob], unit: str, width: int) -> list[Line]:
+def _bundle_lines(
+    row: BundleRow, jobs: Sequence[PlannedJob], unit: str, axis: str, width: int
+) -> list[Line]:
     bundle = row.bundle
     lanes = plural(len(bundle.lanes), "lane")
     parts = [
@@ -90,6 +94,14 @@ def _bundle_lines(row: BundleRow, jobs: Sequence[PlannedJob], unit: str, width: 
         costs(bundle.cost, unit),
     ]
     lines = wrapped(line((" · ".join(parts), "title")), width, 2)
+    empty: list[Line] = []
+    if half_empty(row):
+        text = "the node is less than half full: others could go there as well"
+        empty = [*wrapped(line(("▲ ", "warning"), (text, "warning")), width, 2), ()]
+    if axis != "time":
+        from rowtui.tui.render.node_cells import node_lines
+
+        return [*lines, *node_lines(row, jobs, axis, width), (), *empty]
     chart = _Chart(bundle.lanes, bundle.seconds, width)
     lines.append(chart.axis())
     lines += [
@@ -97,7 +109,7 @@ def _bundle_lines(row: BundleRow, jobs: Sequence[PlannedJob], unit: str, width: 
     ]
     if (more := len(bundle.lanes) - MOST_LANES) > 0:
         lines.append(line((f"  and {plural(more, 'more lane')}", "dim")))
-    lines.append(())
+    lines += [(), *empty]
     lines.append(line(("Who runs when, at the latest", "heading")))
     return lines + _who_runs_when(bundle.lanes, jobs, width)
 

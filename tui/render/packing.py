@@ -7,14 +7,17 @@ most, is always said.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.engine import ActionSummary, PackChoice
 from rowtui.core.project.pack_views import PackedDestination
 from rowtui.core.text import plural, visible
 from rowtui.tui.render.bundles import Look, Picture, Shares, costs, price
-from rowtui.tui.render.cells import Line, line, wrapped
+from rowtui.tui.render.cells import Line, cut, fit, line, wrapped
 from rowtui.tui.render.numbers import duration
+
+if TYPE_CHECKING:
+    from rowtui.tui.packing import Compared
 
 CONFIGURED = "as configured"
 """A packer that nobody chose: clusters.toml says which, or nobody does."""
@@ -160,7 +163,7 @@ def packer_name(name: str) -> str:
     return name or CONFIGURED
 
 
-def next_packer(name: str, packers: Sequence[tuple[str, str]]) -> str:
+def next_packer(name: str, packers: Sequence[tuple[str, str]], step: int = 1) -> str:
     """The packer after this one: as configured, then the others, round and round.
 
     The first of them is what is used where nobody says otherwise, so it comes last.
@@ -168,7 +171,7 @@ def next_packer(name: str, packers: Sequence[tuple[str, str]]) -> str:
     names = [one for one, _ in packers]
     round_ = ["", *names[1:], *names[:1]]
     at = round_.index(name) if name in round_ else 0
-    return round_[(at + 1) % len(round_)]
+    return round_[(at + step) % len(round_)]
 
 
 def choice_words(choice: PackChoice) -> list[str]:
@@ -219,16 +222,24 @@ def _types_changed(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def settings_lines(
-    choice: PackChoice, picture: Picture | None, known: Sequence[str], width: int
+    choice: PackChoice,
+    picture: Picture | None,
+    known: Sequence[str],
+    width: int,
+    *,
+    about: bool = True,
 ) -> list[Line]:
-    """The page of choices, each with its key: packers with the chosen one marked, then limits."""
+    """The page of choices, each with its key: packers with the chosen one marked, then limits.
+
+    `about`: also what the chosen packer does.
+    """
     packers = picture.packed.packers if picture else ()
     names: list[str | tuple[str, str]] = []
     for name, _ in packers:
         chosen = name == choice.packer
         names.append((f"[{name}]" if chosen else f" {name} ", "title" if chosen else "dim"))
     configured = () if choice.packer else (("[configured]", "title"), " ")
-    lines = _setting("c", "packer", line(*configured, *names), width)
+    lines = _setting("[ ]", "packer", line(*configured, *names), width)
     factor = CONFIGURED if choice.time_factor is None else f"× {choice.time_factor:g}"
     lines += _setting("e", "in a bundle", line(_limit(choice.largest_bundle)), width)
     lines += _setting("", "longest", line(_limit(choice.longest_seconds, time=True)), width)
@@ -238,12 +249,31 @@ def settings_lines(
     lines += _setting("space", "node types", line(types), width)
     took = max((look.of.took for look in picture.looks), default=0.0) if picture else 0.0
     lines += _setting("b", "search", line(f"{took:.1f} of {choice.budget:g} s"), width)
-    about = dict(packers).get(choice.packer, "")
-    return (
-        [*lines, (), *wrapped(line((f"{choice.packer}: {about}", "dim")), width)]
-        if about
-        else lines
-    )
+    words = dict(packers).get(choice.packer, "") if about else ""
+    if not words:
+        return lines
+    return [*lines, (), *wrapped(line((f"{choice.packer}: {words}", "dim")), width)]
+
+
+def compared_lines(
+    compared: Sequence[Compared], comparing: str, chosen: str, width: int
+) -> list[Line]:
+    """What every packer makes of the same jobs, the cheapest first; `chosen`: in use now."""
+    if not compared and not comparing:
+        return []
+    lines: list[Line] = [(), line(("packer       nodes   idle    cost", "heading"))]
+    best = min((one.figures.cost for one in compared), default=0.0)
+    for one in sorted(compared, key=lambda one: one.figures.cost):
+        idle = "–" if one.idle is None else f"{one.idle:.0%}"
+        style = "title" if one.packer == chosen else ""
+        mark = "›" if one.packer == chosen else " "
+        row = f"{one.figures.nodes:>5,} {idle:>6} {price(one.figures.cost):>7}"
+        name = fit(line((f"{mark} {visible(one.packer)}", style)), 12)
+        cheapest = one.figures.cost <= best * (1 + LEAST_GAP)
+        lines.append((*name, *line((f" {row}", style), (" ✓" if cheapest else "", "completed"))))
+    if comparing:
+        lines.append(line(("◐ ", "submitted"), (f"{visible(comparing)}…", "dim")))
+    return [cut(one, width) for one in lines]
 
 
 _LABEL = 18

@@ -6,13 +6,13 @@ Takes an `Explanation`; gives lines of at most a width.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rowtui.core.engine import Explanation
 from rowtui.core.mapping.decision import Contribution, Decision
 from rowtui.core.text import visible
-from rowtui.tui.render.cells import Line, line, wrapped
+from rowtui.tui.render.cells import Line, cut, fit, line, wrapped
 from rowtui.tui.render.explain import origin_text
 from rowtui.tui.render.what_if import amount_text
 
@@ -33,6 +33,7 @@ def story_lines(explanation: Explanation, width: int) -> list[Line]:
         lines += _rules(decision, width)
         lines += _values(decision, width)
         lines += _tags(decision, width)
+        lines += _matrix(decision, width)
     notices = [*explanation.notices, *(decision.chosen.notices if decision else ())]
     if notices:
         lines += _section("Notices")
@@ -143,6 +144,47 @@ def _tags(decision: Decision, width: int) -> Iterator[Line]:
     for strength, tag, origin in decision.tags:
         text = line((f"  {strength}s ", "dim"), tag, (f"  {origin_text(origin)}", "dim"))
         yield from wrapped(text, width, 6)
+
+
+NARROW, BROAD = 8, 18
+"""Columns of a destination in the table of scores, at least and at most."""
+
+
+def _matrix(decision: Decision, width: int) -> Iterator[Line]:
+    """What each tag gave each candidate, side by side, where there are several."""
+    ranked = [one for one in decision.candidates if one.rank]
+    tags = dict.fromkeys(tag for one in ranked for tag, points in one.by_tag if points)
+    if len(ranked) < 2 or not tags:
+        return
+    label = min(max(len(visible(tag)) for tag in (*tags, "total")), max(8, width // 3)) + 2
+    names = [visible(one.destination) for one in ranked]
+    broad = [min(BROAD, max(NARROW, len(name))) for name in names]
+    shown = 0
+    while shown < len(ranked) and label + 2 + sum(broad[: shown + 1]) + 2 * shown <= width:
+        shown += 1
+    if shown < 2:
+        return
+    yield from _section("Scores, tag by tag: the higher goes first")
+    heads = [cut(line((name, "heading")), room) for name, room in zip(names, broad, strict=True)]
+    right = [
+        (*line("  "), *fit(head, room, "right"))
+        for head, room in zip(heads[:shown], broad, strict=False)
+    ]
+    yield (*line(" " * label), *(span for cells in right for span in cells))
+    for tag in tags:
+        points = [dict(one.by_tag).get(tag, 0) for one in ranked[:shown]]
+        yield _scores(tag, points, label, broad, "")
+    yield _scores("total", [one.score for one in ranked[:shown]], label, broad, "title")
+    if (more := len(ranked) - shown) > 0:
+        yield line((f"  and {more:,} more", "dim"))
+
+
+def _scores(name: str, points: Sequence[int], label: int, broad: Sequence[int], style: str) -> Line:
+    cells = fit(line("  ", (name, style)), label)
+    for one, room in zip(points, broad, strict=False):
+        text = line((f"{one:+d}", style)) if one else line(("–" if not style else "0", "dim"))
+        cells = (*cells, *line("  "), *fit(text, room, "right"))
+    return tuple(cells)
 
 
 def _files(explanation: Explanation, width: int) -> Iterator[Line]:

@@ -12,24 +12,27 @@ from rowtui.tui.actions import CHANGE_KEYS, bindings_for
 from rowtui.tui.newest import NewestAnswer
 from rowtui.tui.render.cells import line, wrapped
 from rowtui.tui.render.explain import (
+    REFUSED,
     Row,
     changed_cells,
     destination_cells,
     destination_columns,
     destination_lines,
     destination_rows,
+    destination_values,
     job_lines,
     who,
 )
 from rowtui.tui.render.numbers import age
 from rowtui.tui.render.story import story_lines
 from rowtui.tui.render.what_if import Typed, banner, known_names, read_form, with_change
+from rowtui.tui.screens.explain_out import copy_json, show_lines, show_sources
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.session import Filter
+from rowtui.tui.widgets.asked_rows import MemoryRows
 from rowtui.tui.widgets.chrome import OneLine, Panel
-from rowtui.tui.widgets.rows import ListRows
+from rowtui.tui.widgets.list_table import ListTable
 from rowtui.tui.widgets.text_lines import LaidOut
-from rowtui.tui.widgets.virtual_table import VirtualTable
 from rowtui.tui.widgets.what_if import LABELS, WhatIfForm
 from rowtui.tui.work import start
 from textual import events
@@ -78,6 +81,7 @@ class ExplainView(View):
         )
         self._settle: Timer | None = None
         self._page = PAGES[0]
+        self._folded = False
 
     def body(self) -> ComposeResult:
         """The job above, what-if, then destinations on the left and reasons on the right."""
@@ -85,15 +89,15 @@ class ExplainView(View):
         yield OneLine(name="banner")
         yield WhatIfForm(id="what-if")
         with Horizontal(id="choice"):
-            yield VirtualTable(name="destinations")
+            yield ListTable(name="destinations")
             with Vertical(id="why"):
                 for page in PAGES:
                     yield LaidOut(name=page)
 
     @property
-    def table(self) -> VirtualTable:
+    def table(self) -> ListTable:
         """The destinations."""
-        return self.query_one("#destinations", VirtualTable)
+        return self.query_one("#destinations", ListTable)
 
     @property
     def form(self) -> WhatIfForm:
@@ -175,11 +179,7 @@ class ExplainView(View):
         changed = [] if begins else changed_cells(self._rows, rows)
         self._rows = rows
         self.table.say_if_empty(line((self._why_empty(found), "dim")))
-        self.table.show(
-            ListRows(rows, lambda row: row.name, lambda _, row: destination_cells(row)),
-            destination_columns(rows),
-            stale=session.stale,
-        )
+        self._show_destinations()
         self.table.flash(changed)
         if begins and rows:
             chosen = decision.chosen.destination if decision else ""
@@ -188,6 +188,20 @@ class ExplainView(View):
         self._show_what_if(decision)
         self._show_reasons()
 
+    def _show_destinations(self) -> None:
+        """Those that take the job, and the others unless they are folded away."""
+        shown = [row for row in self._rows if row.rank or row.mark is not REFUSED]
+        if not self._folded or not shown:
+            shown = self._rows
+        self.table.show(
+            MemoryRows(
+                shown, lambda row: row.name, lambda _, row: destination_cells(row),
+                destination_values,
+            ),
+            destination_columns(self._rows),
+            stale=self.session.stale,
+        )  # fmt: skip
+
     def _why_empty(self, found: Explanation | None) -> str:
         if found is None:
             return self._error or ("Asking…" if self._about else "There is no action yet.")
@@ -195,7 +209,7 @@ class ExplainView(View):
             return "Nothing can be said about this job."
         if found.decision is None:
             word = self.session.filter.word
-            return "No groups." if word == "all" else f"No directory is {word}; f shows others."
+            return "No groups." if word == "all" else f"No directory is {word}; t shows others."
         return "The job did not get as far as this."
 
     def _show_job(self, found: Explanation | None) -> None:
@@ -249,19 +263,26 @@ class ExplainView(View):
             reasons.show_made(lambda width: [*job_lines(found, width), (), *wrapped(why, width)])
         else:
             reasons.show_made(partial(destination_lines, row, decision, CHANGE_KEYS))
-        many = sum(1 for one in self._rows if one.rank)
-        set_titles(self.table, "Destinations", self._count(many))
+        self._title_destinations()
         set_titles(reasons, row.name if row else "Reasons", "")
         story.show_made(partial(story_lines, found))
         wrong = sum(1 for problem in found.problems if problem.severity != "warning")
         below = f"✗ {plural(wrong, 'error')} in the mapping files" if wrong else ""
         set_titles(story, "The job's story", below)
 
+    def _title_destinations(self) -> None:
+        many = sum(1 for one in self._rows if one.rank)
+        set_titles(self.table, "Destinations", self._count(many))
+
     def _count(self, many: int) -> str:
         if not self._rows:
             return ""
         found, refused = self.session.explanation, len(self._rows) - many
-        text = plural(many, "candidate") + (f", {refused} refused" if refused else "")
+        text = plural(many, "candidate") + (f", {refused:,} refused" if refused else "")
+        if refused and self._folded and many:
+            text += ", folded: z"
+        if self.table.filtered:
+            text = f"{self.table.tally} · {text}"
         if found is None or not found.loads_at:
             return text
         old = age(max(0.0, self.session.clock() - found.loads_at))
@@ -269,6 +290,20 @@ class ExplainView(View):
         return text + seen if len(text + seen) + 4 <= self.table.size.width else text
 
     # Events
+
+    def on_list_table_rearranged(self) -> None:
+        """Another filter or order: the cursor may be on another destination."""
+        self._show_reasons()
+
+    async def on_virtual_table_row_pressed(self) -> None:
+        """A second click opens."""
+        await self.dashboard.action_command("explain.sources")
+
+    def show_header(self) -> None:
+        """Ages change by themselves."""
+        super().show_header()
+        if self.ready and self._rows:
+            self._title_destinations()
 
     def on_virtual_table_cursor_moved(self) -> None:
         """The reasons of another destination."""
@@ -321,14 +356,21 @@ class ExplainView(View):
     # Commands
 
     def copyable(self) -> str:
-        """The destination under the cursor."""
-        return str(self.table.cursor_key or "")
+        """The explanation as text."""
+        found, action = self.session.explanation, self.session.action
+        if found is None:
+            return ""
+        from rowtui.tui.render.explain_text import explanation_text  # when somebody copies
+
+        return explanation_text(found, self._rows, action.name if action else "")
 
     def back(self) -> bool:
         """Out of the form, then from the reasons to the destinations."""
         if self.has_class("-form"):
             self.remove_class("-form")
             self.table.focus()
+            return True
+        if self.table.has_focus_within and self.table.clear_filter():
             return True
         if not self.table.has_focus:
             self._read_right(False)
@@ -378,6 +420,27 @@ class ExplainView(View):
         if found is not None and found.groups:
             self.session.choose_group((self.session.group + step) % found.groups)
             self.show()
+
+    def command_fold(self) -> None:
+        """The destinations that refuse the job go, or come back."""
+        self._folded = not self._folded
+        self._show_destinations()
+        self._show_reasons()
+
+    def command_sources(self) -> None:
+        """Where what decided is written."""
+        if self.form.inside:
+            return
+        if self.session.explanation is not None:
+            show_sources(self, self._row)
+
+    def command_lines(self) -> None:
+        """What to write so that the what-if becomes so."""
+        show_lines(self, self._plain)
+
+    def command_json(self) -> None:
+        """Copy the decision as JSON."""
+        copy_json(self)
 
     def command_filter(self) -> None:
         """The next status."""

@@ -15,7 +15,7 @@ from rowtui.core.engine import PackChoice
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.newest import NewestAnswer
-from rowtui.tui.packing import LONGER, MOST_SECONDS, START, Asked, Packing
+from rowtui.tui.packing import AXES, LONGER, MOST_SECONDS, START, Asked, Packing
 from rowtui.tui.render.bundles import (
     AloneRow,
     BundleRow,
@@ -24,6 +24,7 @@ from rowtui.tui.render.bundles import (
     TypeRow,
     bundle_cells,
     bundle_columns,
+    bundle_values,
     picture_of,
 )
 from rowtui.tui.render.cells import Line, line, wrapped
@@ -32,6 +33,7 @@ from rowtui.tui.render.pack_limits import limit_texts, read_limits
 from rowtui.tui.render.packing import (
     change_line,
     choice_words,
+    compared_lines,
     head_lines,
     next_packer,
     scope,
@@ -39,13 +41,14 @@ from rowtui.tui.render.packing import (
     what_changed,
 )
 from rowtui.tui.render.plan import Wanted
+from rowtui.tui.screens.pack_compare import compare
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.session import describe
+from rowtui.tui.widgets.asked_rows import MemoryRows
 from rowtui.tui.widgets.chrome import Panel
 from rowtui.tui.widgets.limits import LABELS, LimitsForm
-from rowtui.tui.widgets.rows import ListRows
+from rowtui.tui.widgets.list_table import ListTable
 from rowtui.tui.widgets.text_lines import LaidOut
-from rowtui.tui.widgets.virtual_table import VirtualTable
 from rowtui.tui.work import start
 from textual import events
 from textual.app import ComposeResult
@@ -79,14 +82,14 @@ class PackView(View):
         yield Panel("Packing", name="outcome")
         yield LimitsForm(id="limits")
         with Horizontal(id="packed"):
-            yield VirtualTable(name="bundles")
+            yield ListTable(name="bundles")
             yield Panel("How it is packed", name="choices")
         yield LaidOut(name="bundle")
 
     @property
-    def table(self) -> VirtualTable:
+    def table(self) -> ListTable:
         """The node types and their bundles."""
-        return self.query_one("#bundles", VirtualTable)
+        return self.query_one("#bundles", ListTable)
 
     @property
     def form(self) -> LimitsForm:
@@ -166,13 +169,13 @@ class PackView(View):
             self.table.start_over()
         self.table.say_if_empty(line((self._why_empty(), "dim")))
         self.table.show(
-            ListRows(rows, lambda row: row.key, lambda _, row: bundle_cells(row)),
+            MemoryRows(rows, lambda row: row.key, lambda _, row: bundle_cells(row), bundle_values),
             bundle_columns(rows),
             stale=self.session.stale,
         )
         if begins and (first := next((row for row in rows if isinstance(row, BundleRow)), None)):
             self.table.move_to_key(first.key)
-        set_titles(self.table, "Nodes", self._count(look))
+        self._title_nodes(look)
         self._show_outcome(look)
         self._show_choices()
         self._show_row()
@@ -184,6 +187,10 @@ class PackView(View):
         if packing.wanted is None:
             return "There is no action yet."
         return "Packing…" if packing.shown is None else "No job goes there."
+
+    def _title_nodes(self, look: Look | None) -> None:
+        shown = f"{self.table.tally} rows" if self.table.filtered else ""
+        set_titles(self.table, "Nodes", " · ".join(filter(None, (shown, self._count(look)))))
 
     def _count(self, look: Look | None) -> str:
         if look is None:
@@ -236,7 +243,10 @@ class PackView(View):
         panel = self.query_one("#choices", Panel)
         if width := panel.size.width:
             types = packing.node_types
-            panel.show(settings_lines(packing.choice, packing.shown, types, width))
+            chosen, others = packing.choice.packer, packing.still_compared
+            compared = compared_lines(others, packing.comparing, chosen, width)
+            shown = settings_lines(packing.choice, packing.shown, types, width, about=not compared)
+            panel.show([*shown, *compared])
         set_titles(panel, "How it is packed", "u as configured" if packing.chosen else "")
         below = "Enter done · Esc close · empty: as configured"
         if self._wrong:
@@ -253,12 +263,20 @@ class PackView(View):
             shown.show_made(lambda _: ())
         else:
             jobs = packing.shown.packed.plan.jobs
-            shown.show_made(partial(row_lines, row, jobs, look.of.packed.unit))
+            shown.show_made(partial(row_lines, row, jobs, look.of.packed.unit, axis=packing.axis))
         beside = self.query_one("#choices").display  # there they are said already
         words = "" if beside else " · ".join(choice_words(packing.choice))
+        if isinstance(row, BundleRow) and not words:
+            others = [f"{axis[0]} {axis}" for axis in AXES if axis != packing.axis]
+            words = "  ".join(others)
         set_titles(shown, row_title(row), words)
 
     # Events
+
+    def on_list_table_rearranged(self) -> None:
+        """Another filter or order: other words in the frame."""
+        self._title_nodes(self.packing.look)
+        self._show_row()
 
     def on_virtual_table_cursor_moved(self) -> None:
         """The lanes of another bundle."""
@@ -326,6 +344,11 @@ class PackView(View):
         if self.has_class("-form"):
             self._close_form()
             return True
+        if self.has_class("-comparing"):
+            self.remove_class("-comparing")
+            return True
+        if self.table.has_focus_within and self.table.clear_filter():
+            return True
         if not self.table.has_focus:
             self.table.focus()
             return True
@@ -339,10 +362,45 @@ class PackView(View):
 
     def command_packer(self) -> None:
         """The next packer."""
+        self._next_packer(1)
+
+    def command_packer_before(self) -> None:
+        """The packer before."""
+        self._next_packer(-1)
+
+    def _next_packer(self, step: int) -> None:
         packing = self.packing
         packers = packing.shown.packed.packers if packing.shown else ()
         choice = packing.choice
-        self._choose(choice._replace(packer=next_packer(choice.packer, packers)))
+        self._choose(choice._replace(packer=next_packer(choice.packer, packers, step)))
+
+    def command_compare(self) -> None:
+        """What every packer makes of it, beside the choices."""
+        self.add_class("-comparing")
+        start(self, partial(compare, self), "compare", exclusive=True)
+
+    def command_time(self) -> None:
+        """The lanes over time."""
+        self._look_along("time")
+
+    def command_cores(self) -> None:
+        """The lanes over the cores of the node."""
+        self._look_along("cores")
+
+    def command_memory(self) -> None:
+        """The lanes over the memory of the node."""
+        self._look_along("memory")
+
+    def _look_along(self, axis: str) -> None:
+        self.packing.axis = axis
+        self._show_row()
+        self.query_one("#bundle", LaidOut).action_first()
+
+    def show_choices(self) -> None:
+        """How it is packed, and what others would make of it."""
+        if self.ready:
+            self._show_choices()
+            self.show_bottom()
 
     def command_limits(self) -> None:
         """Open the form."""

@@ -20,10 +20,11 @@ from rowtui.tui.render.bundles import (
     TypeRow,
     bundle_cells,
     bundle_columns,
+    bundle_values,
     picture_of,
     price,
 )
-from rowtui.tui.render.cells import fit, plain, width_of
+from rowtui.tui.render.cells import fit, line, plain, width_of
 from rowtui.tui.render.lanes import row_lines
 from rowtui.tui.render.pack_limits import limit_texts, read_limits
 from rowtui.tui.render.packing import change_line, head_lines, next_packer, what_changed
@@ -113,7 +114,7 @@ def test_the_jobs_of_a_lane_stand_one_after_another_and_what_is_free_is_seen() -
     assert "─][name1─" in lines[2]
     assert "[name2─" in lines[3]
     assert lines[3].endswith("····")
-    assert "1:00:00 – 2:00:00" in lines[7]
+    assert "1:00:00 – 2:00:00" in "\n".join(lines)
 
 
 def test_many_short_jobs_of_a_lane_are_drawn_together() -> None:
@@ -235,3 +236,20 @@ async def test_a_plan_of_one_bundle_is_confirmed_with_yes() -> None:
     assert jobs_words(whole) == "1 job with 2 requests"
     assert confirms(whole, "y")
     assert not confirms(whole, "1")
+
+
+@given(
+    st.lists(lanes_strategy, min_size=1, max_size=3),
+    st.sampled_from(["cores", "memory"]),
+    st.integers(12, 200),
+)
+def test_a_node_is_drawn_over_its_cores_and_memory_in_its_width(
+    bundles: list[list[tuple[int, int, list[int]]]], axis: str, width: int
+) -> None:
+    shown = picture(bundles)
+    for row in shown.looks[0].rows:
+        bundle_values(row)
+        if isinstance(row, BundleRow):
+            lines = row_lines(row, shown.packed.plan.jobs, "EUR", width, axis=axis)
+            bar = max(map(plain, lines), key=lambda text: text.count("A") + text.count("·"))
+            assert width_of(line(bar)) <= max(width, 40)

@@ -1,0 +1,21 @@
+"""Why packers cannot be compared now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.tui.reasons import with_packing
+
+if TYPE_CHECKING:
+    from rowtui.tui.session import Session
+
+
+def may_compare(session: Session) -> str:
+    """There is a packing, and several packers."""
+    if reason := with_packing(session):
+        return reason
+    packing = session.packing
+    if packing.comparing:
+        return "they are being compared"
+    many = len(packing.shown.packed.packers) if packing.shown else 0
+    return "" if many > 1 else "there is no other packer"

@@ -1,0 +1,86 @@
+"""An explanation as text to paste into a mail or an issue, and a what-if as lines to write down.
+
+Takes an `Explanation`; gives lines without colours. A what-if is written nowhere by itself: here
+stands what somebody would add to make it so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rowtui.core.engine import Explanation, WhatIfAsked
+from rowtui.core.mapping.decision import Decision
+from rowtui.core.text import visible
+from rowtui.tui.render.cells import plain
+from rowtui.tui.render.explain import Row, destination_cells, destination_lines, job_lines
+from rowtui.tui.render.story import story_lines
+from rowtui.tui.render.what_if import amount_text
+
+WIDTH = 100
+
+
+def explanation_text(explanation: Explanation, rows: Sequence[Row], action: str) -> str:
+    """All of it: the job, every destination in a line, why it goes where it goes, its story."""
+    title = f"{visible(action)}, group {explanation.group:,} of {explanation.groups:,}"
+    lines = [title, *map(plain, job_lines(explanation, WIDTH)), ""]
+    for row in rows:
+        cells = destination_cells(row)
+        score = plain(cells["score"]) if isinstance(cells["score"], tuple) else ""
+        why = f": {visible(row.why)}" if row.why else ""
+        rank = f"{row.rank}." if row.rank else "-"
+        lines.append(f"{rank:>3} {visible(row.name)}  {score}  {row.mark.word}{why}")
+    decision = explanation.decision
+    if decision is not None and decision.chosen.chosen:
+        chosen = next((row for row in rows if row.name == decision.chosen.destination), None)
+        if chosen is not None:
+            lines += ["", f"Why {visible(chosen.name)}"]
+            lines += map(plain, destination_lines(chosen, decision, "", WIDTH))
+    lines += ["", *map(plain, story_lines(explanation, WIDTH))]
+    return "\n".join(text.rstrip() for text in lines) + "\n"
+
+
+def lines_to_add(asked: WhatIfAsked, action: str, decision: Decision | None) -> list[str]:
+    """What to write, and where, so that a what-if becomes so; nothing of it is written here."""
+    amounts = asked.change.amounts
+    lines: list[str] = []
+    if asked.change.walltime_seconds is not None:
+        lines += [
+            "In workflow.toml, for this action:",
+            "",
+            "[action.resources]",
+            f'walltime.per_submission = "{_clock(asked.change.walltime_seconds)}"',
+            "",
+        ]
+    under = []
+    for field, value in zip(("gpus", "cores", "mem"), amounts, strict=True):
+        if value is not None:
+            under.append(f"    {field}: {amount_text(value)}")
+    by_strength: dict[str, list[str]] = {}
+    for tag, strength in asked.change.add_tags:
+        by_strength.setdefault(strength, []).append(tag)
+    if by_strength:
+        under.append("    scheduling:")
+        for strength, tags in by_strength.items():
+            under.append(f"      {strength}: [{', '.join(map(_quoted, tags))}]")
+    if under:
+        lines += ["In mapping.yml:", "", "tools:", f"  {_quoted(action)}:", *under, ""]
+    for tag in asked.change.drop_tags:
+        said = decision.tags if decision is not None else ()
+        origin = next((it for _, name, it in said if name == tag), None)
+        place = f": {visible(str(origin.place))}" if origin and origin.place.file else ""
+        lines.append(f"Take the tag {visible(tag)} away where it is written{place}")
+    if asked.user is not None or asked.roles is not None:
+        lines.append("Another user or other roles are not written anywhere: they are who runs it.")
+    return lines
+
+
+def _clock(seconds: int) -> str:
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _quoted(text: str) -> str:
+    """A text in YAML, whatever is in it."""
+    import json
+
+    plain_word = text.replace("_", "").replace("-", "").isalnum() and not text.isdecimal()
+    return text if plain_word and text.isascii() else json.dumps(text)

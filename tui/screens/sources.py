@@ -1,0 +1,116 @@
+"""A page with everything that somebody wrote and that decided; Enter opens the file at its line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rowtui.core.text import plural, visible
+from rowtui.tui.render.cells import line
+from rowtui.tui.render.sources import SourceRow, source_cells, source_columns
+from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.asked_rows import MemoryRows
+from rowtui.tui.widgets.list_table import ListTable
+from rowtui.tui.work import start
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+if TYPE_CHECKING:
+    from rowtui.tui.app import RowtuiApp
+
+
+class SourcesScreen(ModalScreen[None]):
+    """A list of sources under a title. `root`: what their paths are below."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,e", "open", "open", id="sources.open", tooltip="open the file at its line"),
+        Binding("y", "copy", "copy", id="sources.copy", tooltip="copy the place"),
+        Binding("escape,q", "leave", "close", id="sources.close", tooltip="close this page"),
+    ]
+
+    def __init__(self, title: str, rows: Sequence[SourceRow], root: str) -> None:
+        super().__init__()
+        self._title = title
+        self._rows = rows
+        self._root = root
+
+    def compose(self) -> ComposeResult:
+        """The list."""
+        yield ListTable(name="sources")
+
+    @property
+    def table(self) -> ListTable:
+        """The list."""
+        return self.query_one(ListTable)
+
+    def on_mount(self) -> None:
+        """From the first."""
+        rows = MemoryRows(self._rows, lambda row: row.number, lambda _, row: source_cells(row))
+        self.table.say_if_empty(line(("Nobody wrote anything that counted.", "dim")))
+        self.table.show(rows, source_columns())
+        self._titles()
+        self.table.focus()
+
+    def on_list_table_rearranged(self) -> None:
+        """Another filter."""
+        self._titles()
+
+    def _titles(self) -> None:
+        many = self.table.tally or plural(len(self._rows), "source")
+        below = f"{many} · Enter opens in $EDITOR · y copy · Esc close"
+        set_titles(self.table, self._title, below)
+
+    async def on_virtual_table_row_pressed(self) -> None:
+        """A second click opens."""
+        self.action_open()
+
+    @property
+    def _row(self) -> SourceRow | None:
+        key = self.table.cursor_key
+        return next((row for row in self._rows if row.number == key), None)
+
+    def action_copy(self) -> None:
+        """Copy the place."""
+        if self._row is not None:
+            self.app.copy_to_clipboard(self._row.place)
+            self.app.notify(f"Copied {self._row.place}", markup=False)
+
+    def action_leave(self) -> None:
+        """Drop the filter, else close."""
+        if not self.table.clear_filter():
+            self.dismiss()
+
+    def action_open(self) -> None:
+        """Open the file at its line; what is no file here says so."""
+        row = self._row
+        if row is None:
+            return
+        place = row.origin.place
+        if row.origin.kind == "request" and not place.file:
+            place = place._replace(file="workflow.toml")
+        path = path_of(place.file, self._root)
+        if path is None:
+            text = f"{row.place} is not a file here, so it cannot be opened"
+            self.app.notify(visible(text), severity="warning", markup=False)
+            return
+        start(self, partial(self._open, path, place.line), "editor", exclusive=True)
+
+    async def _open(self, path: Path, at: int) -> None:
+        from rowtui.tui.outside import open_in_editor
+
+        app = cast("RowtuiApp", self.app)
+        await open_in_editor(app, path, app.session.read_only, line=at)
+
+
+def path_of(file: str, root: str) -> Path | None:
+    """Where a file of that name is; None for one that is not here: an address, what a cluster says.
+
+    Names are as people read them, so one with control characters is not found by its name.
+    """
+    if not file or "://" in file:
+        return None
+    path = Path(root) / Path(file).expanduser()
+    return path if path.is_file() else None
