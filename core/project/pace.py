@@ -21,11 +21,19 @@ RATE_HOURS = 6
 """The latest hours, of which the rate is the mean: a night's standstill is soon forgotten."""
 
 
+LEAST_HOURS = 1 / 60
+"""What began a moment ago has no rate yet that one could tell by the hour."""
+
+
 class Pace(NamedTuple):
-    """Directories that an action's jobs completed in each of the last `HOURS`, the oldest first."""
+    """Directories that an action's jobs completed in each of the last `HOURS`, the oldest first.
+
+    `begun`: hours since the first of those jobs was submitted.
+    """
 
     action: str = ""
     hours: tuple[int, ...] = (0,) * HOURS
+    begun: float = float(HOURS)
 
     @property
     def per_hour(self) -> float:
@@ -34,7 +42,7 @@ class Pace(NamedTuple):
         first = next((at for at, count in enumerate(latest) if count), None)
         if first is None:
             return 0.0
-        return sum(latest) / (len(latest) - first)
+        return sum(latest) / max(LEAST_HOURS, min(len(latest) - first, self.begun))
 
     def hours_left(self, directories: int) -> float | None:
         """Hours until so many more are done at this rate; None where nothing was done lately."""
@@ -44,6 +52,7 @@ class Pace(NamedTuple):
 def paces(records: Iterable[JobRecord], now: float) -> tuple[Pace, ...]:
     """The pace of each action of which a job ended well within `HOURS`. `now`: epoch seconds."""
     counts: dict[str, list[int]] = {}
+    begun: dict[str, float] = {}
     for record in records:
         if record.step is not Step.ENDED or record.end_reason or record.exit_code:
             continue
@@ -51,4 +60,6 @@ def paces(records: Iterable[JobRecord], now: float) -> tuple[Pace, ...]:
         if 0 <= ago < HOURS:
             hours = counts.setdefault(record.action, [0] * HOURS)
             hours[HOURS - 1 - ago] += len(record.directories)
-    return tuple(Pace(action, tuple(hours)) for action, hours in counts.items())
+            since = (now - record.submitted_at) / 3600
+            begun[record.action] = max(since, begun.get(record.action, 0.0))
+    return tuple(Pace(action, tuple(hours), begun[action]) for action, hours in counts.items())

@@ -28,7 +28,7 @@ def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line
     )
     lines = [
         line((bars, "completed"), ("  24 h", "dim")),
-        line(("at most  ", "dim"), f"{most:,}/h", ("   now  ", "dim"), f"{pace.per_hour:,.0f}/h"),
+        line(("best hour  ", "dim"), f"{most:,}", ("   now  ", "dim"), f"{pace.per_hour:,.0f}/h"),
     ]
     left = action.submitted + action.eligible + action.waiting
     hours = pace.hours_left(left)

@@ -106,8 +106,8 @@ def _standing(action: ActionSummary) -> list[tuple[str, str]]:
         parts.append((f"▶ {action.submitted:,} submitted", "submitted"))
     if action.eligible:
         parts.append((f"○ {action.eligible:,} eligible", "eligible"))
-    if action.failed:
-        parts.append((f"✗ {action.failed:,} failed", "failed"))
+    if action.failed:  # they are eligible too: nobody shall add them up
+        parts.append((f"✗ {action.failed:,} of them failed", "failed"))
     if action.waiting:
         parts.append((f"· {action.waiting:,} waiting", "waiting"))
     spaced: list[tuple[str, str]] = []

@@ -12,9 +12,11 @@ NOW = 1_795_236_600.0
 
 def record(action: str, count: int, ended: float, **more: object) -> JobRecord:
     names = tuple(f"d{number}" for number in range(count))
-    known: dict[str, object] = {"ended_at": ended, "exit_code": 0, **more}
+    known: dict[str, object] = {
+        "ended_at": ended, "exit_code": 0, "submitted_at": ended - 60, **more
+    }  # fmt: skip
     return JobRecord(
-        "t", "p", "local", "", action, names, action, Step.ENDED, 1, ended - 60, "log", **known
+        "t", "p", "local", "", action, names, action, Step.ENDED, 1, log_path="log", **known
     )  # type: ignore[arg-type]
 
 
@@ -43,6 +45,14 @@ def test_the_end_is_told_from_the_hours_since_work_began() -> None:
     assert Pace("a", hours).per_hour == 20.0
     assert Pace("a", hours).hours_left(100) == 5.0
     assert Pace("a", (1000,) + (0,) * (HOURS - 1)).hours_left(5) is None  # all stands still now
+
+
+def test_the_rate_of_what_began_minutes_ago_is_not_that_of_a_whole_hour() -> None:
+    [pace] = paces([record("a", 10, NOW - 30), record("a", 20, NOW - 300)], NOW)
+    assert pace.begun * 60 == 6  # the first was submitted six minutes ago
+    assert round(pace.per_hour) == 300
+    [pace] = paces([record("a", 10, NOW, submitted_at=NOW)], NOW)
+    assert round(pace.per_hour) == 600  # as if it had taken a minute
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.floats(0, 3600 * 40))))

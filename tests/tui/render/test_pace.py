@@ -17,7 +17,7 @@ async def test_the_last_day_is_bars_and_the_rest_is_told() -> None:
     left = action.submitted + action.eligible + action.waiting
     assert [plain(part) for part in pace_lines(view, action)] == [
         "▁" * (HOURS - 3) + "▅█▁  24 h",
-        "at most  8/h   now  4/h",
+        "best hour  8   now  4/h",
         f"the rest  in {in_words(left / 4)} at this rate",
     ]
     still = JobsView(1, 0.0, (), paces=(Pace(action.name, (5, *hours[1:-3], 0, 0, 0)),))
