@@ -261,13 +261,13 @@ def compared_lines(
     """What every packer makes of the same jobs, the cheapest first; `chosen`: in use now."""
     if not compared and not comparing:
         return []
-    lines: list[Line] = [(), line(("packer       nodes   idle    cost", "heading"))]
+    lines: list[Line] = [line(("packer       nodes  idle    cost", "heading"))]
     best = min((one.figures.cost for one in compared), default=0.0)
     for one in sorted(compared, key=lambda one: one.figures.cost):
         idle = "–" if one.idle is None else f"{one.idle:.0%}"
         style = "title" if one.packer == chosen else ""
         mark = "›" if one.packer == chosen else " "
-        row = f"{one.figures.nodes:>5,} {idle:>6} {price(one.figures.cost):>7}"
+        row = f"{one.figures.nodes:>5,} {idle:>5} {price(one.figures.cost):>7}"
         name = fit(line((f"{mark} {visible(one.packer)}", style)), 12)
         cheapest = one.figures.cost <= best * (1 + LEAST_GAP)
         lines.append((*name, *line((f" {row}", style), (" ✓" if cheapest else "", "completed"))))

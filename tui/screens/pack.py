@@ -246,7 +246,7 @@ class PackView(View):
             chosen, others = packing.choice.packer, packing.still_compared
             compared = compared_lines(others, packing.comparing, chosen, width)
             shown = settings_lines(packing.choice, packing.shown, types, width, about=not compared)
-            panel.show([*shown, *compared])
+            panel.show([*compared, (), *shown] if compared else shown)
         set_titles(panel, "How it is packed", "u as configured" if packing.chosen else "")
         below = "Enter done · Esc close · empty: as configured"
         if self._wrong:
