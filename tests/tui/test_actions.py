@@ -42,6 +42,10 @@ def test_every_command_has_an_id_a_key_a_label_and_a_description() -> None:
         assert command.asks == command.label.endswith("…"), command.id
 
 
+def test_every_key_is_shown_as_people_write_it() -> None:
+    assert [one.id for one in COMMANDS if "_" in one.shown_keys] == []
+
+
 @pytest.mark.parametrize("scope", SCOPES)
 def test_every_binding_has_an_id_and_a_tooltip(scope: str) -> None:
     for binding in bindings_for(scope):

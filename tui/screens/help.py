@@ -7,7 +7,7 @@ from typing import ClassVar
 from rowtui.tui.actions import COMMANDS, Command
 from rowtui.tui.command import LISTED
 from rowtui.tui.line_commands import LINE_COMMANDS
-from rowtui.tui.render.cells import Line, line, plain
+from rowtui.tui.render.cells import Line, line, plain, wrapped
 from rowtui.tui.render.explain import MARKS as EXPLAIN_MARKS
 from rowtui.tui.render.marks import STATUS_MARKS, WARNING
 from rowtui.tui.screens.view import set_titles
@@ -61,8 +61,8 @@ def _typed() -> list[Line]:
 
 def _entry(command: Command, session: Session) -> Line:
     """What changes something asks first: `…`, as in its label."""
-    tail = [("…", "dim")] if command.asks else []
-    return line((f"{command.keys_of(session.keys):>9}  ", "key"), command.description, *tail)
+    tail = "…" if command.asks else ""
+    return line((f"{command.keys_of(session.keys):>9}  ", "key"), command.description + tail)
 
 
 RIGHT = ("Everywhere", "Typed after :", "Marks")
@@ -99,6 +99,10 @@ class HelpScreen(ModalScreen[None]):
         self._show("")
         self.query_one("#help").focus()
 
+    def on_resize(self) -> None:
+        """Lines break elsewhere."""
+        self.call_after_refresh(lambda: self._show(self.query_one("#help-search", Input).value))
+
     def _show(self, wanted: str) -> None:
         found = matching(self._sections, wanted)
         half = [section for section in found if section[0] not in RIGHT]
@@ -106,7 +110,8 @@ class HelpScreen(ModalScreen[None]):
         if not found:
             half = [("Nothing here has that", [])]
         for name, sections in (("#help-left", half), ("#help-right", rest)):
-            self.query_one(name, Static).update(as_content(_flat(sections)))
+            column = self.query_one(name, Static)
+            column.update(as_content(_flat(sections, column.container_size.width)))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Other lines."""
@@ -147,11 +152,13 @@ def matching(sections: list[tuple[str, list[Line]]], wanted: str) -> list[tuple[
     return found
 
 
-def _flat(sections: list[tuple[str, list[Line]]]) -> list[Line]:
+def _flat(sections: list[tuple[str, list[Line]]], width: int) -> list[Line]:
+    """All lines below each other; what does not fit goes on below its first words."""
     lines: list[Line] = []
     for title, entries in sections:
         if lines:
             lines.append(())
         lines.append(line((title, "heading")))
-        lines += entries
+        for one in entries:
+            lines += wrapped(one, width, min(len(one[0].text), width // 3))
     return lines
