@@ -458,6 +458,10 @@ class Engine(Protocol):
         """The newest job of an action that has this directory; None if there is none."""
         ...
 
+    async def job_named(self, label: str) -> JobView | None:
+        """The newest job of the project that is called that, `4711_3`; None if there is none."""
+        ...
+
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Cancel these jobs."""
         ...

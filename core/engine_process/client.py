@@ -95,6 +95,7 @@ class ProcessEngine(Supervised):
     queue_act = asked(Engine.queue_act)
     job_detail = asked(Engine.job_detail)
     find_job = asked(Engine.find_job)
+    job_named = asked(Engine.job_named)
     cancel = asked(Engine.cancel)
     hold = asked(Engine.hold)
     release = asked(Engine.release)

@@ -380,6 +380,10 @@ class InProcessEngine:
         """The newest job of an action that has this directory."""
         return await self._queue.find(action, directory)
 
+    async def job_named(self, label: str) -> JobView | None:
+        """The job that its scheduler calls that."""
+        return await self._queue.named(label)
+
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Cancel these jobs."""
         return await self._project.jobs.cancel(tokens)

@@ -7,23 +7,18 @@ only one call runs at a time. No I/O.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.project.pace import paces
+from rowtui.core.project.queue_entries import Entry, Fold, Foreign, Listed
 from rowtui.core.project.queue_needs import QueueNeed, queue_needs
 from rowtui.core.project.queue_rows import row_of
-from rowtui.core.project.queue_table import (
-    Entry,
-    Fold,
-    Foreign,
-    Listed,
-    QueueTable,
-    in_order,
-    states_of,
-)
+from rowtui.core.project.queue_table import QueueTable, in_order, states_of
 from rowtui.core.project.queue_views import (
     MOST_AGAIN,
     MOST_MARKED,
@@ -37,6 +32,9 @@ from rowtui.core.project.queue_views import (
 )
 from rowtui.core.project.views import ClusterView, EndedJob, FailedJob, JobsView, JobView
 from rowtui.core.text import plural
+
+if TYPE_CHECKING:
+    from rowtui.core.submission.model import JobRecord
 
 MOST_JOBS = 300
 """The newest jobs, in the copy for a screen: what the views beside the queue show of them."""
@@ -72,6 +70,7 @@ class QueueBook:
         self._view: JobsView | None = None
         self._clusters: dict[str, ClusterView] = {}
         self._table: QueueTable | None = None
+        self._keys: Mapping[str, RowKey] = {}  # of the table before
         self._foreign: tuple[Foreign, ...] = ()
         self._active: set[str] = set()
         self._queues: dict[str, tuple[Job, ...]] = {}
@@ -149,7 +148,8 @@ class QueueBook:
         if self._table is None:
             view = self._view
             jobs, clusters = (view.jobs, view.clusters) if view is not None else ((), ())
-            self._table = QueueTable(jobs, clusters, self._foreign)
+            self._table = QueueTable(jobs, clusters, self._foreign, self._keys)
+            self._keys = self._table.by_token
         return self._table
 
     # The queue view
@@ -252,11 +252,33 @@ class QueueBook:
                 return in_brief(job)
         return None
 
+    def named(self, label: str) -> JobView | None:
+        """The newest job of this project that is called that: `4711`, `4711_3`, `4711.3`.
+
+        The number of an array or a bundle alone: the first of its jobs.
+        """
+        number = re.split(r"[_.]", label, maxsplit=1)[0]
+        found: JobView | None = None
+        for job in self._view.jobs if self._view is not None else ():
+            record = job.record
+            if not record.job_id or str(record.job_id) != number:
+                continue
+            if record.label == label:
+                return in_brief(job)
+            if number == label and (found is None or _within(record) < _within(found.record)):
+                found = job
+        return in_brief(found) if found is not None else None
+
     def job(self, key: RowKey) -> Entry | None:
         """The job that a row is about; of an array or bundle one that waits, else the first."""
         meant: Sequence[Entry] = self.table.meant(key)
         waits = (JobState.PENDING, JobState.HELD)
         return next((one for one in meant if one.state in waits), meant[0] if meant else None)
+
+
+def _within(record: JobRecord) -> int:
+    """Its number in its array or bundle."""
+    return record.task if record.task is not None else record.member or 0
 
 
 def in_brief(job: JobView) -> JobView:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rowtui.core.clusters.schedulers.slurm_tasks import write_tasks
-from rowtui.core.project.queue_table import Entry, Fold, Listed, states_of
+from rowtui.core.project.queue_entries import Entry, Fold, Listed
+from rowtui.core.project.queue_table import states_of
 from rowtui.core.project.queue_views import QueueRow
 from rowtui.core.project.views import ClusterView, JobView
 

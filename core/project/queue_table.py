@@ -11,16 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, cast
 
-from rowtui.core.clusters.schedulers.base import Job, JobState, token_in_queue
+from rowtui.core.clusters.schedulers.base import JobState, is_in_bundle, token_in_queue
+from rowtui.core.project.queue_entries import Entry, Fold, Foreign, Listed
 from rowtui.core.project.queue_filter import read_filter
 from rowtui.core.project.queue_views import (
     EVERYBODY,
     MINE,
     PROJECT,
     QueueAsked,
-    QueueRow,
     RowKey,
 )
 from rowtui.core.project.views import ClusterView, JobView
@@ -53,164 +53,22 @@ RANKS = {
 }
 """The state of several jobs is the first of theirs in this order."""
 
+_NO_KEYS: Mapping[str, RowKey] = {}
 _WHOSE = {PROJECT: 0, MINE: 1, EVERYBODY: 2}
 
 
-class Foreign(NamedTuple):
-    """A job of somebody else on a cluster."""
-
-    cluster: str
-    user: str
-    job: Job
-
-
-class Entry:
-    """One job of the list. `whose`: 0 this project's, 1 this person's, 2 somebody else's."""
-
-    __slots__ = ("__dict__", "cluster", "job", "key", "user", "view", "whose")
-
-    def __init__(
-        self,
-        key: RowKey,
-        whose: int,
-        *,
-        job: Job | None = None,
-        view: JobView | None = None,
-        user: str = "",
-    ) -> None:
-        self.key = key
-        self.cluster = key.cluster
-        self.whose = whose
-        self.job = job
-        self.view = view
-        self.user = user
-
-    @property
-    def seen(self) -> Job | JobView:
-        """What the scheduler says of it: state, reason, times, nodes."""
-        if self.view is not None:
-            return self.view
-        assert self.job is not None
-        return self.job
-
-    @property
-    def state(self) -> JobState:
-        """Its state."""
-        return self.seen.state
-
-    @property
-    def word(self) -> str:
-        """The word for it."""
-        return self.state.value
-
-    @property
-    def id(self) -> int:
-        """The scheduler's number."""
-        return self.view.record.job_id if self.view is not None else self.key.id
-
-    @property
-    def number(self) -> int:
-        """Of the task, or in the bundle; 0 for others."""
-        return self.key.task or 0
-
-    @property
-    def label(self) -> str:
-        """`4711`, `4711_3`, `4711.3`, `–` as long as it has none."""
-        if self.view is not None:
-            return self.view.record.label if self.view.record.job_id else "–"
-        assert self.job is not None
-        return str(self.job.key)
-
-    @property
-    def name(self) -> str:
-        """The action, of other jobs the name."""
-        if self.view is not None:
-            return self.view.record.action
-        assert self.job is not None
-        return self.job.name
-
-    @property
-    def partition(self) -> str:
-        """Where it is."""
-        if self.view is not None:
-            return self.view.record.partition
-        assert self.job is not None
-        return self.job.partition
-
-    @property
-    def nodes(self) -> str:
-        """On which nodes it runs."""
-        return self.seen.nodes
-
-    @property
-    def reason(self) -> str:
-        """Why it waits, or how it ended."""
-        if self.view is not None and self.view.record.end_reason:
-            return self.view.record.end_reason
-        return self.seen.reason
-
-    @property
-    def first(self) -> str:
-        """Its first directory."""
-        names = self.view.record.directories if self.view is not None else ()
-        return names[0] if names else ""
-
-    @property
-    def size(self) -> int:
-        """How many directories it has."""
-        return self.view.size if self.view is not None else 0
-
-    @property
-    def elapsed(self) -> int:
-        """For how long it runs, or ran."""
-        return self.seen.elapsed or 0
-
-    @property
-    def limit(self) -> int:
-        """How long it may run; 0 if nobody says."""
-        return self.seen.limit or 0
-
-    @property
-    def left(self) -> int:
-        """Seconds to its limit while it runs; a great number for others."""
-        seen = self.seen
-        if seen.state is not JobState.RUNNING or seen.limit is None:
-            return 1 << 40
-        return seen.limit - (seen.elapsed or 0)
-
-    @cached_property
-    def words(self) -> str:
-        """Everything that is shown of it, in lower case."""
-        parts = (self.cluster, self.label, self.word, self.name, self.first, self.partition,
-                 self.nodes, self.reason, self.user)  # fmt: skip
-        return "\n".join(parts).lower()
-
-
-class Fold:
-    """An array or a bundle as one row: those of its jobs that are listed.
-
-    `row`: as it is shown, once somebody has looked at it.
-    """
-
-    __slots__ = ("entries", "key", "row")
-
-    def __init__(self, key: RowKey, entries: list[Entry]) -> None:
-        self.key = key
-        self.entries = entries
-        self.row: QueueRow | None = None
-
-
-Listed = Entry | Fold
-"""What a row is."""
-
-
-class Ordered(NamedTuple):
+class Ordered:
     """The rows of one question. `problem`: why its filter was not applied."""
 
-    rows: list[Listed]
-    jobs: int
-    places: dict[RowKey, int]
-    problem: str = ""
+    def __init__(self, rows: list[Listed], jobs: int, problem: str = "") -> None:
+        self.rows = rows
+        self.jobs = jobs
+        self.problem = problem
+
+    @cached_property
+    def places(self) -> dict[RowKey, int]:
+        """Where each row is."""
+        return {row.key: at for at, row in enumerate(self.rows)}
 
 
 _KEYS: dict[str, Callable[[Entry], int | str]] = {
@@ -235,11 +93,13 @@ class QueueTable:
         jobs: Sequence[JobView],
         clusters: Iterable[ClusterView],
         foreign: Iterable[Foreign] = (),
+        known: Mapping[str, RowKey] = _NO_KEYS,
     ) -> None:
-        self.ours = [_ours(view) for view in jobs]
+        """`known`: keys of this project's jobs as the table before had them, by token."""
+        self.ours = [_ours(view, known) for view in jobs]
         self.others = sorted(
             chain(_mine(jobs, clusters), _theirs(clusters, foreign)),
-            key=lambda one: (-one.key.id, -(one.key.task or 0)),
+            key=_newest_first,
         )
         self.entries = [*self.ours, *self.others]
         self._ordered: dict[QueueAsked, Ordered] = {}
@@ -300,14 +160,16 @@ class QueueTable:
             chosen = (one for one in chosen if one.cluster in where)
         test, problem = _test(asked.text)
         entries = [one for one in chosen if test(one)] if test else list(chosen)
-        units = list(self._folded(entries))
-        self._sort(units, asked)
-        rows: list[Listed] = []
-        for unit in units:
-            rows.append(unit)
-            if isinstance(unit, Fold) and (unit.key in asked.unfolded) is asked.folding:
-                rows += unit.entries
-        return Ordered(rows, len(entries), {row.key: at for at, row in enumerate(rows)}, problem)
+        units: list[Listed] = [*(self._folded(entries) if self.folds else entries)]
+        units = self._sorted(units, asked)
+        rows = units
+        if asked.unfolded or not asked.folding:
+            rows = []
+            for unit in units:
+                rows.append(unit)
+                if isinstance(unit, Fold) and (unit.key in asked.unfolded) is asked.folding:
+                    rows += unit.entries
+        return Ordered(rows, len(entries), problem)
 
     def _folded(self, entries: Sequence[Entry]) -> Iterator[Listed]:
         """Jobs of one array or bundle together, where the first of them is."""
@@ -325,7 +187,7 @@ class QueueTable:
         for fold in made.values():
             fold.entries.sort(key=lambda one: one.number)
 
-    def _sort(self, units: list[Listed], asked: QueueAsked) -> None:
+    def _sorted(self, units: list[Listed], asked: QueueAsked) -> list[Listed]:
         key = _KEYS.get(asked.sort, _KEYS["active"])
         # Of several: the one that would be the first of them.
         least = max if asked.sort in ("elapsed", "id") else min
@@ -337,13 +199,12 @@ class QueueTable:
                 return sum(one.size for one in unit.entries)
             return least(map(key, unit.entries))
 
-        units.sort(key=of_unit, reverse=asked.descending)
-        if asked.whose != PROJECT:  # this project's jobs stay together
-            units.sort(key=_whose_it_is)
-
-
-def _whose_it_is(unit: Listed) -> int:
-    return unit.whose if isinstance(unit, Entry) else unit.entries[0].whose
+        units.sort(key=of_unit if self.folds else cast("Any", key), reverse=asked.descending)
+        if asked.whose == PROJECT:
+            return units
+        ours = [unit for unit in units if not unit.whose]  # they stay together
+        mine = [unit for unit in units if unit.whose == 1]
+        return ours + mine + [unit for unit in units if unit.whose > 1]
 
 
 def _test(text: str) -> tuple[Callable[[Entry], bool] | None, str]:
@@ -355,20 +216,38 @@ def _test(text: str) -> tuple[Callable[[Entry], bool] | None, str]:
         return None, error.message
 
 
-def _ours(view: JobView) -> Entry:
+def _ours(view: JobView, known: Mapping[str, RowKey]) -> Entry:
     record = view.record
-    task = record.task if record.task is not None else record.member
-    return Entry(RowKey(record.cluster, 0, task, record.token), 0, view=view)
+    key = known.get(record.token)
+    if key is None:
+        task = record.task
+        if task is None and is_in_bundle(record.token):
+            task = record.member
+        key = RowKey(record.cluster, 0, task, record.token)
+    return Entry(key, 0, view=view)
+
+
+def _newest_first(one: Entry) -> tuple[int, int]:
+    return -one.key.id, -(one.key.task or 0)
 
 
 def _mine(jobs: Sequence[JobView], clusters: Iterable[ClusterView]) -> Iterator[Entry]:
     """The jobs on the clusters of which this project has no record."""
-    ours = {(job.record.cluster, *job.record.key) for job in jobs}
-    tokens = {token_in_queue(job.record.token) for job in jobs}
+    ours: dict[str, set[tuple[int, int | None]]] = {}
+    tokens = set()
+    for view in jobs:
+        record = view.record
+        ours.setdefault(record.cluster, set()).add((record.job_id, record.task))
+        tokens.add(token_in_queue(record.token))
     for cluster in clusters:
+        name, known = cluster.name, ours.get(cluster.name, set())
+        numbers = {number for number, _ in known}
         for job in cluster.jobs:
-            if (cluster.name, job.id, job.task) not in ours and job.token not in tokens:
-                yield Entry(RowKey(cluster.name, job.id, job.task), 1, job=job)
+            number = job.id
+            if number in numbers and (number, job.task) in known:
+                continue
+            if not job.token or job.token not in tokens:
+                yield Entry(RowKey(name, number, job.task), 1, job=job)
 
 
 def _theirs(clusters: Iterable[ClusterView], foreign: Iterable[Foreign]) -> Iterator[Entry]:

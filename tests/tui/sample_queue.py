@@ -21,7 +21,7 @@ from rowtui.core.engine import (
 )
 from rowtui.core.in_process.queue import acted
 from rowtui.core.project.queue_book import QueueBook
-from rowtui.core.project.queue_table import Foreign
+from rowtui.core.project.queue_entries import Foreign
 from rowtui.core.project.queue_views import DetailPart
 
 if TYPE_CHECKING:
@@ -86,6 +86,9 @@ class SampleQueue:
 
     async def find_job(self, action: str, directory: str) -> JobView | None:
         return self.book.find(action, directory)
+
+    async def job_named(self, label: str) -> JobView | None:
+        return self.book.named(label)
 
     async def job_detail(self, key: RowKey, *, estimate: bool = False) -> JobDetail:
         self.estimates.append(estimate)

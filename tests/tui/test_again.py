@@ -132,7 +132,7 @@ async def test_the_marked_jobs_that_failed_are_tried_again_together() -> None:
         await hand.press("a")
         await hand.sees("3 of 7 jobs marked")
         await hand.press("R")
-        await hand.sees("resubmit: no marked job failed")
+        await hand.sees("resubmit: none of these jobs failed")
         await hand.press("a")
         await hand.sees("3 of 7 jobs marked")
         await hand.press("space", "R")

@@ -116,7 +116,7 @@ async def test_what_a_cluster_writes_is_neither_markup_nor_able_to_push_the_answ
         await hand.sees("Password:")
         assert "\x1b" not in hand.text()
         await hand.press("o", "k", "enter")
-        await hand.sees("● connected")
+        await hand.sees("delta ● 0R 0PD")
         assert got == [("ok",)]
 
 
@@ -283,7 +283,7 @@ async def test_what_is_typed_is_in_no_picture_no_activity_and_no_repr() -> None:
         await hand.press(*SECRET, "enter", *SECRET)
         assert SECRET not in everything(hand)
         await hand.press("enter")
-        await hand.sees("● connected")
+        await hand.sees("delta ● 0R 0PD")
         assert got == [(SECRET, SECRET)]
         assert line.value == ""
         assert SECRET not in everything(hand) + repr(dialog) + repr(vars(dialog))

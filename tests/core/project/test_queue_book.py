@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.slurm_queue import QueueForm
 from rowtui.core.project.queue_book import MOST_JOBS, QueueBook
+from rowtui.core.project.queue_entries import Foreign
 from rowtui.core.project.queue_needs import AT_ONCE, LONG, queue_needs
-from rowtui.core.project.queue_table import Foreign
 from rowtui.core.project.queue_views import SORTS, QueueAsked, QueueRow, RowKey
 from rowtui.core.project.views import ClusterView, JobsView, JobView
 from rowtui.core.submission.model import JobRecord, Step
@@ -207,3 +207,29 @@ def test_what_waits_for_days_or_fails_at_once_needs_a_person_by_cause() -> None:
     assert needs[1].tokens == ("t0", "t1", "t2")
     assert needs[1].since == NOW - 3 * DAY
     assert needs[1].hint
+
+
+def test_a_job_is_found_by_what_it_is_called_however_old_it_is() -> None:
+    array = [job(9, token=f"a.{it}", task=it) for it in (3, 1, 2)]
+    bundle = [job(8, token=f"b~{it}") for it in (1, 0)]
+    book = QueueBook()
+    book.take(view(*(job(it + 100) for it in range(MOST_JOBS)), *array, *bundle, job(0)))
+    for label, token in {
+        "9_2": "a.2", "9": "a.1", "8.1": "b~1", "8": "b~0", "105": "t105",
+    }.items():  # fmt: skip
+        found = book.named(label)
+        assert found is not None
+        assert found.record.token == token
+    assert [book.named(label) for label in ("9_7", "77", "0", "", "a.1")] == [None] * 5
+
+
+def test_words_of_jobs_of_every_kind_are_found() -> None:
+    book = QueueBook()
+    others = (Job(7, JobState.RUNNING, "Mine", task=3, partition="gpu", nodes="n1", reason="Why"),)
+    book.take(view(job(1, reason="Priority"), others=others))
+    book.take_foreign([Foreign("anvil", "Grace", Job(9, JobState.PENDING, "hers"))])
+    for text, label in {
+        "grace": "9", "hers": "9", "mine": "7_3", "7_3": "7_3", "gpu": "7_3", "n1": "7_3",
+        "why": "7_3", "priority": "1", "sample": "1", "d0": "1",
+    }.items():  # fmt: skip
+        assert labels(book.page(QueueAsked(text, whose="everybody"), 0, 9).rows) == [label], text

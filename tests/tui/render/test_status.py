@@ -7,7 +7,6 @@ from dataclasses import replace
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.grouping.model import Status
 from rowtui.tui.render.cells import plain
-from rowtui.tui.render.jobs import SORTS, sort_jobs
 from rowtui.tui.render.marks import JOB_MARKS, STATUS_MARKS
 from rowtui.tui.render.plan import Became, Outcome, Sending, confirms
 from rowtui.tui.render.plan_sending import sending_line
@@ -47,16 +46,6 @@ async def test_only_other_numbers_count_as_changed() -> None:
 async def test_an_action_with_a_problem_says_it_first() -> None:
     action = replace((await SampleEngine().refresh()).actions[0], problem="T is missing in a, b")
     assert plain(action_detail(action)[0]) == "▲ T is missing in a, b"
-
-
-async def test_jobs_sort_and_equal_ones_stay_newest_first() -> None:
-    jobs = (await SampleEngine().jobs()).jobs
-    by_state = sort_jobs(jobs, "state", False)
-    assert [job.state for job in by_state[:3]] == [JobState.PENDING] + [JobState.RUNNING] * 2
-    assert by_state[1].record.job_id > by_state[2].record.job_id
-    first = sort_jobs(jobs, SORTS[0], False)
-    assert [job.record.job_id for job in first] == [4713, 4712, 4714, 4716, 4715]
-    assert sort_jobs(jobs, "id", False) == list(reversed(jobs))
 
 
 async def test_only_the_number_of_jobs_confirms_several_and_yes_confirms_one() -> None:
