@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.text import visible
 from rowtui.tui.filters import AsciiGlyphs, GroundsAsAttributes
+from rowtui.tui.key_order import KeysInOrder
 from rowtui.tui.terminal import NO_COLOURS
-from textual.app import App
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
 
@@ -25,7 +25,7 @@ LONGEST_COPY = 74_000
 """Bytes that go through a terminal to its clipboard: what xterm takes, written in base 64."""
 
 
-class TerminalApp(App[int]):
+class TerminalApp(KeysInOrder):
     """An app on one terminal, drawn in the manner that it needs."""
 
     def __init__(self, how: Manner) -> None:

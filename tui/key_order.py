@@ -1,0 +1,85 @@
+"""Keys one after the other: the next is taken when all that the last one caused is known.
+
+Takes keys and pasted texts as they come from the terminal, and hands each to the widget that has
+the focus then. Textual hands all keys of a burst to the widget that has it now, and tells of moved
+cursors and of the focus by messages, which the keys behind overtake: over a slow line `j s` would
+submit the row above, and what is typed after Tab would go into the field before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from textual import events
+from textual.app import App
+from textual.message import Message
+from textual.widget import Widget
+
+LOOK = 0.05
+"""Seconds between two looks whether the widget with the key is still there to answer."""
+
+ROUNDS = 2
+"""Trips from the widget to the app: on the first the key is dealt with, on the second its news."""
+
+
+class KeyDone(Message, bubble=True):
+    """Travels behind a key, on the same way."""
+
+    def __init__(self, number: int, rounds: int) -> None:
+        super().__init__()
+        self.number = number
+        self.rounds = rounds
+
+
+class KeysInOrder(App[int]):
+    """An app that can be typed ahead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._typed: deque[events.Event] = deque()
+        self._number = 0  # of the key under way
+        self._late: asyncio.TimerHandle | None = None  # None: no key is under way
+        self._asked: Widget | None = None
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keep a key until it is its turn."""
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
+            await super().on_event(event)
+            return
+        self._typed.append(event)
+        if self._late is None:
+            await self._take()
+
+    async def _take(self) -> None:
+        self._number += 1
+        self._look()
+        await super().on_event(self._typed.popleft())
+        self._follow(self._number, ROUNDS)
+
+    def _follow(self, number: int, rounds: int) -> None:
+        self._asked = (self.focused or self.screen) if self.screen_stack else None
+        if self._asked is None or not self._asked.post_message(KeyDone(number, rounds)):
+            self.call_later(self._done, number)
+
+    def _look(self) -> None:
+        """What went away, with a page that was closed, say, takes its messages with it."""
+        if self._asked is not None and not self._asked.is_attached:
+            self.call_later(self._done, self._number)
+        self._late = asyncio.get_running_loop().call_later(LOOK, self._look)
+
+    async def on_key_done(self, message: KeyDone) -> None:
+        """The key is dealt with."""
+        message.stop()
+        if message.rounds > 1:
+            self._follow(message.number, message.rounds - 1)
+        else:
+            await self._done(message.number)
+
+    async def _done(self, number: int) -> None:
+        if number != self._number or self._late is None:
+            return
+        self._late.cancel()
+        self._late = self._asked = None
+        if self._typed:
+            await self._take()
