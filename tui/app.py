@@ -34,7 +34,7 @@ from rowtui.tui.network_verbs import NetworkVerbs
 from rowtui.tui.palette_commands import RegistryProvider
 from rowtui.tui.played import control_played
 from rowtui.tui.screens.view import View
-from rowtui.tui.screens.views import VIEW_CLASSES, open_view
+from rowtui.tui.screens.views import VIEW_CLASSES, open_view, view_class
 from rowtui.tui.session import Session, describe
 from rowtui.tui.terminal import Manner, manner
 from rowtui.tui.terminal_app import TerminalApp
@@ -51,6 +51,9 @@ if TYPE_CHECKING:
 ENDING_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 """The terminal went away, or somebody asks: leave cleanly, with 128 + the signal as exit code."""
 
+
+LOAD_SECONDS = 0.3
+"""Between two views that are loaded ahead: the keys of a person come first."""
 
 PREVIOUS_VIEW = {"explain": "groups", "pack": "groups", "submit": "groups", "log": "queue"}
 """Where a step back leads; to the status from all others."""
@@ -132,6 +135,13 @@ class RowtuiApp(TerminalApp):
     def _start_feed(self) -> None:
         start(self, self._feed.run, "feed")
         start(self, self.logins.listen, "logins")
+        start(self, self._load_views, "views")
+
+    async def _load_views(self) -> None:
+        """The other views, while nobody waits for them: opening one finds it loaded."""
+        for name in VIEW_CLASSES:
+            await asyncio.sleep(LOAD_SECONDS)
+            await asyncio.to_thread(view_class, name)
 
     def _load_keys(self) -> None:
         if self.config is None or not (self.config / "keys.toml").is_file():
@@ -191,6 +201,12 @@ class RowtuiApp(TerminalApp):
             self._last_failure = None
         if self.view is not None:
             self.view.show()
+
+    def notify(self, message: str, **how: Any) -> None:  # type: ignore[override]
+        """A toast; the one that says the same already goes, however often a key is pressed."""
+        for same in [one for one in self._notifications if one.message == message]:
+            self._unnotify(same, refresh=False)
+        super().notify(message, **how)
 
     def report(self, what: str, error: Exception) -> None:
         """An error for people: a toast (once) and a line of activity; never a traceback."""

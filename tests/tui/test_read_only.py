@@ -39,8 +39,10 @@ async def test_nothing_that_asks_reaches_the_engine_by_any_way() -> None:
         assert len(asking) >= 15
         for view, key in (("groups", "s"), ("queue", "c"), ("network", "s")):
             await hand.app.action_command(f"go.{view}")
-            await hand.press(key)
+            await hand.press(key, key)
             await hand.sees("the project was opened read-only")
+            said = [one.message for one in hand.app._notifications]
+            assert len(said) == len(set(said))  # not again below itself
             assert not isinstance(hand.app.screen, ModalScreen)
         for view in TITLES:
             await hand.app.action_command(f"go.{view}")
