@@ -66,7 +66,8 @@ def explain_group(
 
 def _loads_of(decision: Decision, loads: Loads) -> Loads:
     """Those of the destinations that a decision is about."""
-    places = [(it.cluster, it.partition) for it in (*decision.candidates, *decision.refusals)]
+    places = [(it.cluster, it.partition) for it in decision.candidates]
+    places += [(it.cluster, it.partition) for it in decision.refusals]
     return {place: loads[place] for place in places if place in loads}
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rowtui.core.in_process import InProcessEngine
@@ -78,6 +81,15 @@ def trust(root: Path, environment: dict[str, str]) -> None:
     TrustStore(user_places(environment).trust).trust(str(path), path.read_bytes(), 0.0)
 
 
+def explained(root: Path, environment: dict[str, str]) -> dict[str, Any]:
+    """What `rowtui explain relax --json` says."""
+    words = [sys.executable, "-m", "rowtui.cli.main"]
+    words += ["explain", "--cluster", "local", "--json", "relax"]
+    done = subprocess.run(words, cwd=root, env=environment, capture_output=True, check=False)
+    data: dict[str, Any] = json.loads(done.stdout)
+    return data
+
+
 async def test_without_a_mapping_file_the_cluster_alone_counts(root: Path) -> None:
     async with opened(root) as (hand, _):
         await hand.sees("5 eligible")
@@ -97,7 +109,18 @@ async def test_a_mapping_file_counts_once_it_is_trusted_and_what_if_asks_it(root
         trust(root, environment)
         await hand.press("r")
         await hand.sees("✓ goes to here on local", "4 cores · 16 GB", "1 candidate, 1 refused")
-        await hand.press("j")
+        await hand.press("J")  # as the command line has it, but for how many groups are alike
+        copied, typed = json.loads(hand.app.clipboard), explained(root, environment)
+        for decision in (*copied["decisions"], *typed["decisions"]):
+            decision.pop("groups")
+        assert copied == typed
+        await hand.press("y")
+        assert "1. here" in hand.app.clipboard
+        await hand.press("enter")
+        await hand.sees("What decided about here", "max_accepted", "mapping.yml:")
+        await hand.press("escape", "z")
+        await hand.sees("1 refused, folded: z")
+        await hand.press("z", "j")
         await hand.sees("asked cores 4, offered at most 2", "cores 4 → 2")
         await hand.press("a")
         await hand.sees("WHAT IF", "cores 4 → 2", "2 candidates")
