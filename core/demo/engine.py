@@ -118,10 +118,12 @@ def made_demo(
     directories: int,
     seed: int = 1,
     jobs: int | None = None,
+    *,
     clock: Callable[[], float] = time.time,
+    steady: Callable[[], float] = time.monotonic,
 ) -> DemoProject:
     """Make the large demo in a folder that is empty or not there. Raises: RowtuiError."""
-    project = make_project(root, directories, seed, FastClock())
+    project = make_project(root, directories, seed, FastClock(steady=steady))
     project.simulation.at_their_best()
     speed, project.now.speed = project.now.speed, 1
     if jobs is None:
@@ -131,7 +133,7 @@ def made_demo(
     project.simulation.as_they_are()
     project.now.speed = speed
     project.save()
-    return opened_again(project.root)
+    return opened_again(project.root, steady)
 
 
 def demo_engine(

@@ -10,6 +10,8 @@ import contextlib
 import os
 import pickle
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,13 +63,13 @@ class Kept:
                     pickle.dump((there.machine.name, jobs, work), added)
         return number
 
-    def load(self) -> tuple[Simulation, FastClock]:
+    def load(self, steady: Callable[[], float] = time.monotonic) -> tuple[Simulation, FastClock]:
         """The world as it was. Raises: OSError."""
         simulation, seconds, speed = pickle.loads(self._world.read_bytes())  # noqa: S301
         with contextlib.suppress(FileNotFoundError, EOFError), self._added.open("rb") as added:
             while True:
                 self._add(simulation, *pickle.load(added))  # noqa: S301
-        now = FastClock(speed)
+        now = FastClock(speed, steady)
         now.skip(seconds)
         return simulation, now
 

@@ -78,5 +78,5 @@ def answered(argv: Sequence[str], text: str) -> CommandResult:
 
 
 def unanswered(argv: Sequence[str], why: str) -> CommandResult:
-    """The result of a command that did not begin."""
-    return CommandResult(tuple(argv), None, trouble=Trouble.NOT_STARTED, detail=why)
+    """The result of a command on a cluster that does not answer."""
+    return CommandResult(tuple(argv), None, trouble=Trouble.UNREACHABLE, detail=why)

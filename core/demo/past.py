@@ -30,6 +30,9 @@ STAYS = 24 * HOUR
 RUSH, EVENLY = HOUR / 2, 0.6
 """In the last half hour come all jobs but this share."""
 
+APART = 11.0
+"""Between jobs that were sent one after another."""
+
 STEP = 300.0
 FAILS = 7
 """Every so manieth job fails, each time in another way."""
@@ -43,16 +46,19 @@ async def make_past(project: DemoProject, jobs: int, clock: float) -> None:
     """Let jobs wait, be under way, have ended and have failed. `clock`: now, in epoch seconds."""
     simulation, now = project.simulation, project.now
     project.synchronise()
+    for name in simulation.clusters:  # else they get their numbers in another order each time
+        vars(project.reach.scheduler(name))["at_once"] = 1
     equilibrate, sample, analyze, render, _ = project.workflow.actions
     stuck = await _sent(project, project.plan([sample], limit=max(1, jobs // 10)))
-    for job in stuck:
-        job.reason, job.not_before = STUCK, WAITED + LASTED + STAYS
     begin = now()
+    for at, job in enumerate(stuck):
+        job.sent = begin + at * APART
+        job.reason, job.not_before = STUCK, WAITED + LASTED + STAYS
     now.skip(WAITED)
     for action in (equilibrate, sample, analyze, render):
         sent = await _sent(project, project.plan([action], limit=jobs))
         for at, job in enumerate(sent):
-            job.sent = begin + WAITED + _when(at / len(sent))
+            job.sent = begin + WAITED + _when(at / len(sent)) + action.index * APART
             if at % FAILS == FAILS - 1:
                 job.ends_as, _, job.exit_code = FAILURES[at // FAILS % len(FAILURES)]
     completed: dict[str, list[str]] = {}

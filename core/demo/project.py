@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -369,9 +369,9 @@ def make_project(root: Path, directories: int, seed: int, now: FastClock) -> Dem
     return project
 
 
-def opened_again(root: Path) -> DemoProject:
+def opened_again(root: Path, steady: Callable[[], float] = time.monotonic) -> DemoProject:
     """A demo that was made, as it was saved last. Raises: RowtuiError, OSError."""
-    simulation, now = Kept(root).load()
+    simulation, now = Kept(root).load(steady)
     return _opened(root, simulation, now)
 
 

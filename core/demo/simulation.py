@@ -189,6 +189,7 @@ class SimulatedCluster:
         reason = ("JobHeldUser" if job.held else job.reason) if waiting else ""
         if waiting and self._depends(job):
             reason = "Dependency"
+        told_none = job.held or now < job.not_before
         return Job(
             id=job.id,
             state=JobState.HELD if waiting and job.held else job.state,
@@ -199,7 +200,7 @@ class SimulatedCluster:
             elapsed=elapsed,
             limit=job.spec.walltime_seconds,
             nodes=job.node,
-            start_estimate=int(clock + 600 + job.id % 7000) if waiting and not job.held else None,
+            start_estimate=int(clock + 600 + job.id % 7000) if waiting and not told_none else None,
             exit_code=job.exit_code if not job.state.active else None,
             log_path=job.spec.log_path,
             task=job.task,
