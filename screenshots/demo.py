@@ -132,3 +132,7 @@ async def queue(hand: Hand[SampleEngine]) -> None:
         await hand.press("pagedown")
     await hand.sees("pending", "why is it not running?")
     await hand.rests()
+
+
+VIEWS = {"status": None, "submit": submit, "queue": queue}
+"""The pictures, and what is done before each of them."""

@@ -30,7 +30,7 @@ from rowtui.core.runs.model import RunStatus  # noqa: E402
 from rowtui.tui.terminal import Manner  # noqa: E402
 from rowtui.tui.widgets.virtual_table import VirtualTable  # noqa: E402
 
-from screenshots import submit  # noqa: E402
+from screenshots import demo, submit  # noqa: E402
 from screenshots.clusters import far_one, on_anvil, typing, with_commands  # noqa: E402
 from tests.tui.hand import Hand, opened, screen_colours  # noqa: E402
 from tests.tui.sample import SampleEngine  # noqa: E402
@@ -53,6 +53,7 @@ class Shot:
     size: tuple[int, int]
     theme: str = "rowtui-dark"
     word: str = ""  # in the picture's name
+    before: Steps | None = None  # what is done before this one is taken
     colours: bool = False  # also keep the colours as text
 
     def name(self, scene: str) -> str:
@@ -307,6 +308,11 @@ SCENES: dict[str, Scene] = {
     "commands": Scene(keys("at"), "Permission denied", engine=with_commands),
     "activity": Scene(keys("2", "s", "escape", "at"), "left the plan"),
     "ascii": Scene(keys("2"), "o eligible", BOTH, {"how": Manner(ascii_only=True, colours=0)}),
+    "demo": Scene(
+        demo.status, "DEMO",
+        tuple(Shot(MIDDLE, word=word, before=before) for word, before in demo.VIEWS.items()),
+        {"played": demo.Badge()}, demo.still_demo,
+    ),  # fmt: skip
     "help": Scene(keys("2", "question_mark"), "Here: Groups"),
     "palette": Scene(keys("2", "ctrl+p"), "Search for commands"),
 }
@@ -318,7 +324,10 @@ async def drawn(
     """The running dashboard at each picture of a scene: its name, the dashboard, its texts."""
     one = SCENES[scene]
     first = one.shots[0]
-    async with opened(one.engine(), size=first.size, theme=first.theme, **one.options) as hand:
+    async with (
+        demo.closing(one.engine()) as engine,
+        opened(engine, size=first.size, theme=first.theme, **one.options) as hand,
+    ):
         await hand.sees("eligible")
         if scene == "log":
             hand.engine.advance(25)
@@ -333,6 +342,8 @@ async def drawn(
             if shot.theme != theme:
                 hand.app.theme = shot.theme
             size, theme = shot.size, shot.theme
+            if shot.before is not None:
+                await shot.before(hand)
             hand.app.clear_notifications()
             await hand.rests()
             name = shot.name(scene)
