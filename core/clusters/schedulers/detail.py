@@ -91,10 +91,10 @@ def read_lines(text: str) -> tuple[tuple[str, str], ...]:
         name, colon, value = line.partition(":")
         if not line.strip() or set(line.strip()) == {"="}:
             continue
-        if line[0].isspace() or not colon or " " in name.strip().removeprefix("scheduling "):
+        if line[0].isspace() or not colon:
             fields.append(("", line.strip()))
         else:
-            fields.append((name.strip(), value.strip()))
+            fields.append((" ".join(name.split()), value.strip()))
         if len(fields) == MOST_FIELDS:
             break
     return tuple(fields)

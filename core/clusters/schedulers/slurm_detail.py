@@ -51,9 +51,10 @@ async def slurm_detail(transport: Transport, job: JobKey, *, estimate: bool) -> 
     priority: tuple[tuple[str, int], ...] = ()
     if known.get("JobState", "PENDING").startswith("PENDING"):
         form = "|".join(f"%{letter}" for _, letter in PRIORITY)
-        told = await _run(transport, "sprio", "-h", "-j", name, "-o", form)
+        whole = str(job.id)  # it knows no single tasks
+        told = await _run(transport, "sprio", "-h", "-j", whole, "-o", form)
         priority = read_priority(_text(told))
-        asked.append(Asked(f"sprio -j {name}", problem=_problem(told, priority)))
+        asked.append(Asked(f"sprio -j {whole}", problem=_problem(told, priority)))
     detail = SchedulerDetail(tuple(asked), priority)
     return await _with_estimate(transport, detail, name, known) if estimate else detail
 
@@ -61,13 +62,18 @@ async def slurm_detail(transport: Transport, job: JobKey, *, estimate: bool) -> 
 async def _with_estimate(
     transport: Transport, detail: SchedulerDetail, name: str, known: dict[str, str]
 ) -> SchedulerDetail:
-    """The start as the last simulation of the controller had it, and the queue before the job."""
+    """The start as the last simulation of the controller had it, and the queue before the job.
+
+    A job that runs has no place in the queue, and a held one (priority 0) none before its release.
+    """
+    if not known.get("JobState", "PENDING").startswith("PENDING"):
+        return detail._replace(problem="it does not wait: there is no start to estimate")
     told = await _run(transport, "squeue", "-h", "--start", "-j", name, "-o", "%S|%Y", env=_EPOCHS)
     start, on = read_start(_text(told))
     asked = [*detail.asked, Asked(f"squeue --start -j {name}", problem=_problem(told, "ok"))]
     ahead = waiting = None
     partition, own = known.get("Partition", ""), known.get("Priority", "")
-    if partition and own.isdecimal():
+    if partition and own.isdecimal() and int(own):
         argv = ("squeue", "-h", "-t", "PD", "-p", partition, "-o", "%Q")
         queue = await _run(transport, *argv)
         asked.append(Asked(f"squeue -t PD -p {partition}", problem=_problem(queue, "ok")))

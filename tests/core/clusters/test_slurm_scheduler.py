@@ -22,6 +22,8 @@ from rowtui.core.clusters.schedulers.base import (
     Verdict,
     task_token,
 )
+from rowtui.core.clusters.schedulers.detail import ask_detail, ask_everybody
+from rowtui.core.clusters.schedulers.reasons import explain
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler, time_limit_signal_option
 
 from tests.rig.slurm import SlurmCluster
@@ -510,3 +512,69 @@ async def test_a_dead_controller_is_an_error_never_an_empty_queue(
     assert isinstance(answer, OutcomeUnknown)
     assert found is None
     assert await scheduler.find([job.token]) == {}
+
+
+async def test_why_jobs_do_not_run_is_told_by_scontrol_squeue_and_a_sentence(
+    slurm: SlurmCluster, scheduler: SlurmScheduler
+) -> None:
+    slurm.clean()
+    whole = "--exclusive --nodes=2 --partition=cpu --time=5"
+    runs = slurm.submit("sleep 300", whole)
+    slurm.wait_for(runs, "RUNNING")
+    first = slurm.submit("true", f"{whole} --job-name='a b=c' --comment=rowtui:mine")
+    second = slurm.submit("true", whole)
+    array = slurm.submit("true", f"{whole} --hold --array=1-3")
+    after = slurm.submit("true", f"{whole} --dependency=afterok:{runs}")
+    later = slurm.submit("true", f"{whole} --begin=now+2hours")
+
+    sentences = {
+        (first, "Resources"): "until enough cores, memory or GPUs are free",
+        (second, "Priority"): "Jobs of higher priority are before it",
+        (array, "JobHeldUser"): "It was held",
+        (after, "Dependency"): "It waits for other jobs to end",
+        (later, "BeginTime"): "may not start before its time",
+    }
+    async with asyncio.timeout(30):
+        while True:
+            snapshot = await scheduler.queue([number for number, _ in sentences])
+            waits = {(job.id, job.reason): job for job in snapshot.jobs}
+            if sentences.keys() <= waits.keys() and waits[first, "Resources"].start_estimate:
+                break
+            await asyncio.sleep(0.1)
+    for told, sentence in sentences.items():
+        assert sentence in explain(waits[told], time.time()).sentence
+
+    transport = LocalTransport({"SLURM_CONF": str(slurm.conf)})
+    detail = await ask_detail("slurm", transport, JobKey(second), estimate=True)
+    shown, sprio, *estimated = detail.asked
+    fields = dict(shown.fields)
+    assert (fields["JobId"], fields["JobState"], fields["Partition"]) == (
+        str(second), "PENDING", "cpu",
+    )  # fmt: skip
+    assert "supported priority plugin" in sprio.problem  # this cluster has no priorities
+    assert [one.problem for one in estimated] == ["", ""]
+    assert detail.start is not None
+    assert detail.start > time.time()
+    assert (detail.ahead, detail.waiting) == (1, 5)  # the array counts as one
+
+    named = await ask_detail("slurm", transport, JobKey(first), estimate=False)
+    assert dict(named.asked[0].fields)["JobName"] == "a b=c"
+    held = await ask_detail("slurm", transport, JobKey(array, 2), estimate=True)
+    assert dict(held.asked[0].fields)["ArrayTaskId"] == "2"
+    assert "Invalid" not in held.asked[1].problem
+    assert held.ahead is None
+    running = await ask_detail("slurm", transport, JobKey(runs), estimate=True)
+    assert [one.command.split()[0] for one in running.asked] == ["scontrol"]
+    assert "does not wait" in running.problem
+    gone = await ask_detail("slurm", transport, JobKey(999_999), estimate=False)
+    assert "Invalid job id" in gone.asked[0].problem
+
+    everybody = await ask_everybody("slurm", transport, 1_000)
+    assert not everybody.problem
+    assert {job.id for _, job in everybody.jobs} >= {runs, first, second, array, after, later}
+    [(user, job)] = [it for it in everybody.jobs if it[1].id == first]
+    assert (job.name, job.token) == ("a b=c", "")
+    assert user == slurm.run("id -un").stdout.strip()
+    few = await ask_everybody("slurm", transport, 2)
+    assert (len(few.jobs), few.cut) == (2, True)
+    slurm.clean()

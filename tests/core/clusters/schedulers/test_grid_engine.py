@@ -20,6 +20,7 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     Unreachable,
 )
+from rowtui.core.clusters.schedulers.detail import ask_detail, ask_everybody
 from rowtui.core.clusters.schedulers.grid_engine import GridEngineScheduler
 
 from tests.rig.grid_engine import GridEngineCluster
@@ -296,3 +297,23 @@ class Recorded:
         if argv[0] == "qstat":
             return CommandResult(tuple(argv), 0, self.queue)
         return CommandResult(tuple(argv), 1, stderr=b"error: job id 5 not found\n")
+
+
+@pytest.mark.usefixtures("no_room")
+async def test_qstat_tells_why_a_job_waits_and_none_of_its_environment(
+    scheduler: GridEngineScheduler, spec: Callable[..., JobSpec], grid_engine: GridEngineCluster
+) -> None:
+    array = await accepted(scheduler, spec("t-0a", "true", "a %A_%a", tasks=(0, 1, 2), held=True))
+    after = await accepted(scheduler, spec("t-1", after=(array,)))
+    transport = grid_engine.transport
+    told = await ask_detail("grid_engine", transport, JobKey(array, 1), estimate=True)
+    [part] = told.asked
+    fields = dict(part.fields)
+    assert (fields["job_number"], fields["job-array tasks"]) == (str(array), "1-3:1")
+    assert "env_list" not in fields
+    assert told.problem == "Grid Engine gives no estimate of the start"
+    [part] = (await ask_detail("grid_engine", transport, JobKey(after), estimate=False)).asked
+    assert dict(part.fields)["jid_predecessor_list"] == str(array)
+    [part] = (await ask_detail("grid_engine", transport, JobKey(99_999), estimate=False)).asked
+    assert part.problem == "Following jobs do not exist: 99999"
+    assert (await ask_everybody("grid_engine", transport, 10)).problem

@@ -14,7 +14,7 @@ SHOWN = """JobId=3 JobName=me with space
    JobState=PENDING Reason=Priority Dependency=(null)
    NumNodes=1 NumCPUs=1 NumTasks=1 CPUs/Task=1 ReqB:S:C:T=0:0:*:*
    TRES=cpu=1,mem=2000M,node=1,billing=1
-   Comment=tok:abc123 
+   Comment=tok:abc123\x20
    StdOut=/scratch/o-3
    Power=
 """
@@ -47,9 +47,9 @@ def test_an_estimate_has_a_time_and_nodes_or_nothing() -> None:
 
 
 def test_qstat_lines_are_name_and_value_and_keep_what_has_no_name() -> None:
-    text = "=====\njob_number:    1\nusage         1:   cpu=00:00\nscheduling info:  no queue\n"
+    text = "=====\njob_number:    1\nusage         1:   cpu=00:00\nscheduling info:  no\n    a: b\n"
     assert read_lines(text) == (
-        ("job_number", "1"), ("", "usage         1:   cpu=00:00"), ("scheduling info", "no queue"),
+        ("job_number", "1"), ("usage 1", "cpu=00:00"), ("scheduling info", "no"), ("", "a: b"),
     )  # fmt: skip
 
 
