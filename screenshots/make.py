@@ -15,7 +15,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -25,24 +24,23 @@ from typing import Any
 os.environ.update(TEXTUAL_ANIMATIONS="none", TZ="UTC", COLORTERM="truecolor")
 os.environ.pop("NO_COLOR", None)
 
-from rowtui.core.engine import PackChoice, TransferView  # noqa: E402
-from rowtui.core.runs.model import RunStatus  # noqa: E402
-from rowtui.tui.terminal import Manner  # noqa: E402
-from rowtui.tui.widgets.virtual_table import VirtualTable  # noqa: E402
+from rowtui.core.engine import TransferView
+from rowtui.tui.terminal import Manner
+from rowtui.tui.widgets.virtual_table import VirtualTable
 
-from screenshots import demo, submit  # noqa: E402
-from screenshots.clusters import far_one, on_anvil, typing, with_commands  # noqa: E402
-from tests.tui.hand import Hand, opened, screen_colours  # noqa: E402
-from tests.tui.sample import SampleEngine  # noqa: E402
-from tests.tui.sample_again import with_failures  # noqa: E402
-from tests.tui.sample_clusters import with_clusters  # noqa: E402
-from tests.tui.sample_network import CHAIN, with_network  # noqa: E402
-from tests.tui.sample_packing import SpreadEngine, with_awkward_jobs, with_many  # noqa: E402
+from screenshots import demo, placing, submit
+from screenshots.clusters import far_one, on_anvil, typing, with_commands
+from tests.tui.hand import Hand, opened, screen_colours
+from tests.tui.sample import SampleEngine
+from tests.tui.sample_again import with_failures
+from tests.tui.sample_clusters import with_clusters
+from tests.tui.sample_network import with_network
+from tests.tui.sample_packing import SpreadEngine, with_awkward_jobs, with_many
 from tests.tui.sample_queue import with_array
 
 HERE = Path(__file__).parent
 TEXTS = HERE / "text"
-LOW, MIDDLE, WIDE, BIG, LARGE = (80, 24), (120, 36), (180, 45), (200, 50), (200, 60)
+LOW, MIDDLE, BIG, LARGE = (80, 24), (120, 36), (200, 50), (200, 60)
 Steps = Callable[[Hand[SampleEngine]], Awaitable[None]]
 
 
@@ -137,15 +135,8 @@ async def problems(hand: Hand[SampleEngine]) -> None:
 
 def with_warnings() -> SampleEngine:
     engine = SampleEngine()
-    engine.group_warnings[4] = (
-        "wholenode: CPUs (388) not a preferred multiple: use 384 or 512 CPUs"
-    )
+    engine.group_warnings[4] = "wholenode: CPUs (388) not a preferred multiple: use 384 or 512 CPUs"
     return engine
-
-
-async def wondering(hand: Hand[SampleEngine]) -> None:
-    await keys("3", "e")(hand)
-    await hand.press("8", "tab", "6", "4", "tab", "tab", "tab", *"-highmem")
 
 
 async def clusters(hand: Hand[SampleEngine]) -> None:
@@ -187,25 +178,6 @@ async def again_wrong(hand: Hand[SampleEngine]) -> None:
     await hand.press("enter")
 
 
-async def packing(hand: Hand[SampleEngine]) -> None:
-    never = asyncio.Event()
-
-    async def gate(choice: PackChoice) -> None:
-        if choice.packer == "seed":
-            await never.wait()
-
-    hand.engine.pack_gate = gate
-    await keys("4", "a", "c", "c")(hand)
-
-
-def network_running() -> SampleEngine:
-    """A simple one, on its way."""
-    return with_network(
-        status=RunStatus.RUNNING, here=True, holder="here", failures=(), links=CHAIN[1],
-        nodes=CHAIN[0],
-    )  # fmt: skip
-
-
 BOTH = (Shot(MIDDLE), Shot(LOW))
 SCENES: dict[str, Scene] = {
     "status": Scene(
@@ -224,7 +196,9 @@ SCENES: dict[str, Scene] = {
     "status-problems": Scene(problems, "1 bad directory", options={"read_only": True}),
     "status-broken": Scene(broken, "STALE"),
     "groups": Scene(
-        keys("2", "j", "space", "space"), "2 of 8 groups marked", (*BOTH, Shot(BIG)),
+        keys("2", "j", "space", "space"),
+        "2 of 8 groups marked",
+        (*BOTH, Shot(BIG)),
         engine=with_warnings,
     ),
     "groups-filter": Scene(keys("2", "slash", *"T1.1 !s3"), "2 of 8", BOTH),
@@ -233,18 +207,21 @@ SCENES: dict[str, Scene] = {
     ),
     "groups-columns": Scene(keys("2", "f", "j", "space"), "[ ] Dirs", (Shot(LOW),)),
     "explain": Scene(
-        keys("2", "j", "x"), "✓ goes to wholenode", (Shot(MIDDLE), Shot(LOW), Shot(WIDE))
+        keys("2", "j", "x"), "✓ goes to wholenode", (Shot(MIDDLE), Shot(LOW), Shot(BIG))
     ),
+    "explain-sources": Scene(keys("3", "enter"), "Written in", BOTH),
     "explain-refused": Scene(keys("3", "j", "j"), "refused: it fails 3 of 4", BOTH),
-    "explain-what-if": Scene(wondering, "4 candidates, 2 refused", BOTH),
+    "explain-what-if": Scene(placing.wondering, "4 candidates, 2 refused", BOTH),
     "pack": Scene(
         keys("4", "a", "j"),
         "12 jobs in 5 lanes",
-        (Shot(MIDDLE, colours=True), Shot(LOW), Shot(WIDE)),
+        (Shot(MIDDLE, colours=True), Shot(LOW), Shot(BIG)),
     ),
+    "pack-cores": Scene(keys("4", "a", "c"), "a column is", BOTH),
+    "pack-compared": Scene(keys("4", "a", "P"), "seed          10"),
     "pack-changed": Scene(keys("4", "a", "g", "space"), "without large:", BOTH),
     "pack-limits": Scene(keys("4", "a", "e", "2", "tab", "3"), "3 is not like", BOTH),
-    "pack-packing": Scene(packing, "◐ packing", BOTH),
+    "pack-packing": Scene(placing.packing, "◐ packing", BOTH),
     "pack-many": Scene(keys("4", "a"), "×597", engine=with_many),
     "pack-left": Scene(keys("4", "a", "j", "j"), "512 cores asked", BOTH, engine=with_awkward_jobs),
     "pack-no-types": Scene(
@@ -292,11 +269,15 @@ SCENES: dict[str, Scene] = {
     "network": Scene(
         keys("8"),
         "60 samples",
-        (Shot(MIDDLE, colours=True), Shot(BIG), Shot(MIDDLE, "rowtui-light", "light")),
+        (Shot(MIDDLE, colours=True), Shot(BIG), Shot(LOW), Shot(MIDDLE, "rowtui-light", "light")),
         engine=with_network,
     ),
-    "network-running": Scene(keys("8"), "driven by the autopilot", BOTH, engine=network_running),
-    "network-list": Scene(keys("8"), "o graph", (Shot(LOW),), engine=with_network),
+    "network-running": Scene(
+        keys("8"), "driven by the autopilot", BOTH, engine=placing.network_running
+    ),
+    "network-list": Scene(keys("8", "m"), "m graph", BOTH, engine=with_network),
+    "network-waits": Scene(keys("8", "l", "enter", "b"), "waits for itself", engine=with_network),
+    "network-redo": Scene(keys("8", "d"), "goes to the trash", engine=with_network),
     "network-samples": Scene(
         keys("8", "enter", "space", "space"), "2 of 60", BOTH, engine=with_network
     ),

@@ -57,9 +57,9 @@ def node_columns(rows: Sequence[NodeRow]) -> tuple[Column, ...]:
     names = [width_of(_name(row)) for row in rows]
     marks = max((width_of(line(row.marks)) for row in rows), default=0)
     columns = [
-        Column("node", "Node", 12, min(max([*names, 12]), 30)),
-        Column("done", "Progress", 10, 16, priority=1),
-        Column("jobs", "Jobs", 14, 28, priority=2, grow=2),
+        Column("node", "Node", min(max([*names, 12]), 20), min(max([*names, 12]), 30)),
+        Column("done", "Progress", 10, 12, priority=1),
+        Column("jobs", "Jobs", 14, 18, priority=2, grow=2),
     ]
     if marks:
         columns.append(Column("links", "Links", min(marks, 14), min(marks, 24), priority=3))
