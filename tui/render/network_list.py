@@ -59,10 +59,10 @@ def node_columns(rows: Sequence[NodeRow]) -> tuple[Column, ...]:
     columns = [
         Column("node", "Node", min(max([*names, 12]), 20), min(max([*names, 12]), 30)),
         Column("done", "Progress", 10, 12, priority=1),
-        Column("jobs", "Jobs", 14, 18, priority=2, grow=2),
+        Column("jobs", "Jobs", 14, 16, priority=2, grow=2),
     ]
     if marks:
-        columns.append(Column("links", "Links", min(marks, 14), min(marks, 24), priority=3))
+        columns.append(Column("links", "Links", min(marks, 16), min(marks, 24), priority=3))
     if any(_number(row, JobState.FAILED) for row in rows):
         columns.append(Column("failed", "Failed", 6, align="right", priority=5))
     columns.append(Column("left", "Left", 6, align="right", priority=4))
