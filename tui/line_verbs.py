@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.text import visible
 from rowtui.tui.actions import BY_ID, PARTS
 from rowtui.tui.line_history import History
+from rowtui.tui.work import start
 
 if TYPE_CHECKING:
     from rowtui.tui.actions import Command
@@ -197,14 +199,28 @@ class LineVerbs:
         return ""
 
     def _log(self, label: str) -> str:
-        jobs = self._session.jobs.jobs if self._session.jobs else ()
-        if label:
-            job = next((one for one in jobs if one.record.label == label), None)
-            if job is None:
-                return f"job {label} is not known any more"
-            self._session.queue_row = None
-            self._session.job_token = self._session.job_to_show = job.record.token
-        return self._go("log")
+        if not label:
+            return self._go("log")
+        start(self._app, partial(self._show_log, label), "log-of", exclusive=True)
+        return ""
+
+    async def _show_log(self, label: str) -> None:
+        """Of any job of the project; the list on the screen has only the newest."""
+        session = self._session
+        try:
+            job = await session.engine.job_named(label)
+        except Exception as error:
+            self._app.report("the job is not found", error)
+            return
+        if job is None:
+            text = f"log: no job of this project is called {label}"
+            self._app.notify(visible(text), severity="warning", markup=False)
+            return
+        session.queue_row = None
+        session.known_job = job
+        session.job_token = session.job_to_show = job.record.token
+        self._app.go("log")
+        self._app.show_again("log")
 
     def _login(self, name: str) -> str:
         if name:
@@ -226,11 +242,7 @@ class LineVerbs:
 
     def _export(self, path: str) -> str:
         view = self._app.view
-        export: Callable[[str], object] | None = getattr(view, "export_to", None)
-        if export is None:
-            return "there is no list here that can be written to a file"
-        export(path)
-        return ""
+        return view.export_to(path) if view is not None else ""
 
     def _commands(self, _: str) -> str:
         self.show_activity("commands")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 from rowtui.core.engine import QueuePage, QueueRow, RowKey
-from rowtui.tui.widgets.rows import Marks, PagedRows
+from rowtui.tui.widgets.asked_rows import AskedRows
+from rowtui.tui.widgets.rows import Marks
 
 
-class QueueRows(PagedRows[QueueRow]):
+class QueueRows(AskedRows[QueueRow]):
     """Pages of jobs. Where the row under the cursor is now, the engine says with each page."""
 
     page: QueuePage | None = None  # the latest one
+    changed: tuple[tuple[Hashable, str], ...] = ()  # (row, column) that the latest page says anew
     _followed: tuple[Hashable, int | None] | None = None
 
     def take(self, page: QueuePage, followed: RowKey | None) -> None:
@@ -32,6 +35,39 @@ class QueueRows(PagedRows[QueueRow]):
             if isinstance(key, RowKey) and not key.cluster:  # asked for by its token alone
                 return at
         return super().index_of(key)
+
+    def _keep(self, number: int, total: int, items: Sequence[QueueRow]) -> None:
+        near = (self._pages.get(one, ()) for one in (number - 1, number, number + 1))
+        known = {row.key: row for page in near for row in page}
+        self.changed = tuple(_changed(known, items))
+        super()._keep(number, total, items)
+
+    async def rows(self, start: int, stop: int) -> Sequence[QueueRow]:
+        """Rows, whether their pages are here or not; fewer if they are many."""
+        return await self._items(start, stop)
+
+
+def _changed(known: dict[RowKey, QueueRow], items: Sequence[QueueRow]) -> list[tuple[RowKey, str]]:
+    """What stands otherwise in rows that were here before."""
+    found = []
+    for row in items:
+        was = known.get(row.key)
+        if was is None:
+            continue
+        if (was.state, was.silent) != (row.state, row.silent):
+            found.append((row.key, "state"))
+        if was.reason != row.reason or (row.key.folded and was.counts != row.counts):
+            found.append((row.key, "reason"))
+    return found
+
+
+def queue_values(row: QueueRow) -> dict[str, Any]:
+    """The columns of a row for a file; times in seconds."""
+    return {
+        "state": row.state.value, "cluster": row.cluster, "id": row.label + row.tasks,
+        "action": row.name, "user": row.user, "size": row.size, "elapsed": row.elapsed,
+        "partition": row.partition, "nodes": row.nodes, "first": row.first, "reason": row.reason,
+    }  # fmt: skip
 
 
 class QueueMarks(Marks):

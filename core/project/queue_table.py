@@ -82,6 +82,9 @@ _KEYS: dict[str, Callable[[Entry], int | str]] = {
     "partition": lambda one: one.partition,
     "size": lambda one: one.size,
     "reason": lambda one: one.reason,
+    "nodes": lambda one: one.nodes,
+    "first": lambda one: one.first,
+    "user": lambda one: one.user,
 }
 
 

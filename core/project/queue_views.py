@@ -22,6 +22,9 @@ SORTS = (
     "partition",
     "size",
     "reason",
+    "nodes",
+    "first",
+    "user",
 )
 """Orders of the queue. The first: what runs, what waits, what ended; each newest first."""
 

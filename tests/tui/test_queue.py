@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.engine import JobsView
 from rowtui.tui.queue_rows import QueueRows
+from rowtui.tui.screens.queue_table import QueueTable
 from rowtui.tui.widgets.virtual_table import VirtualTable
 
 from tests.tui.hand import opened
@@ -45,9 +48,9 @@ async def test_the_age_of_a_look_grows_by_itself() -> None:
 async def test_others_are_listed_on_demand_and_are_only_shown() -> None:
     async with opened(with_clusters()) as hand:
         await hand.press("6")
-        await hand.sees("5 jobs · v 3 others")
+        await hand.sees("5 jobs · m 3 others")
         assert "relax-MoS2" not in hand.text()
-        await hand.press("v")
+        await hand.press("m")
         await hand.sees("All my jobs", "8 jobs", "9181000_7", "relax-MoS2", "Dependency")
         await hand.press("G")
         await hand.sees("Not of this project: it is only shown here.", "Job 9180417")
@@ -60,7 +63,7 @@ async def test_others_are_listed_on_demand_and_are_only_shown() -> None:
         assert not hand.app.session.marked_jobs
         await hand.press("a")
         await hand.sees("3 of 8 jobs marked")
-        await hand.press("escape", "v")
+        await hand.press("escape", "m")
         await hand.sees_no("relax-MoS2")
         assert not hand.app.session.other_job
         assert {"cancel", "hold", "release"}.isdisjoint(hand.engine.calls)
@@ -276,6 +279,64 @@ async def test_a_filter_shows_some_jobs_and_esc_shows_all_again() -> None:
         await hand.sees("69 jobs in 6 rows")
 
 
+async def test_columns_ranges_all_matching_and_a_file_of_the_queue(tmp_path: Path) -> None:
+    async with opened(with_array(with_clusters())) as hand:
+        await hand.press("6")
+        await hand.sees("69 jobs in 6 rows")
+        await hand.press("z", "Z")
+        await hand.sees("69 jobs in 70 rows")
+        # a range from the row of the array on: its jobs are not marked once more
+        table = hand.app.screen.query_one("#queue", QueueTable)
+        while "9182810" not in hand.app.session.queue_row.label:  # type: ignore[union-attr]
+            await hand.press("j")
+        await hand.press("v", "j", "j", "v")
+        await hand.sees("64 of 69 jobs in 70 rows marked")
+        assert len(hand.app.session.queue_marks) == 1
+        await hand.press("escape")
+        await hand.sees_no("marked")
+        # all that the filter leaves, in this order
+        await hand.press("slash", *"state=pending", "enter", "A")
+        await hand.sees("24 of 24 of 69 jobs")
+        await hand.press("escape", "escape")
+        await hand.sees("69 jobs in 70 rows")
+
+        hand.app.screen.query_one("#queue", QueueTable).sort_by("first")
+        await hand.sees("Sorted by first")
+        path = tmp_path / "jobs.csv"
+        assert hand.app.view is not None
+        assert hand.app.view.export_to(str(path)) == ""
+        await hand.sees("70 rows written")
+        head, *rows = path.read_text().splitlines()
+        assert head.startswith("State,")
+        assert len(rows) == 70
+        assert sum("9182810[1-64]" in row for row in rows) == 1
+        assert "E asks before" in hand.app.view.export_to(str(path))
+        assert "no such folder" in hand.app.view.export_to(str(tmp_path / "no" / "x.csv"))
+
+        await hand.press("f")
+        await hand.sees("Reason · est. start", "Partition")
+        await hand.press("space", "enter")
+        await hand.until(lambda: "state" not in [one.column.id for one in table._placed])
+
+
+async def test_what_a_poll_changes_stands_out_and_the_cursor_stays_on_its_job() -> None:
+    async with opened(with_clusters()) as hand:
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        await hand.press("j", "j")
+        key = hand.app.session.queue_row.key  # type: ignore[union-attr]
+        table = hand.app.screen.query_one("#queue", QueueTable)
+        flashed: list[tuple[object, str]] = []
+        table.flash = lambda cells: flashed.extend(cells)  # type: ignore[method-assign]
+        job = hand.engine.jobs_by_token[key.token]
+        job.state, job.reason = JobState.RUNNING, ""
+        await hand.press("r")
+        await hand.until(lambda: flashed)
+        assert flashed == [(key, "state"), (key, "reason")]
+        assert hand.app.session.queue_row.key == key  # type: ignore[union-attr]
+        assert table.cursor_key == key
+
+
 async def test_a_hundred_thousand_jobs_are_paged_not_carried() -> None:
     engine = with_array(with_clusters(), tasks=0)
     anvil = engine.remote["anvil"]
@@ -286,11 +347,11 @@ async def test_a_hundred_thousand_jobs_are_paged_not_carried() -> None:
     engine.remote["anvil"] = anvil._replace(jobs=jobs)
     async with opened(engine) as hand:
         await hand.press("6")
-        await hand.sees("5 jobs · v 100,000 others", "100,001 waiting")
+        await hand.sees("5 jobs · m 100,000 others", "100,001 waiting")
         view = hand.app.session.jobs
         assert view is not None
         assert not any(one.jobs for one in view.clusters)
-        await hand.press("v", "G")
+        await hand.press("m", "G")
         await hand.sees("100,005 jobs", "job0")
         table = hand.app.screen.query_one("#queue", VirtualTable)
         assert isinstance(table.source, QueueRows)

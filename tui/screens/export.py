@@ -54,27 +54,40 @@ class ExportScreen(ModalScreen[Path | None]):
         """Ask again before a file is replaced."""
         event.stop()
         typed = event.value.strip()
-        path = Path(typed).expanduser() if typed else None
         try:
-            if path is None or path.suffix.lower() not in (".csv", ".json"):
-                self._tell("▲ Its name ends in .csv or .json.")
-            elif path.is_dir() or not path.parent.is_dir():
-                self._tell("▲ There is no such folder.")
-            elif path.exists() and typed != self._warned:
-                self._warned = typed
-                self._tell("▲ There is such a file. Enter again replaces it.")
-            else:
-                self.dismiss(path)
-        except (OSError, ValueError) as error:
-            self._tell(f"▲ {error}")
+            path = Path(typed).expanduser()
+            problem = why_not(path)
+        except RuntimeError as error:  # of a home that nobody has
+            problem = str(error)
+        if problem:
+            self._tell(f"▲ {problem}")
+        elif path.exists() and typed != self._warned:
+            self._warned = typed
+            self._tell("▲ There is such a file. Enter again replaces it.")
+        else:
+            self.dismiss(path)
 
     def action_no(self) -> None:
         """Nothing."""
         self.dismiss(None)
 
 
-def export_list(table: ListTable) -> None:
-    """Ask for a file and write the table's rows to it."""
+def why_not(path: Path) -> str:
+    """Why no list can be written there, "" if it can."""
+    try:
+        if path.suffix.lower() not in (".csv", ".json"):
+            return "Its name ends in .csv or .json."
+        if path.is_dir() or not path.parent.is_dir():
+            return "There is no such folder."
+    except (OSError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def export_list(table: ListTable) -> str:
+    """Ask for a file and write the table's rows to it; "" or why that cannot be."""
+    if not isinstance(table.source, Arranged):
+        return "this list cannot be written"
 
     def answered(path: Path | None) -> None:
         if path is not None:
@@ -82,6 +95,23 @@ def export_list(table: ListTable) -> None:
 
     proposed = f"{table.kept_as}.csv"
     table.app.push_screen(ExportScreen(table.source.row_count, proposed), answered)
+    return ""
+
+
+def export_to(table: ListTable, name: str) -> str:
+    """Write the table's rows to a file that is not there yet; "" or why that cannot be."""
+    if not isinstance(table.source, Arranged):
+        return "this list cannot be written"
+    try:
+        path = Path(name).expanduser()
+        problem = why_not(path)
+        if not problem and path.exists():
+            problem = "There is such a file: E asks before it is replaced."
+    except (OSError, ValueError, RuntimeError) as error:
+        problem = str(error)
+    if not problem:
+        start(table.app, partial(_write, table, path), "export")
+    return problem
 
 
 async def _write(table: ListTable, path: Path) -> None:

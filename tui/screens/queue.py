@@ -10,22 +10,34 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from rowtui.core.engine import ChosenJobs, JobDetail, QueueAsked, QueuePage, QueueRow, RowKey
+from rowtui.core.engine import (
+    ChosenJobs,
+    JobDetail,
+    ListAsked,
+    MarkedRow,
+    QueueAsked,
+    QueuePage,
+    QueueRow,
+    RowKey,
+)
+from rowtui.core.errors import RowtuiError
 from rowtui.core.project.queue_views import EVERYBODY, MINE, MOST_MARKED, PROJECT, SORTS
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, RESUBMIT, JobVerb
-from rowtui.tui.queue_rows import QueueMarks, QueueRows
+from rowtui.tui.queue_rows import QueueRows, queue_values
 from rowtui.tui.render.cells import Cell, line
 from rowtui.tui.render.clusters import cluster_lines, clusters_in_one_line
 from rowtui.tui.render.numbers import age
 from rowtui.tui.render.queue_rows import queue_cells, queue_columns
 from rowtui.tui.render.why import WAITS, row_lines
 from rowtui.tui.screens.confirm import ConfirmScreen
+from rowtui.tui.screens.queue_table import QueueTable
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.screens.why import WhyScreen
+from rowtui.tui.widgets.asked_rows import Answer
 from rowtui.tui.widgets.chrome import Panel
-from rowtui.tui.widgets.filter_bar import FilterBar
+from rowtui.tui.widgets.list_table import ListTable
 from rowtui.tui.widgets.virtual_table import VirtualTable
 from rowtui.tui.work import start
 from textual.app import ComposeResult
@@ -49,24 +61,22 @@ class QueueView(View):
         self._asked = QueueAsked()
         self._rows: QueueRows | None = None
         self._seen: object = None  # the look at the queues of which the rows are
+        self._sorted = SORTS[0]
         self._marked_all = ""  # what `a` marked last
         self._details: dict[RowKey, JobDetail] = {}
-        self._bar: FilterBar | None = None
         self._columns_for = 0  # the width that the columns were chosen for
 
     def body(self) -> ComposeResult:
         """The clusters, the list, and the chosen job below."""
         yield Panel("Clusters", name="clusters")
-        table = VirtualTable(name="queue", can_mark=True)
-        table.marks = QueueMarks()
         with Vertical(id="jobs"):
-            yield table
+            yield QueueTable(self._took_marks)
         yield Panel("Job", name="job")
 
     @property
-    def table(self) -> VirtualTable:
+    def table(self) -> QueueTable:
         """The list of jobs."""
-        return self.query_one("#queue", VirtualTable)
+        return self.query_one("#queue", QueueTable)
 
     def show_header(self) -> None:
         """The line at the top, and the ages of what is known of the clusters."""
@@ -98,9 +108,11 @@ class QueueView(View):
             self._fetch,
             lambda row: row.key,
             self._cells,
+            queue_values,
             spawn=self._spawn,
             arrived=self._arrived,
             failed=lambda error: self.dashboard.report("the jobs cannot be listed", error),
+            asked=self.table.asked,
         )
         self._rows, self._seen = rows, self.session.jobs
         self.table.show(rows, ())
@@ -108,17 +120,26 @@ class QueueView(View):
     def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         start(self, work, "pages")
 
-    async def _fetch(self, begin: int, length: int) -> tuple[int, Sequence[QueueRow]]:
+    def _question(self, asked: ListAsked) -> QueueAsked:
+        """Which rows: what the list was asked for, of these jobs."""
+        return self._asked._replace(
+            text=asked.filter, sort=asked.sort or SORTS[0], descending=asked.descending
+        )
+
+    async def _fetch(self, asked: ListAsked, begin: int, length: int, _: str) -> Answer[QueueRow]:
         session = self.session
         if session.job_to_show:
             follow: RowKey | None = RowKey("", 0, None, session.job_to_show)
         else:
             key = self.table.cursor_key
             follow = key if isinstance(key, RowKey) else None
-        page = await session.engine.queue(self._asked._replace(follow=follow), begin, length)
+        question = self._question(asked)._replace(follow=follow)
+        page = await session.engine.queue(question, begin, length)
+        if page.problem:
+            raise RowtuiError(page.problem)
         if self._rows is not None:
             self._rows.take(page, follow)
-        return page.total, page.rows
+        return Answer(page.total, page.rows, page.all_jobs)
 
     def _cells(self, row: QueueRow) -> dict[str, Cell]:
         unfolded = (row.key in self._asked.unfolded) is self._asked.folding
@@ -130,8 +151,6 @@ class QueueView(View):
             return
         page = rows.page
         self._columns_for = self.size.width
-        if self._bar is not None and page is not None:
-            self._bar.say(page.problem)
         clusters = session.jobs.clusters if session.jobs else ()
         loaded = rows.loaded_items()
         self.table.empty = line((self._nothing(page), "dim"))
@@ -146,8 +165,8 @@ class QueueView(View):
                 everybody=self._asked.whose == EVERYBODY,
             ),
             stale=bool(view and view.error and not any(one.error for one in clusters)),
-            sort=None if self._asked.sort == SORTS[0] else self._order,
         )
+        self.table.flash(rows.changed)
         if session.job_to_show and page is not None:
             self.table.move_to_key(RowKey("", 0, None, session.job_to_show))
             if page.followed is not None:
@@ -156,10 +175,6 @@ class QueueView(View):
         self._titles()
         self._show_job()
         self.show_bottom()
-
-    @property
-    def _order(self) -> tuple[str, bool]:
-        return self._asked.sort, self._asked.descending
 
     def _nothing(self, page: QueuePage | None) -> str:
         """What stands in the place of rows."""
@@ -198,8 +213,8 @@ class QueueView(View):
         title = SCOPES[self._asked.whose]
         if self._asked.clusters:
             title += f" · {self._asked.clusters[0]}"
-        if self._asked.text:
-            title += f" · / {self._asked.text}"
+        if self.table.filtered:
+            title += f" · / {self.table.asked.filter}"
         below = ""
         if page is not None:
             below = plural(page.jobs, "job")
@@ -210,10 +225,9 @@ class QueueView(View):
             if marked := self.session.marked_jobs:
                 below = f"{marked:,} of {below} marked"
             if page.hidden:
-                below += f" · v {plural(page.hidden, 'other')}"
-            told = page.problem or page.notice
-            if told:
-                below = f"▲ {told} · {below}"
+                below += f" · m {plural(page.hidden, 'other')}"
+            if page.notice:
+                below = f"▲ {page.notice} · {below}"
         if view and view.error and not any(one.error for one in view.clusters):
             old = age(max(0.0, self.session.clock() - view.at))
             below = f"▲ {view.error} · as of {old} ago"
@@ -228,7 +242,7 @@ class QueueView(View):
             return
         now = self.session.clock()
         detail = self._details.get(row.key)
-        if detail is not None and now - detail.at > DETAIL_SECONDS:
+        if detail is not None and abs(now - detail.at) > DETAIL_SECONDS:
             detail = None
         panel.show(row_lines(row, detail, now, panel.size.width))
         title = f"Job {row.label}{row.tasks if row.tasks.startswith('[') else ''}"
@@ -252,14 +266,14 @@ class QueueView(View):
         self._show_job()
         self.show_bottom()
 
-    def on_virtual_table_heading_pressed(self, event: VirtualTable.HeadingPressed) -> None:
-        """Sort by that column; again: the other way round."""
-        if event.column not in SORTS:
-            return
-        again = event.column == self._asked.sort
-        self._ask(
-            self._asked._replace(sort=event.column, descending=again and not self._asked.descending)
-        )
+    def on_list_table_rearranged(self, event: ListTable.Rearranged) -> None:
+        """Another filter, order or other marks: other words in the frame."""
+        event.stop()
+        sort = event.table.asked.sort or SORTS[0]
+        if sort != self._sorted:
+            self._sorted = sort
+            self.app.notify(f"Sorted by {sort}", timeout=2, markup=False)
+        self._titles()
 
     async def on_virtual_table_row_pressed(self) -> None:
         """A second click opens."""
@@ -275,10 +289,7 @@ class QueueView(View):
         if self.table.marks.keys:
             self._forget()
             return True
-        if self._asked.text:
-            self._ask(self._asked._replace(text=""))
-            return True
-        return False
+        return self.table.clear_filter()
 
     def command_open(self) -> None:
         """The log of this job."""
@@ -327,7 +338,8 @@ class QueueView(View):
         self._forget()
         for which in steps:
             try:
-                marked = await self.session.engine.queue_all(self._asked, which)
+                question = self._question(self.table.asked)
+                marked = await self.session.engine.queue_all(question, which)
             except Exception as error:
                 self.dashboard.report("the jobs cannot be marked", error)
                 return
@@ -338,6 +350,17 @@ class QueueView(View):
                 if len(marked) == MOST_MARKED:
                     self.app.notify(f"Only the first {MOST_MARKED:,} rows.", markup=False)
                 break
+        self.table.marks_changed()
+        self._titles()
+        self.show_bottom()
+
+    def _took_marks(self, marked: Sequence[MarkedRow]) -> None:
+        """A range, or all that the filter leaves, beside what was marked before."""
+        room = MOST_MARKED - len(self.session.queue_marks)
+        for row in marked[: max(0, room)]:
+            self.session.queue_marks[row.key] = row
+            self.table.marks.keys[row.key] = 0
+        self._marked_all = ""
         self.table.marks_changed()
         self._titles()
         self.show_bottom()
@@ -415,34 +438,6 @@ class QueueView(View):
         shown = self._asked.clusters[0] if self._asked.clusters else ""
         at = names.index(shown) + 1 if shown in names else 0
         self._ask(self._asked._replace(clusters=tuple(names[at : at + 1])))
-
-    def command_sort(self) -> None:
-        """The next order."""
-        following = SORTS[(SORTS.index(self._asked.sort) + 1) % len(SORTS)]
-        self._ask(self._asked._replace(sort=following, descending=False))
-        self.app.notify(f"Sorted by {following}", timeout=2, markup=False)
-
-    def command_reverse(self) -> None:
-        """The other way round."""
-        self._ask(self._asked._replace(descending=not self._asked.descending))
-
-    def command_filter(self) -> None:
-        """Type a filter."""
-        if self._bar is None:
-            self._bar = FilterBar(self._asked.text)
-            self.query_one("#jobs").mount(self._bar)
-
-    def on_filter_bar_typed(self, event: FilterBar.Typed) -> None:
-        """Filter while the person types; the engine says what cannot be read."""
-        event.stop()
-        if event.bar is not self._bar or self._bar is None:
-            return
-        if event.text != self._asked.text:
-            self._ask(self._asked._replace(text=event.text))
-        if event.done:
-            bar, self._bar = self._bar, None
-            bar.remove()
-            self.table.focus()
 
     # Verbs
 

@@ -83,6 +83,16 @@ class View(Screen[None]):
         tables = [table for table in self.query(ListTable) if table.display]
         return next((table for table in tables if table.has_focus_within), tables[0])
 
+    def export_to(self, path: str) -> str:
+        """Write the long list at hand to this file, or ask which; "" or why that cannot be."""
+        from rowtui.tui.screens.export import export_list, export_to
+        from rowtui.tui.widgets.list_table import ListTable
+
+        if not any(table.display for table in self.query(ListTable)):
+            return "there is no list here that can be written to a file"
+        table = self.list_at_hand
+        return export_to(table, path) if path else export_list(table)
+
     def show_packed(self) -> None:
         """Go to the Pack view, with what would be submitted from here. Default: what it had."""
         self.dashboard.go("pack")

@@ -73,7 +73,7 @@ class AskedRows(PagedRows[Item]):
     def __init__(
         self,
         ask: Ask[Item],
-        key_of: Callable[[Item], str],
+        key_of: Callable[[Item], Hashable],
         cells_of: Callable[[Item], Mapping[str, Cell]],
         values_of: Callable[[Item], Mapping[str, Any]],
         *,
@@ -152,8 +152,11 @@ class AskedRows(PagedRows[Item]):
 
     async def load(self, start: int, stop: int) -> list[Loaded]:
         """Rows, asked for again: their pages may be gone."""
+        return [self._loaded(item) for item in await self._items(start, stop)]
+
+    async def _items(self, start: int, stop: int) -> Sequence[Item]:
         answer = await self._ask(self.asked, start, min(LOADED, stop - start), "")
-        return [self._loaded(item) for item in answer.items]
+        return answer.items
 
     def _loaded(self, item: Item) -> Loaded:
         return Loaded(self._key_of(item), self._weight_of(item), self._values_of(item))

@@ -371,10 +371,8 @@ class ListTable(VirtualTable):
         """Write the list to a file."""
         from rowtui.tui.screens.export import export_list
 
-        if isinstance(self.source, Arranged):
-            export_list(self)
-        else:
-            self.notify("This list cannot be written.", severity="warning", markup=False)
+        if why := export_list(self):
+            self.notify(f"export: {why}", severity="warning", markup=False)
 
 
 def _names(columns: Sequence[Column]) -> dict[str, str]:
