@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
 from rowtui.core.engine import JobState
 from rowtui.core.errors import RowtuiError
 from rowtui.core.runs.limits import Limits
@@ -31,9 +30,12 @@ async def at_network(hand: Hand[SampleEngine]) -> None:
     await hand.rests()
 
 
-async def test_the_view_shows_run_failures_graph_samples_and_node() -> None:
+async def test_the_view_shows_run_failures_graph_samples_and_node_and_is_gone_through() -> None:
     async with opened(with_network()) as hand:
         await at_network(hand)
+        await hand.press("1")  # among what needs a person
+        await hand.sees("network study: 12 more jobs")
+        await hand.press("8")
         await hand.sees(
             "▲ paused  run 2026-11-21T0412", "s allows more", "done about 05:17  in 27:15",
             "core-hours ████████░░ 96.40 of 120", "Failed: 2 jobs, for which 5 jobs cannot run",
@@ -41,10 +43,8 @@ async def test_the_view_shows_run_failures_graph_samples_and_node() -> None:
             "✗ 1 failed  ▶ 8 active",
         )  # fmt: skip
 
-
-async def test_arrows_move_along_links_and_the_panes_follow() -> None:
-    async with opened(with_network(), size=(200, 50)) as hand:
-        await at_network(hand)
+        # arrows move along links, and the panes follow
+        await hand.pilot.resize_terminal(200, 50)
         await hand.press("l")
         await hand.sees("average · all", "12 samples", "← simulate: energy.json  ⊃ replica ≥ 4")
         await hand.press("right")
@@ -70,8 +70,13 @@ async def test_failures_come_first_and_the_samples_can_be_filtered() -> None:
         await hand.sees("simulate · complete", "31 samples")
         await hand.press("t")
         await hand.sees("simulate · all")
+        # where nothing ran this is said, of a source too
+        await hand.press("enter")
+        await hand.sees("No job has run sample in")
         await hand.press("escape")
         await hand.sees("Enter samples")
+        await hand.press("h", "enter", "enter")
+        await hand.sees("A source runs no job.")
 
 
 async def test_enter_on_a_sample_opens_the_log_of_its_job() -> None:
@@ -89,16 +94,9 @@ async def test_enter_on_a_sample_opens_the_log_of_its_job() -> None:
         await hand.sees("[7 Log]", str(job.record.job_id))
 
 
-async def test_a_sample_that_nothing_ran_in_says_so_and_a_source_too() -> None:
-    async with opened(with_network()) as hand:
-        await at_network(hand)
-        await hand.press("enter", "enter")
-        await hand.sees("No job has run sample in")
-        await hand.press("escape", "h", "enter", "enter")
-        await hand.sees("A source runs no job.")
-
-
-async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed() -> None:
+async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed_and_could_be_read() -> (
+    None
+):
     async with opened(with_network(status=None, failures=())) as hand:
         await at_network(hand)
         await hand.press("s")
@@ -110,6 +108,16 @@ async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed() ->
         assert not network_of(hand).calls
         await hand.press("s")
         await hand.sees("Type yes")
+        await hand.press("tab", "x", "enter")
+        await hand.sees("is not an amount such as 12 or 0.5")
+        await hand.press("up", *"yes", "enter")
+        await hand.rests()
+        assert not network_of(hand).calls
+        hand.app.clear_notifications()
+        await hand.press("escape")
+        await hand.sees("Nothing was started.")
+        await hand.press("s")
+        await hand.sees("Type yes")
         await hand.press("up", "up", "5", "enter", "enter", *"yes", "enter")
         await hand.sees("▶ running", "driven by the autopilot here")
         assert any("let the network run" in one.text for one in hand.app.session.activity)
@@ -117,26 +125,29 @@ async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed() ->
         assert network_of(hand).limits.destinations == ("local",)
 
 
-async def test_what_cannot_be_read_is_said_and_nothing_starts() -> None:
-    async with opened(with_network(status=None)) as hand:
-        await at_network(hand)
-        await hand.press("s")
-        await hand.sees("Type yes")
-        await hand.press("tab", "x", "enter")
-        await hand.sees("is not an amount such as 12 or 0.5")
-        await hand.press("up", *"yes", "enter")
-        await hand.rests()
-        assert not network_of(hand).calls
-        await hand.press("escape")
-        await hand.sees("Nothing was started.")
+async def test_a_paused_run_goes_on_with_more_by_one_key_and_one_verb_at_a_time() -> None:
+    gate = asyncio.Event()
 
+    async def wait() -> None:
+        await gate.wait()
 
-async def test_a_paused_run_goes_on_with_more_by_one_key() -> None:
     async with opened(with_network()) as hand:
         await at_network(hand)
+        # a verb that is refused is told, and can be tried again
+        network_of(hand).refuses = "run 1 is driven by pid 9 on login2"
+        await hand.press("s", *"yes", "enter")
+        await hand.sees("driven by pid 9", "try again later", "▲ paused")
+        network_of(hand).refuses = ""
+        network_of(hand).calls.clear()
+        network_of(hand).gate = wait
         await hand.press("s")
         await hand.sees("Go on with run 2026-11-21T0412?", "of 120 confirmed", "132")
         await hand.press(*"yes", "enter")
+        # while the engine works no second one is taken
+        await hand.sees("◐ starting the run…")
+        await hand.press("s")
+        await hand.sees("starting the run is under way")
+        gate.set()
         await hand.sees("▶ running")
         assert network_of(hand).limits == Limits(
             core_hours=132.0, jobs_in_queue=10, destinations=("local",), failures_in_a_row=3
@@ -144,32 +155,36 @@ async def test_a_paused_run_goes_on_with_more_by_one_key() -> None:
         assert network_of(hand).calls == ["start"]
 
 
-async def test_the_autopilot_is_stopped_by_a_key() -> None:
-    async with opened(with_network(**RUNNING)) as hand:
-        await at_network(hand)
-        await hand.press("s")
-        await hand.sees("the autopilot drives it already: x stops it")
-        await hand.press("x")
-        await hand.sees("○ stopped", "jobs that were sent go on")
-        await hand.press("x")
-        await hand.sees("stop: the autopilot is not on")
-
-
-async def test_leaving_while_the_autopilot_drives_asks() -> None:
+async def test_the_autopilot_is_stopped_by_a_key_and_leaving_while_it_drives_asks() -> None:
     async with opened(with_network(**RUNNING)) as hand:
         await at_network(hand)
         await hand.press("q")
         await hand.sees("Leave, and stop the autopilot?")
         await hand.press("escape")
         await hand.sees("[8 Network]")
+        await hand.press("s")
+        await hand.sees("the autopilot drives it already: x stops it")
+        await hand.press("x")
+        await hand.sees("○ stopped", "jobs that were sent go on")
+        await hand.press("x")
+        await hand.sees("stop: the autopilot is not on")
+    async with opened(with_network(**RUNNING)) as hand:
+        await at_network(hand)
         await hand.press("q", *"yes", "enter")
         await hand.until(lambda: not hand.app.is_running, "it has ended")
 
 
-async def test_all_that_failed_is_retried_after_the_number_is_typed() -> None:
+async def test_all_that_failed_is_retried_after_the_number_is_typed_or_one_under_the_cursor() -> (
+    None
+):
     async with opened(with_network()) as hand:
         await at_network(hand)
-        await hand.press("R")
+        await hand.press("tab", "tab", "tab")
+        await hand.press("j", "R")
+        await hand.sees("Try 1 failed job again?")
+        await hand.press("escape")
+        await hand.sees("Nothing was retried.")
+        await hand.press("shift+tab", "shift+tab", "shift+tab", "R")
         await hand.sees("Try 2 failed jobs again?", "all jobs that failed")
         await hand.press("2", "enter")
         await hand.sees_no("Failed: 2 jobs")
@@ -189,16 +204,6 @@ async def test_only_the_marked_samples_are_retried_and_the_marks_go() -> None:
         await hand.sees("1 job will be tried again.")
         await hand.sees_no("marked")
         assert network_of(hand).calls == ["retry [17]"]
-
-
-async def test_a_failure_under_the_cursor_is_retried_alone() -> None:
-    async with opened(with_network()) as hand:
-        await at_network(hand)
-        await hand.press("tab", "tab", "tab")
-        await hand.press("j", "R")
-        await hand.sees("Try 1 failed job again?")
-        await hand.press("escape")
-        await hand.sees("Nothing was retried.")
 
 
 async def test_giving_up_says_how_many_jobs_depend_on_it() -> None:
@@ -245,35 +250,6 @@ async def test_what_network_toml_says_now_is_a_key_away() -> None:
         assert network_of(hand).calls == ["start anew"]
 
 
-async def test_a_refused_verb_is_told_and_can_be_tried_again() -> None:
-    async with opened(with_network()) as hand:
-        await at_network(hand)
-        network_of(hand).refuses = "run 1 is driven by pid 9 on login2"
-        await hand.press("s", *"yes", "enter")
-        await hand.sees("driven by pid 9", "try again later", "▲ paused")
-        network_of(hand).refuses = ""
-        await hand.press("s", *"yes", "enter")
-        await hand.sees("▶ running")
-
-
-async def test_while_the_engine_works_no_second_verb_is_taken() -> None:
-    gate = asyncio.Event()
-    engine = with_network()
-    async with opened(engine) as hand:
-        await at_network(hand)
-
-        async def wait() -> None:
-            await gate.wait()
-
-        network_of(hand).gate = wait
-        await hand.press("s", *"yes", "enter")
-        await hand.sees("◐ starting the run…")
-        await hand.press("s")
-        await hand.sees("starting the run is under way")
-        gate.set()
-        await hand.sees("▶ running")
-
-
 async def test_read_only_looks_but_does_nothing() -> None:
     async with opened(with_network(), read_only=True) as hand:
         await at_network(hand)
@@ -298,13 +274,6 @@ async def test_no_network_says_what_one_is_and_an_error_says_what_is_wrong() -> 
         network_of(hand).error = None
         await hand.press("r")
         await hand.sees("60 samples")
-
-
-async def test_a_paused_run_is_among_what_needs_a_person() -> None:
-    async with opened(with_network()) as hand:
-        await at_network(hand)
-        await hand.press("1")
-        await hand.sees("network study: 12 more jobs")
 
 
 async def test_the_list_is_shown_where_it_is_narrow_and_on_demand() -> None:
@@ -368,39 +337,19 @@ async def test_the_way_to_the_cause_and_stale_results_are_a_key_away() -> None:
         await hand.sees("it would be 7 jobs now, not 5")
 
 
-async def test_what_changed_stands_out_for_a_moment() -> None:
-    engine = with_network()
-    async with opened(engine) as hand:
-        await at_network(hand)
-        graph = network_of(hand)
-        graph.nodes = tuple(
-            node._replace(counts=counts(complete=32, active=7, ready=20, failed=1))
-            if node.name == "simulate"
-            else node
-            for node in graph.nodes
-        )
-        graph.generation += 1
-        engine.tell("network")
-        view = hand.app.view
-        assert isinstance(view, NetworkScreen)
-        await hand.until(
-            lambda: view.picture.picture and view.picture.picture.changed, "the node stands out"
-        )
-        await hand.until(lambda: view.samples._flashing, "and the sample that ended")
-
-
-@pytest.mark.parametrize("size", [(80, 24), (40, 12), (110, 20), (20, 5)])
-async def test_every_size_is_drawn_and_every_pane_is_reached(size: tuple[int, int]) -> None:
-    async with opened(with_network(), size=size) as hand:
+async def test_every_size_is_drawn_and_every_pane_is_reached() -> None:
+    async with opened(with_network(), size=(20, 5)) as hand:
         await hand.until(lambda: hand.app.session.snapshot, "the project")
         await hand.press("8")
         await hand.until(lambda: hand.app.session.network.view, "the network")
-        for _ in range(6):
-            await hand.press("tab", "j", "k")
-            lines = hand.text().splitlines()
-            assert len(lines) <= size[1]
-            assert isinstance(hand.app.view, NetworkScreen)
-            assert hand.app.view.focused is not None
+        for size in ((20, 5), (80, 24), (40, 12), (110, 20)):
+            await hand.pilot.resize_terminal(*size)
+            for _ in range(6):
+                await hand.press("tab", "j", "k")
+                lines = hand.text().splitlines()
+                assert len(lines) <= size[1]
+                assert isinstance(hand.app.view, NetworkScreen)
+                assert hand.app.view.focused is not None
 
 
 async def test_a_network_of_many_samples_costs_no_more_than_its_nodes() -> None:
@@ -418,8 +367,9 @@ async def test_a_network_of_many_samples_costs_no_more_than_its_nodes() -> None:
         await hand.sees("200,000 samples", "✓ complete")
 
 
-async def test_what_did_not_change_is_not_painted_again() -> None:
-    async with opened(with_network()) as hand:
+async def test_what_did_not_change_is_not_painted_again_and_what_changed_stands_out() -> None:
+    engine = with_network()
+    async with opened(engine) as hand:
         await at_network(hand)
         picture = hand.app.screen.query_one(NetworkGraph)
         asked = []
@@ -428,3 +378,19 @@ async def test_what_did_not_change_is_not_painted_again() -> None:
         hand.engine.tell("network")
         await hand.rests()
         assert not asked
+        # what changed stands out for a moment
+        graph = network_of(hand)
+        graph.nodes = tuple(
+            node._replace(counts=counts(complete=32, active=7, ready=20, failed=1))
+            if node.name == "simulate"
+            else node
+            for node in graph.nodes
+        )
+        graph.generation += 1
+        engine.tell("network")
+        view = hand.app.view
+        assert isinstance(view, NetworkScreen)
+        await hand.until(
+            lambda: view.picture.picture and view.picture.picture.changed, "the node stands out"
+        )
+        await hand.until(lambda: view.samples._flashing, "and the sample that ended")
