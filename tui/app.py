@@ -34,7 +34,7 @@ from rowtui.tui.network_verbs import NetworkVerbs
 from rowtui.tui.palette_commands import RegistryProvider
 from rowtui.tui.played import control_played
 from rowtui.tui.screens.view import View
-from rowtui.tui.screens.views import VIEW_CLASSES, open_view, view_class
+from rowtui.tui.screens.views import VIEW_CLASSES, looks_of, open_view
 from rowtui.tui.session import Session, describe
 from rowtui.tui.terminal import Manner, manner
 from rowtui.tui.terminal_app import TerminalApp
@@ -141,7 +141,10 @@ class RowtuiApp(TerminalApp):
         """The other views, while nobody waits for them: opening one finds it loaded."""
         for name in VIEW_CLASSES:
             await asyncio.sleep(LOAD_SECONDS)
-            await asyncio.to_thread(view_class, name)
+            looks = await asyncio.to_thread(looks_of, name)
+            if not self.stylesheet.has_source(str(looks), ""):
+                self.stylesheet.read(looks)
+                self.stylesheet.parse()  # no view that is there is meant by them
 
     def _load_keys(self) -> None:
         if self.config is None or not (self.config / "keys.toml").is_file():

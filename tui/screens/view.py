@@ -40,6 +40,11 @@ class View(Screen[None]):
         super().__init_subclass__(*args, **kwargs)
         cls.CSS_PATH = f"{cls.MODE}.tcss"
 
+    def __init__(self) -> None:
+        super().__init__()
+        # Its widgets are styled when they are mounted: no need to style everything once more.
+        self._css_update_count = self.app._css_update_count
+
     @property
     def dashboard(self) -> RowtuiApp:
         """The app, with its own type."""

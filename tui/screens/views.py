@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -26,6 +28,11 @@ def view_class(name: str) -> type[View]:
     """The class of the view with this name."""
     module = import_module(f"rowtui.tui.screens.{name}")
     return cast("type[View]", getattr(module, VIEW_CLASSES[name]))
+
+
+def looks_of(name: str) -> Path:
+    """The file that says how the view with this name looks; its class is loaded as well."""
+    return Path(inspect.getfile(view_class(name))).with_suffix(".tcss")
 
 
 def open_view(name: str) -> View:
