@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.state.model import DirectorySet, positions
+from rowtui.core.state.model import DirectorySet, among, bit_set, positions
 from rowtui.core.state.records import to_positions, with_scanned
 from rowtui.core.state.staging import stage_completions
 from rowtui.core.state.stored import Stored
@@ -31,6 +31,18 @@ class ScanReport(NamedTuple):
     scanned: int
     found: Mapping[str, int]
     lost: Mapping[str, int]
+
+
+class Before(NamedTuple):
+    """What was known of the directories of a look before it: their positions, and all records."""
+
+    where: Sequence[int | None]
+    completed: Mapping[str, DirectorySet]
+
+    def complete(self, action: str) -> DirectorySet:
+        """The indices of those that were complete."""
+        known = among(self.completed.get(action, 0), [at for at in self.where if at is not None])
+        return bit_set([index for index, at in enumerate(self.where) if at in known])
 
 
 def scan(
@@ -52,6 +64,7 @@ def scan(
     listed = (
         list_workspace(workspace).in_reading_order() if names is None else _known(project, names)
     )
+    stored = project.store.load().stored
     reading = look_for_products(
         workspace, listed, products, workers=project.disk(None).workers, progress=progress
     )
@@ -62,7 +75,10 @@ def scan(
         for name, members in reading.completed.items()
         if members
     }
-    lost = _take_back(project, listed, reading.completed, reading.bad)
+    lost = {}
+    if stored is not None:
+        before = Before(stored.directories.table.positions(listed), stored.state.completed)
+        lost = _take_back(project, listed, reading.completed, reading.bad, before)
     if completions:
         stage_completions(project.root, completions)
     if names is None and project.workflow.value_file is not None:
@@ -100,8 +116,9 @@ def look_again(project: Project, names: Sequence[bytes]) -> bool:
     Pairs whose job has not ended are left alone: the job says when a product is whole.
     """
     products = {each.name: each.products for each in project.workflow.actions}
-    reading = look_for_products(project.workflow.workspace, names, products)
     where = [project.state.directories.position(os.fsdecode(name)) for name in names]
+    before = Before(where, project.state.completed)
+    reading = look_for_products(project.workflow.workspace, names, products)
     found: dict[str, int] = {}
     news: dict[str, list[bytes]] = {}
     for action, members in reading.completed.items():
@@ -116,7 +133,7 @@ def look_again(project: Project, names: Sequence[bytes]) -> bool:
                 if complete and not known >> position & 1:
                     news.setdefault(action, []).append(names[at])
             found[action] |= complete << at
-    lost = _take_back(project, names, found, {*reading.bad, *reading.vanished})
+    lost = _take_back(project, names, found, {*reading.bad, *reading.vanished}, before)
     if news:
         stage_completions(project.root, news)
     return bool(news or lost)
@@ -127,8 +144,12 @@ def _take_back(
     listed: Sequence[bytes],
     completed: Mapping[str, DirectorySet],
     unreadable: Collection[int],
+    before: Before,
 ) -> dict[str, int]:
-    """Un-complete the directories that were looked at and lack the products."""
+    """Un-complete the directories that were looked at and lack the products.
+
+    Only what was complete `before` the look: a job that ended since then knows better.
+    """
     lost: dict[str, int] = {}
 
     def edit(stored: Stored) -> Stored:
@@ -136,12 +157,15 @@ def _take_back(
         where = stored.directories.table.positions(listed)
         usable = [None if at in unreadable else to for at, to in enumerate(where)]
         looked_at = to_positions((1 << len(listed)) - 1, usable)
-        found = {name: to_positions(members, where) for name, members in completed.items()}
-        for name, members in found.items():
-            gone = stored.state.completed.get(name, 0) & looked_at & ~members
+        for name, members in completed.items():
+            complete = stored.state.completed.get(name, 0)
+            gone = complete & looked_at & ~to_positions(members, where)
+            if gone:
+                gone &= to_positions(before.complete(name), where)
             if gone:
                 lost[name] = gone.bit_count()
-        return with_scanned(stored, looked_at, found, replacing=True) if lost else stored
+                stored = with_scanned(stored, gone, {name: 0}, replacing=True)
+        return stored
 
     if project.store.load().stored is not None:
         project.use(project.store.commit(edit).state)

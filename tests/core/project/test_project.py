@@ -15,7 +15,10 @@ from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.errors import NoProjectError, RowtuiError, WorkflowError
 from rowtui.core.grouping.model import Status
 from rowtui.core.project.project import Project
+from rowtui.core.project.scan import look_again
+from rowtui.core.state.model import Submitted
 from rowtui.core.state.postcard import decode_completed, decode_submitted
+from rowtui.core.state.stored import Stored
 from rowtui.core.submission.model import Step
 from rowtui.core.submission.plan import PlanError
 
@@ -228,3 +231,29 @@ def test_an_unknown_cluster_is_an_error_that_names_the_known_ones(home: Home) ->
         project.plan(project.workflow.actions)
     # What needs no cluster goes on.
     assert counts(project) == (0, 0, 3, 0, 0)
+
+
+def test_a_look_never_takes_back_what_a_job_completed_since_the_records_were_read(
+    home: Home,
+) -> None:
+    def runs(stored: Stored) -> Stored:
+        job = {"one": {0: Submitted("local", 7, "t")}}
+        return stored._replace(state=stored.state._replace(submitted=job))
+
+    def ends(stored: Stored) -> Stored:
+        completed = {**stored.state.completed, "one": 0b001}
+        return stored._replace(state=stored.state._replace(submitted={}, completed=completed))
+
+    watching, other = home.open(), home.open()
+    watching.synchronise()
+    watching.use(watching.store.commit(runs).state)
+    (home.root / "workspace" / "a" / "x").touch()
+    other.store.commit(ends)
+
+    look_again(watching, [b"a"])  # it does not know yet that the job has ended
+
+    watching.synchronise()
+    assert watching.state.completed["one"] == 0b001
+    (home.root / "workspace" / "a" / "x").unlink()
+    look_again(watching, [b"a"])
+    assert watching.state.completed["one"] == 0
