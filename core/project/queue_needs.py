@@ -6,7 +6,7 @@ many jobs it concerns. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
@@ -50,9 +50,11 @@ class QueueNeed(NamedTuple):
 def queue_needs(jobs: Iterable[JobView], now: float) -> tuple[QueueNeed, ...]:
     """What needs a person, most jobs first; at most MOST_CAUSES."""
     found: dict[tuple[str, str, str, str], list[tuple[float, str]]] = {}
-    for job in jobs:
-        kind = _kind(job, now)
-        if kind:
+    jobs = list(jobs)
+    kinds = [_kind(job, now) for job in jobs]
+    again = _tried_again(jobs, kinds)
+    for job, kind in zip(jobs, kinds, strict=True):
+        if kind and job.record.token not in again:
             record = job.record
             cause = (job.reason if kind is LONG else record.end_reason or job.reason).strip()
             about = (kind, record.cluster, record.action, cause)
@@ -67,6 +69,24 @@ def queue_needs(jobs: Iterable[JobView], now: float) -> tuple[QueueNeed, ...]:
     ]  # fmt: skip
     needs.sort(key=lambda need: (need.kind != AT_ONCE, -need.jobs, need[1:4]))
     return tuple(needs[:MOST_CAUSES])
+
+
+def _tried_again(jobs: Sequence[JobView], kinds: Sequence[str]) -> set[str]:
+    """Jobs that failed at once, of which a directory was submitted again: somebody saw to them."""
+    failed = [job.record for job, kind in zip(jobs, kinds, strict=True) if kind is AT_ONCE]
+    latest = {(one.action, name): 0.0 for one in failed for name in one.directories}
+    if latest:
+        for job in jobs:
+            record = job.record
+            for name in record.directories:
+                about = (record.action, name)
+                if latest.get(about, record.submitted_at) < record.submitted_at:
+                    latest[about] = record.submitted_at
+    return {
+        one.token
+        for one in failed
+        if any(latest[one.action, name] > one.submitted_at for name in one.directories)
+    }
 
 
 def _kind(job: JobView, now: float) -> str:

@@ -133,11 +133,17 @@ def needs(
         Need(
             "○", f"{action.name}: {action.eligible - action.failed:,} eligible", "eligible",
             NextStep.SUBMIT, str(action.index), action_index=action.index,
+            more=_with_failed(action),
         )
         for action in snapshot.actions
         if action.eligible > action.failed
     ]  # fmt: skip
     return found
+
+
+def _with_failed(action: ActionSummary) -> tuple[str, ...]:
+    """The plan has more directories than the line says: those that failed are eligible too."""
+    return (f"the plan has the {action.failed:,} that failed too",) if action.failed else ()
 
 
 def _failures(snapshot: Snapshot) -> Iterable[Need]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,6 +39,10 @@ def job(
         "log", ended_at=ended, end_reason="exit code 1" if ended else "", task=task,
     )  # fmt: skip
     return JobView(record, state, reason, elapsed, 3_600)
+
+
+def of(job: JobView, *names: str) -> JobView:
+    return job._replace(record=replace(job.record, directories=names))
 
 
 def view(*jobs: JobView, others: tuple[Job, ...] = ()) -> JobsView:
@@ -193,7 +198,7 @@ def test_a_hundred_thousand_jobs_of_squeue_become_pages_of_bounded_size() -> Non
 def test_what_waits_for_days_or_fails_at_once_needs_a_person_by_cause() -> None:
     old = [job(it, at=NOW - 3 * DAY, reason="QOSMaxCpuPerUserLimit") for it in range(3)]
     fails = [job(10 + it, JobState.FAILED, at=NOW - 50, ended=NOW - 10) for it in range(2)]
-    queued = job(20, JobState.FAILED, at=NOW - DAY, ended=NOW - 10, elapsed=12)
+    queued = of(job(20, JobState.FAILED, at=NOW - DAY, ended=NOW - 10, elapsed=12), "e")
     fine = [
         job(30, at=NOW - DAY, reason="Priority"),
         job(31, JobState.FAILED, at=NOW - DAY, ended=NOW - 10, elapsed=3_600),
@@ -207,6 +212,14 @@ def test_what_waits_for_days_or_fails_at_once_needs_a_person_by_cause() -> None:
     assert needs[1].tokens == ("t0", "t1", "t2")
     assert needs[1].since == NOW - 3 * DAY
     assert needs[1].hint
+
+
+def test_what_failed_at_once_is_no_need_any_more_when_it_was_submitted_again() -> None:
+    first = of(job(1, JobState.FAILED, at=NOW - 90, ended=NOW - 80), "done", "bad")
+    other = of(job(2, JobState.FAILED, at=NOW - 90, ended=NOW - 80), "worse")
+    again = of(job(3, JobState.RUNNING, at=NOW - 10), "bad")
+    assert [need.jobs for need in queue_needs([other, first], NOW)] == [2]
+    assert [need.tokens for need in queue_needs([again, other, first], NOW)] == [("t2",)]
 
 
 def test_a_job_is_found_by_what_it_is_called_however_old_it_is() -> None:

@@ -42,6 +42,8 @@ async def test_what_needs_a_person_comes_worst_first_with_its_cause_and_next_ste
         *(text for text in texts(found)[6:]),
     ]
     assert texts(found)[-1] == "○ analyze: 34 eligible"
+    [rest] = [need for need in found if need.text.startswith("equilibrate: ") and need.glyph == "○"]
+    assert rest.more == ("the plan has the 3 that failed too",)
     steps = [need.step for need in found]
     assert steps[:6] == [
         NextStep.FAILED, NextStep.FAILED, NextStep.QUEUE, NextStep.TRUST, NextStep.BAD,
