@@ -1,0 +1,94 @@
+"""What the first frame and a page of a list cost, counted in work and not in time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import rowtui.core.engine as asked
+from rich.segment import Segment
+from rowtui.tui.app import RowtuiApp
+from rowtui.tui.render.cells import line
+from rowtui.tui.render.columns import Column
+from rowtui.tui.screens.views import VIEW_CLASSES, looks_of, view_class
+from rowtui.tui.widgets.framed_lines import FramedLines
+from rowtui.tui.widgets.rows import ListRows
+from rowtui.tui.widgets.virtual_table import VirtualTable
+from textual._styles_cache import StylesCache
+from textual.strip import Strip
+
+from tests.tui.sample import SampleEngine
+
+NOT_YET = ("network.spec", "submission.carry_out", "packing.model", "mapping.decision")
+
+
+def test_the_app_is_loaded_without_the_other_views_and_what_only_they_need() -> None:
+    code = "import sys, rowtui.tui.app, rowtui.tui.screens.status; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    loaded = set(done.stdout.split())
+    assert "rowtui.tui.screens.status" in loaded, done.stderr
+    others = {f"rowtui.tui.screens.{name}" for name in VIEW_CLASSES if name != "status"}
+    assert not loaded & (others | {f"rowtui.core.{name}" for name in NOT_YET})
+
+
+def test_every_value_of_the_engine_can_be_had_from_it() -> None:
+    for name in asked.__all__:
+        assert getattr(asked, name) is not None
+
+
+def test_every_view_has_its_looks_beside_it() -> None:
+    for name in VIEW_CLASSES:
+        assert name == view_class(name).MODE
+        assert looks_of(name).is_file()
+        assert looks_of(name).name == view_class(name).CSS_PATH
+
+
+def picture(strips: list[Strip]) -> list[list[Segment]]:
+    return [Segment.simplify(strip) and list(Segment.simplify(strip)) for strip in strips]
+
+
+async def test_a_page_is_drawn_once_as_textual_draws_it_and_without_the_scroll_bar() -> None:
+    columns = (Column("name", "Directory", 16, 30), Column("state", "State", 12))
+
+    def cells(_: int, row: int) -> dict[str, object]:
+        return {"name": line(f"directory-{row:07}"), "state": line(("○ eligible", "eligible"))}
+
+    class Numbers(ListRows[int]):
+        def index_of(self, key: object) -> int | None:
+            return key if isinstance(key, int) else None
+
+    async with RowtuiApp(SampleEngine()).run_test(size=(100, 36)) as pilot:
+        await pilot.press("2")
+        await pilot.pause()
+        table = VirtualTable(name="wide")
+        await pilot.app.screen.mount(table, before=0)
+        table.styles.height = 20
+        table.show(Numbers(range(1_000_000), lambda row: row, cells), columns)  # type: ignore[arg-type]
+        table.focus()
+        await pilot.pause()
+
+        # the frame is Textual's, with and without the focus
+        whole = table.region.size.region
+        for focused in (True, False):
+            if not focused:
+                pilot.app.screen.set_focus(None)
+                await pilot.pause()
+            assert table.has_focus is focused
+            ours = FramedLines().render_widget(table, whole)
+            assert picture(ours) == picture(StylesCache().render_widget(table, whole))
+
+        # a page draws each of its lines once, and the thumb stays where it is
+        drawn: list[object] = []
+        bar = table.vertical_scrollbar
+        bar.refresh = lambda *_, **__: drawn.append(bar) or bar  # type: ignore[method-assign]
+        before = table.painted_lines
+        table.action_page_down()
+        await pilot.pause()
+        table.action_page_down()
+        await pilot.pause()
+        assert table.cursor > 10
+        assert table.painted_lines - before <= 2 * table.size.height
+        assert drawn == []
+        table.action_last()
+        await pilot.pause()
+        assert drawn
