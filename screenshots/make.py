@@ -144,7 +144,7 @@ async def clusters(hand: Hand[SampleEngine]) -> None:
         name="bridges", where="someone@bridges.example", login="", error="no route to host",
         as_of=hand.engine.now - 900, next_at=hand.engine.now + 130,
     )  # fmt: skip
-    await keys("6", "v", "j", "j")(hand)
+    await keys("6", "m", "j", "j")(hand)
 
 
 async def failed_login(hand: Hand[SampleEngine]) -> None:
@@ -241,7 +241,7 @@ SCENES: dict[str, Scene] = {
     "queue-cancel": Scene(keys("6", "space", "space", "c"), "Cancel 2 jobs?"),
     "queue-clusters": Scene(clusters, "no route to host", (*BOTH, Shot(BIG)), engine=with_clusters),
     "queue-array": Scene(
-        keys("6", "v"), "relax-MoS2", (*BOTH, Shot(BIG)), engine=lambda: with_array(with_clusters())
+        keys("6", "m"), "relax-MoS2", (*BOTH, Shot(BIG)), engine=lambda: with_array(with_clusters())
     ),
     "queue-why": Scene(
         keys("6", "j", "j", "w", "e"), "may start", (*BOTH, Shot(BIG)), engine=with_clusters

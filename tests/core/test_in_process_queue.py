@@ -1,0 +1,138 @@
+"""The engine's queue on a real project and the queue of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.engine import QueueAsked, QueueRow, RowKey
+from rowtui.core.in_process import InProcessEngine
+from rowtui.core.project.project import Project
+
+WORKFLOW = """\
+[[action]]
+name = "nap"
+command = "while ! [ -e {workspace_path}/{directory}/end ]; do sleep 0.05; done"
+products = ["x"]
+[action.group]
+maximum_size = 1
+"""
+NAMES = [f"d{number}" for number in range(6)]
+PATIENCE = 30  # seconds; nothing here is expected to take two
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    root = tmp_path / "project"
+    for name in NAMES:
+        (root / "workspace" / name).mkdir(parents=True)
+    (root / "workflow.toml").write_text(WORKFLOW)
+    monkeypatch.setenv("ROWTUI_LOCAL_DIR", str(tmp_path / "queue"))
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    return Project.open(root, cluster="local", environment=environment)
+
+
+@pytest.fixture
+async def engine(project: Project) -> AsyncIterator[InProcessEngine]:
+    """Six jobs, of which as many run as this machine has cores; none ends by itself."""
+    engine = InProcessEngine(project)
+    await engine.refresh()
+    async for _ in engine.submit(project.plan(project.workflow.actions)):
+        pass
+    await engine.refresh()
+    yield engine
+    for name in NAMES:
+        end(project, name)
+    await engine.queue_act([row.key for row in await rows(engine)], "cancel")
+    await engine.close()
+
+
+def end(project: Project, name: str) -> None:
+    (project.root / "workspace" / name / "end").touch()
+
+
+async def rows(engine: InProcessEngine, **asked: object) -> tuple[QueueRow, ...]:
+    await engine.jobs(now=True)
+    return (await engine.queue(QueueAsked(**asked), 0, 100)).rows  # type: ignore[arg-type]
+
+
+async def one_runs(engine: InProcessEngine) -> QueueRow:
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            [first, *_] = await rows(engine)
+            if first.state is JobState.RUNNING:
+                return first
+            await asyncio.sleep(0.05)
+
+
+async def ended(project: Project, token: str) -> None:
+    """Until another program of the same project knows that the job has ended."""
+    other = Project.open(project.root, cluster="local", environment=project.environment)
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            await other.jobs.ask()
+            jobs = {job.record.token: job for job in (await other.jobs.view()).jobs}
+            if not jobs[token].state.active:
+                return
+            await asyncio.sleep(0.05)
+
+
+async def test_of_several_jobs_one_that_has_ended_meanwhile_is_told_and_the_others_are_cancelled(
+    engine: InProcessEngine, project: Project
+) -> None:
+    running = await one_runs(engine)
+    # pages, filters, one cluster, and the place of a row
+    whole = await rows(engine)
+    assert sorted(row.first for row in whole) == NAMES
+    page = await engine.queue(QueueAsked(sort="id", follow=whole[-1].key), 2, 2)
+    assert [row.label for row in page.rows] == ["3", "4"]
+    assert (page.total, page.jobs, page.all_jobs, page.hidden) == (6, 6, 6, 0)
+    assert page.followed == int(whole[-1].label) - 1
+    found = await rows(engine, text=f"dir={running.first}")
+    assert [row.key for row in found] == [running.key]
+    assert await rows(engine, clusters=("elsewhere",)) == ()
+    assert len(await rows(engine, folding=False)) == 6  # nothing to unfold
+
+    # details, and jobs by directory and by number
+    detail = await engine.job_detail(running.key, estimate=True)
+    assert ("state", "running") in detail.parts[0].fields
+    assert "no estimate" in detail.problem
+    assert "not in the list" in (await engine.job_detail(RowKey("x", 1))).problem
+    for job in (
+        await engine.find_job("nap", running.first), await engine.job_named(running.label)
+    ):  # fmt: skip
+        assert job is not None
+        assert job.record.token == running.key.token
+    assert await engine.job_named("99") is None
+
+    # what this queue does not do is told of each job
+    marked = await engine.queue_all(QueueAsked(), "active")
+    keys = [row.key for row in marked]
+    assert len(keys) == 6
+    held = await engine.queue_act(keys, "hold")
+    assert (held.done, held.refused) == (0, len(held.answers))
+    assert held.refused == (await engine.queue_chosen(keys, "hold")).jobs > 0
+    assert {answer.error for answer in held.answers} == {"the local queue holds no jobs back"}
+
+    # cancel all, when one has ended that the list still shows as running
+    chosen = await engine.queue_chosen(keys, "cancel")
+    assert (chosen.total, chosen.jobs) == (6, 6)
+    end(project, running.first)
+    await ended(project, running.key.token)
+    acted = await engine.queue_act(keys, "cancel")
+    assert (acted.done, acted.refused) == (5, 1)
+    [answer] = acted.answers
+    assert str(answer.job) == running.label
+    assert "has ended already" in answer.error
+    assert [row.key for row in await engine.queue_marked(keys)] == keys
+    async with asyncio.timeout(PATIENCE):
+        while any(row.state.active for row in await rows(engine)):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    states = {row.key: row.state for row in await rows(engine)}
+    assert states.pop(running.key) is JobState.COMPLETED
+    assert set(states.values()) == {JobState.CANCELLED}
+    assert not (await engine.queue_chosen(keys, "cancel")).jobs
