@@ -115,20 +115,26 @@ async def start(hand: Hand[InProcessEngine]) -> None:
     await hand.press(*"yes", "enter")
 
 
-async def test_a_network_runs_from_an_empty_workspace_to_its_result(root: Path) -> None:
+async def test_from_no_network_over_a_broken_one_and_an_empty_workspace_to_its_result(
+    root: Path,
+) -> None:
+    (root / "network.toml").unlink()
     async with opened(root) as hand:
-        await on_the_network(hand)
-        await hand.sees("2 nodes · 4 jobs", "○ 3 ready", "⊃ t", "0 of 1")
-        await start(hand)
-        await hand.sees("✓ finished", "✓ 3 complete", "1 of 1")
-        assert (root / "results" / "sum").is_file()
+        # without a network the view says what one is
+        await hand.sees("on local")
+        await hand.press("8")
+        await hand.sees("This project has no network.", "rowtui network init")
         await hand.press("s")
-        await hand.sees("the run is over: n starts a new one")
-
-
-async def test_the_default_answer_starts_nothing(root: Path) -> None:
-    async with opened(root) as hand:
-        await on_the_network(hand)
+        await hand.sees("autopilot: the project has no network.toml")
+        # a broken one is told, and comes back when it is mended
+        (root / "network.toml").write_text(NETWORK.replace('from = "make"', 'from = "mkae"'))
+        await hand.press("r")
+        await hand.sees("network.toml:", "mkae")
+        (root / "network.toml").write_text(NETWORK)
+        await hand.press("r")
+        await hand.sees("no run yet", "that ask for at most")
+        # the default answer starts nothing
+        hand.app.clear_notifications()
         await hand.press("s")
         await hand.sees("Start a new run?", "4 jobs, which ask for at most", "core-hours", "local")
         await hand.press("enter")
@@ -137,6 +143,13 @@ async def test_the_default_answer_starts_nothing(root: Path) -> None:
         await hand.rests()
         assert not list((root / "workspace").iterdir())
         assert "no run yet" in hand.text()
+        hand.app.clear_notifications()
+        await hand.sees("2 nodes · 4 jobs", "○ 3 ready", "⊃ t", "0 of 1")
+        await start(hand)
+        await hand.sees("✓ finished", "✓ 3 complete", "1 of 1")
+        assert (root / "results" / "sum").is_file()
+        await hand.press("s")
+        await hand.sees("the run is over: n starts a new one")
 
 
 async def test_a_failed_job_is_seen_with_what_it_costs_and_retried(root: Path) -> None:
@@ -229,24 +242,3 @@ async def test_the_example_runs_to_its_plot_from_a_narrow_screen(
         await hand.sees("✓ finished")
         await hand.sees("✓ 4 complete", "1 of 1")
     assert (study / "results" / "slopes.svg").is_file()
-
-
-async def test_without_a_network_the_view_says_what_one_is(root: Path) -> None:
-    (root / "network.toml").unlink()
-    async with opened(root) as hand:
-        await hand.sees("on local")
-        await hand.press("8")
-        await hand.sees("This project has no network.", "rowtui network init")
-        await hand.press("s")
-        await hand.sees("autopilot: the project has no network.toml")
-
-
-async def test_a_broken_network_is_told_and_comes_back_when_it_is_mended(root: Path) -> None:
-    (root / "network.toml").write_text(NETWORK.replace('from = "make"', 'from = "mkae"'))
-    async with opened(root) as hand:
-        await hand.sees("on local")
-        await hand.press("8")
-        await hand.sees("network.toml:", "mkae")
-        (root / "network.toml").write_text(NETWORK)
-        await hand.press("r")
-        await hand.sees("no run yet")
