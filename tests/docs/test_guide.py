@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.cli.parser import build_parser
+from rowtui.tui.actions import TITLES
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
@@ -61,8 +62,30 @@ def test_the_variables_of_the_guide_are_those_of_the_code() -> None:
     assert named == of_commands | of_the_queue
 
 
-def test_every_file_that_a_page_links_to_is_there() -> None:
-    for page in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]:
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            if "://" not in target:
-                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def headings(page: Path) -> set[str]:
+    """The anchors of a page, as they are made from its headings."""
+    found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", it.lower()).strip().replace(" ", "-") for it in found}
+
+
+def test_every_page_and_heading_that_is_linked_to_is_there() -> None:
+    wrong = []
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    for page in pages:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for link in re.findall(r"\]\(([^) ]+)\)", text):
+            target, _, heading = link.partition("#")
+            if "://" in link:
+                continue
+            there = page.parent / target if target else page
+            if not there.exists() or (heading and heading not in headings(there)):
+                wrong.append(f"{page.relative_to(ROOT)}: {link}")
+    assert wrong == []
+
+
+def test_each_view_has_a_page_and_each_page_is_in_the_index() -> None:
+    folder = ROOT / "docs" / "views"
+    pages = {page.stem for page in folder.glob("*.md")} - {"README"}
+    assert set(TITLES) <= pages
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    assert {page for page in pages if f"({page}.md)" not in index} == set()
