@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.state.model import DirectorySet, among, bit_set, positions
-from rowtui.core.state.records import to_positions, with_scanned
+from rowtui.core.state.model import DirectorySet, positions
+from rowtui.core.state.records import Before, to_positions, with_scanned
 from rowtui.core.state.staging import stage_completions
 from rowtui.core.state.stored import Stored
 from rowtui.core.text import visible
@@ -31,18 +31,6 @@ class ScanReport(NamedTuple):
     scanned: int
     found: Mapping[str, int]
     lost: Mapping[str, int]
-
-
-class Before(NamedTuple):
-    """What was known of the directories of a look before it: their positions, and all records."""
-
-    where: Sequence[int | None]
-    completed: Mapping[str, DirectorySet]
-
-    def complete(self, action: str) -> DirectorySet:
-        """The indices of those that were complete."""
-        known = among(self.completed.get(action, 0), [at for at in self.where if at is not None])
-        return bit_set([index for index, at in enumerate(self.where) if at in known])
 
 
 def scan(

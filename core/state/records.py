@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from rowtui.core.state.directories import StoredDirectories
-from rowtui.core.state.model import DirectorySet, bit_set, without_members
+from rowtui.core.state.model import DirectorySet, among, bit_set, without_members
 from rowtui.core.state.names import NUMPY_FROM, Remap, flags, remap
 from rowtui.core.state.staging import Staged
 from rowtui.core.state.store import without_outlived
@@ -102,6 +102,18 @@ def with_staged(
         aside=aside,
         consumed=consumed,
     )
+
+
+class Before(NamedTuple):
+    """What was known of the directories of a look before it: their positions, and all records."""
+
+    where: Sequence[int | None]
+    completed: Mapping[str, DirectorySet]
+
+    def complete(self, action: str) -> DirectorySet:
+        """The indices of those that were complete."""
+        known = among(self.completed.get(action, 0), [at for at in self.where if at is not None])
+        return bit_set([index for index, at in enumerate(self.where) if at in known])
 
 
 def with_scanned(

@@ -20,6 +20,7 @@ from rowtui.core.state.export import export_row_files
 from rowtui.core.state.merge import merge_directories
 from rowtui.core.state.model import State
 from rowtui.core.state.records import (
+    Before,
     moved,
     to_positions,
     with_actions,
@@ -164,6 +165,7 @@ class _Run:
         self.notices: list[str] = []
         self.uncompleted = 0
         self.damaged = False  # one of Row's files
+        self._first: Stored | None = None  # the records to which the readings belong
         self._listing: Listing | None = None
         self._readings: list[tuple[Wanted, Reading]] = []
         self._unreadable: tuple[tuple[str, str], ...] = ()
@@ -217,6 +219,8 @@ class _Run:
                 f"the staged file {visible(file)} cannot be read ({why}); it is set aside"
                 for file, why in read.unreadable
             ]
+        if self._first is None:
+            self._first = stored
         for scan in scans:
             stored = self._with_scan(stored, *scan)
         stored = without_mended(stored)
@@ -245,6 +249,14 @@ class _Run:
         everything = (1 << len(names)) - 1
         scanned = to_positions(everything, usable)
         sets = {action: to_positions(members, where) for action, members in found.completed.items()}
+        if replacing and self._first is not None:
+            # What jobs completed since this was read is newer than it.
+            first = self._first.state.completed
+            known = Before(self._first.directories.table.positions(names), first)
+            for action, members in sets.items():
+                lacking = stored.state.completed.get(action, 0) & scanned & ~members
+                if lacking:
+                    sets[action] |= lacking & ~to_positions(known.complete(action), where)
         after = with_scanned(stored, scanned, sets, replacing=replacing)
         if replacing and after is not stored:
             lost = sum(

@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rowtui.core.state.model import bit_set
@@ -51,6 +52,31 @@ def project(tmp_path: Path) -> Workflow:
         (tmp_path / "workspace" / name(number)).mkdir(parents=True)
     actions = tuple(Action(at, f"a{at}", "x", products=(f"p{at}",)) for at in range(4))
     return Workflow(tmp_path, actions=actions)
+
+
+def test_a_full_look_never_takes_back_what_was_completed_while_it_read(
+    project: Workflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project.root
+    (root / "workspace" / name(3) / "p0").touch()
+    synchronise(Store(root), project)
+    (root / "workspace" / name(3) / "p0").unlink()
+    publish, raced = Store.publish, []
+
+    def later(self: Store, *given: Any) -> Any:
+        if not raced:  # a job ends, and somebody else enters it first
+            raced.append(True)
+            (root / "workspace" / name(5) / "p0").touch()
+            stage_completions(root, {"a0": [name(5)]})
+            synchronise(Store(root), project)
+        return publish(self, *given)
+
+    monkeypatch.setattr(Store, "publish", later)
+    synced = synchronise(Store(root), project, full=True)
+
+    assert raced
+    assert synced.stored.state.completed["a0"] == 1 << 5
+    assert synced.uncompleted == 1
 
 
 def test_no_completion_is_lost_or_invented_while_processes_race_and_die(
