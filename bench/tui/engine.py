@@ -72,21 +72,17 @@ async def complete(project: Any) -> None:
     wanted = int(os.environ.get(COMPLETIONS, "0") or 0)
     if not wanted:
         return
-    names = project.state.directories.names
-    actions = [action.name for action in project.workflow.actions]
+    names = project.state.directories.names()
+    action = project.workflow.actions[-1].name
     at, began = 0, time.monotonic()
+    first = len(names) // 4  # those before are complete from the beginning
     while True:
         due = int((time.monotonic() - began) * wanted)
-        some = [_text(names[number % len(names)]) for number in range(at, due)]
+        some = [names[(first + number) % len(names)] for number in range(at, due)]
         if some:
-            action = actions[(at // len(names)) % len(actions)]
             await asyncio.to_thread(stage_completions, project.root, {action: some})
         at = due
         await asyncio.sleep(EVERY)
-
-
-def _text(name: Any) -> str:
-    return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def main() -> None:
