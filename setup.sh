@@ -76,6 +76,7 @@ need_test_packages() {
     command -v ps >/dev/null || missing="$missing procps"
     a_file_is /lib/*/security/pam_oath.so || missing="$missing libpam-oath"
     command -v rsync >/dev/null || missing="$missing rsync"
+    command -v tmux >/dev/null || missing="$missing tmux"
     [ -x /usr/sbin/slurmdbd ] || missing="$missing slurmdbd"
     [ -x /usr/sbin/mariadbd ] || missing="$missing mariadb-server-core"
     a_file_is /usr/lib/*/slurm-wlm/accounting_storage_mysql.so ||

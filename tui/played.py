@@ -41,16 +41,23 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
     """
     sending = session.sending
     sent = sending is not None and sending.phase in ("done", "stopped", "broken")
+    nothing_to_mark = session.action is not None and not session.action.eligible
     if sending is not None and sending.running:
         steps = [("", "The jobs are being sent: wait, or"), ("x", "stop after this one")]
     elif sent and view in ("submit", "status", "groups"):
         steps = [("6", "watch your jobs in the queue"), ("1", "back to the actions")]
     elif view == "status":
         steps = [("↑ ↓", "choose an action"), ("Enter", "see its eligible groups")]
+        if nothing_to_mark:
+            steps = _where_something_is(session)
+    elif view == "groups" and nothing_to_mark:
+        steps = [("1", "back: nothing of this action is eligible now")]
     elif view == "groups" and not marked:
         steps = [("space", "mark a group: it is one job"), ("x", "why it goes where it goes")]
     elif view == "groups":
         steps = [("s", "submit what is marked; it asks before it sends")]
+    elif view == "submit" and sending is not None and not sending.plan.jobs:
+        steps = [("1", "back: there is nothing to send")]
     elif view == "submit" and (sending is not None or session.planning):
         steps = [("↓", "read the scripts"), ("s", "confirm, with what it asks you to type")]
     elif view == "submit":
@@ -66,3 +73,11 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
     for key, text in steps:
         spans += [(key, "key"), (f" {text}   " if key else f"{text} ", "")]
     return line(*spans, ("! hide", "dim"))
+
+
+def _where_something_is(session: Session) -> list[tuple[str, str]]:
+    """To an action of which something can be submitted now."""
+    for action in session.snapshot.actions if session.snapshot is not None else ():
+        if action.eligible:
+            return [("↑ ↓", f"go to {visible(action.name)}, of which something is eligible")]
+    return [("", "Nothing is eligible until more jobs have ended."), ("6", "watch them")]

@@ -149,7 +149,7 @@ class _SmallDemo:
 
 
 def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
-    """The same told by another process to a file, while the dashboard shows it live."""
+    """Another process runs the first action, while the dashboard shows it live."""
     import subprocess
 
     from rowtui.cli.commands.dashboard import settings_of, show
@@ -176,7 +176,17 @@ def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
 
 
 def drive(root: str) -> int:
-    """Run the project in `root` to its end, for the dashboard of another process."""
+    """Run the first action of the project, for the dashboard of another process.
+
+    What comes after it is for the person to submit.
+    """
+    import asyncio
+
     from rowtui.cli.output import Output
 
-    return _tell(Path(root), Output(color="never", progress=False))
+    out = Output(color="never", progress=False)
+    project = _open(Path(root))
+    plan = project.plan(project.workflow.actions[:1])
+    done = asyncio.run(_submit_and_follow(project, plan, out))
+    project.close()
+    return 0 if done else 1
