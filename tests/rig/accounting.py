@@ -147,6 +147,10 @@ class AccountingRig:
                 "AccountingStoragePass": self.munge.socket,  # AuthInfo is not used for this
                 "AccountingStorageEnforce": "associations,limits,qos",
                 "AccountingStoreFlags": store,
+                "PriorityType": "priority/multifactor",
+                "PriorityWeightAge": 1000,
+                "PriorityWeightJobSize": 1000,
+                "PriorityWeightPartition": 500,
             },
         )
 

@@ -41,6 +41,10 @@ PRIORITY = (
 """What sprio adds up, and the letters by which it is asked; the sum first."""
 
 
+UNRANKED = "it has no place in the order yet: it is held, or waits for its time or for other jobs"
+"""Of such jobs sprio says nothing at all."""
+
+
 async def slurm_detail(transport: Transport, job: JobKey, *, estimate: bool) -> SchedulerDetail:
     """Ask scontrol and sprio; with `estimate` also for the start and for who goes first."""
     name = str(job)
@@ -54,7 +58,10 @@ async def slurm_detail(transport: Transport, job: JobKey, *, estimate: bool) -> 
         whole = str(job.id)  # it knows no single tasks
         told = await _run(transport, "sprio", "-h", "-j", whole, "-o", form)
         priority = read_priority(_text(told))
-        asked.append(Asked(f"sprio -j {whole}", problem=_problem(told, priority)))
+        problem = _problem(told, priority)
+        if not priority and told.exit_status == 0 and not told.stderr.strip():
+            problem = UNRANKED
+        asked.append(Asked(f"sprio -j {whole}", problem=problem))
     detail = SchedulerDetail(tuple(asked), priority)
     return await _with_estimate(transport, detail, name, known) if estimate else detail
 

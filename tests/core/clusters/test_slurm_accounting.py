@@ -22,7 +22,9 @@ from rowtui.core.clusters.schedulers.base import (
     Rejected,
     task_token,
 )
+from rowtui.core.clusters.schedulers.detail import ask_detail
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
+from rowtui.core.clusters.schedulers.slurm_detail import UNRANKED
 
 from tests.rig.accounting import AccountingRig
 from tests.rig.processes import listening_addresses, wait_until
@@ -352,3 +354,33 @@ def test_every_port_of_the_accounts_is_on_loopback(slurm_accounts: AccountingRig
     daemons += [slurm_accounts.cluster.controller, slurm_accounts.without_comments.controller]
     listening = [listening_addresses(daemon.pid) for daemon in daemons]
     assert listening == [["127.0.0.1"]] * len(daemons)
+
+
+async def test_the_parts_of_a_priority_add_up_to_it_and_a_task_has_that_of_its_array(
+    slurm_accounts: AccountingRig,
+) -> None:
+    cluster = slurm_accounts.cluster
+    cluster.clean()
+    transport = LocalTransport({"SLURM_CONF": str(cluster.conf)})
+    runs = cluster.submit("sleep 300", "--exclusive --time=5")
+    cluster.wait_for(runs, "RUNNING")
+    array = cluster.submit("true", "--exclusive --array=0-2 --nice=7 --time=5")
+    later = cluster.submit("true", "--begin=now+1hour --time=5")
+    try:
+        for key in (JobKey(array, 1), JobKey(array)):
+            async with asyncio.timeout(20):  # until the controller has looked at it once
+                while True:
+                    detail = await ask_detail("slurm", transport, key, estimate=False)
+                    if detail.priority:
+                        break
+                    await asyncio.sleep(0.1)
+            assert not detail.asked[1].problem
+            (name, total), *parts = detail.priority
+            assert name == "priority"
+            assert dict(parts)["nice"] == -7
+            assert dict(parts)["job size"] > 0
+            assert abs(sum(part for _, part in parts) - total) <= len(parts)  # each is rounded
+        unranked = await ask_detail("slurm", transport, JobKey(later), estimate=False)
+        assert (unranked.priority, unranked.asked[1].problem) == ((), UNRANKED)
+    finally:
+        cluster.run(f"scancel {runs} {array} {later}")
