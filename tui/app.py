@@ -205,7 +205,7 @@ class RowtuiApp(TerminalApp):
         if self.view is not None:
             self.view.show()
 
-    def notify(self, message: str, **how: Any) -> None:  # type: ignore[override]
+    def notify(self, message: str, **how: Any) -> None:
         """A toast; the one that says the same already goes, however often a key is pressed."""
         for same in [one for one in self._notifications if one.message == message]:
             self._unnotify(same, refresh=False)

@@ -49,12 +49,10 @@ class FramedLines(StylesCache):
         """The lines inside `crop`."""
         plain = opacity == 1.0 and not (padding.left or padding.right or _has_effects(styles))
         self._edges = _edges(styles, base_background, background) if plain else None
-        return super().render(
-            styles, size, base_background, background, *lines,
-            padding=padding, opacity=opacity, **others,
-        )  # fmt: skip
+        known: dict[str, Any] = {**others, "padding": padding, "opacity": opacity}
+        return super().render(styles, size, base_background, background, *lines, **known)
 
-    def render_line(  # type: ignore[override]
+    def render_line(
         self, styles: StylesBase, y: int, size: Size, content_size: Size, *others: Any
     ) -> Strip:
         """One line; those of the frame itself are Textual's."""
