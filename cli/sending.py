@@ -119,7 +119,8 @@ def _say_what(plan: Plan, out: Output) -> None:
     for job in plan.jobs:
         jobs, cost = totals.get(job.action, (0, Cost()))
         totals[job.action] = (jobs + 1, cost.plus(job.cost))
-    out.info(f"Jobs on {plan.cluster} for these actions:")
+    clusters = sorted({job.destination.cluster for job in plan.jobs}) or [plan.cluster]
+    out.info(f"Jobs on {', '.join(map(visible, clusters))} for these actions:")
     for name, (jobs, cost) in totals.items():
         out.info(f" - {name}: {plural(jobs, 'job')} that may cost up to {cost}.")
 

@@ -251,7 +251,7 @@ class Verbs:
     def _tell_result(self, sending: Sending) -> None:
         accepted = sending.accepted
         total = requests_words(sending.plan)
-        text = f"{accepted:,} of {total} accepted by {sending.plan.cluster}"
+        text = f"{accepted:,} of {total} accepted by {sending.chosen.where}"
         whole = accepted == len(sending.plan.jobs)
         self._session.note("submit", text, "completed" if whole else "warning")
         if self._app.view_name != "submit":  # there it is on the screen already

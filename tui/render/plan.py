@@ -275,7 +275,7 @@ def cost_and_checks(
         *packed_lines(plan),
         line(("sends       ", "dim"), f"{chosen_words(sending)}, {many}"),
         *([line(("off         ", "dim"), f"{plural(off, 'job')}, by hand")] if off else []),
-        line(("to          ", "dim"), plan.cluster, *_by(plan)),
+        line(("to          ", "dim"), chosen.where, *_by(plan, chosen.where)),
     ]
     lines += copied_first(copying) if copying else []
     lines += hints
@@ -321,8 +321,9 @@ def left_out(plan: Plan) -> list[Line]:
     ]
 
 
-def _by(plan: Plan) -> list[tuple[str, str]]:
-    return [(f" ({plan.scheduler})", "dim")] if plan.scheduler != plan.cluster else []
+def _by(plan: Plan, where: str) -> list[tuple[str, str]]:
+    known = where == plan.cluster != plan.scheduler
+    return [(f" ({plan.scheduler})", "dim")] if known else []
 
 
 def checks_in_short(sending: Sending) -> Line:

@@ -8,10 +8,11 @@ those that one needs are switched on with it.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import Cost
+from rowtui.core.text import Cost, visible
 
 if TYPE_CHECKING:
     from rowtui.core.engine import Budget, Finding
@@ -30,6 +31,7 @@ class Chosen:
         self._spent: list[float] = []
         self._unit_of: list[int] = []  # of each job, the number of its scheduler job
         self._on_in: list[int] = []  # of each scheduler job, how many of its jobs are on
+        self._on_at: Counter[str] = Counter()  # of each cluster
         self._index: dict[str, int] | None = None
         self._after: dict[int, list[int]] = {}  # who depends on a job
         bundle = ""
@@ -48,6 +50,7 @@ class Chosen:
         self.directories = sum(len(job.directories) for job in jobs)
         self.units = len(self._on_in)
         self._cpu, self._gpu = self.plan.cost.cpu_hours, self.plan.cost.gpu_hours
+        self._on_at = Counter(job.destination.cluster for job in jobs)
         self._on_in = [0] * len(self._on_in)
         for unit in self._unit_of:
             self._on_in[unit] += 1
@@ -57,6 +60,14 @@ class Chosen:
     def cost(self) -> Cost:
         """Of the jobs that are on."""
         return Cost(max(0.0, self._cpu), max(0.0, self._gpu)) if self.requests else Cost()
+
+    @property
+    def where(self) -> str:
+        """The clusters to which those go that are on, `delta` or `anvil, delta and gl`."""
+        names = sorted(visible(name) for name, count in self._on_at.items() if count > 0)
+        if len(names) < 2:
+            return names[0] if names else visible(self.plan.cluster)
+        return f"{', '.join(names[:-1])} and {names[-1]}"
 
     @property
     def tokens_off(self) -> tuple[str, ...]:
@@ -111,6 +122,7 @@ class Chosen:
         self.off = set(range(len(self.plan.jobs)))
         self.requests = self.directories = self.units = 0
         self._cpu = self._gpu = 0.0
+        self._on_at.clear()
         self._on_in = [0] * len(self._on_in)
         self._spent = [0.0] * len(self.budgets)
 
@@ -135,6 +147,7 @@ class Chosen:
         self._on_in[unit] += sign
         self.units += bool(self._on_in[unit]) - bool(before)
         self.requests += sign
+        self._on_at[job.destination.cluster] += sign
         self.directories += sign * len(job.directories)
         self._cpu += sign * job.cost.cpu_hours
         self._gpu += sign * job.cost.gpu_hours

@@ -287,7 +287,7 @@ class SubmitView(View):
             return line(("✗ ", "failed"), (conflict, "failed"))
         if not sending.chosen.requests:
             return line("Every job is switched off.  ", ("space", "key"), " switches one on.")
-        what, where = chosen_words(sending), sending.plan.cluster
+        what, where = chosen_words(sending), sending.chosen.where
         key, esc = ("s", "key"), ("Esc", "key")
         word = self._word
         if not self.query_one("#yes", Input).disabled:
