@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from rowtui.core.engine import GroupsPage, LogTail, Snapshot
+from rowtui.core.engine import GroupsPage, LogState, Snapshot
 from rowtui.core.errors import Problem, RowtuiError, WorkflowError
 from rowtui.tui.render.marks import JOB_MARKS, STATUS_MARKS
 
@@ -24,12 +24,13 @@ async def test_no_directories() -> None:
     async with opened(SampleEngine(directories=0)) as hand:
         await hand.sees("The workspace has no", "includes no directory")
         await hand.press("enter")
-        await hand.sees("No groups.")
+        await hand.sees("Nothing here.")
 
 
-async def test_a_workflow_that_breaks_and_is_mended_while_one_watches() -> None:
+async def test_what_breaks_while_one_watches_is_told_and_what_is_old_is_marked() -> None:
     async with opened() as hand:
         await hand.sees("150")
+        # a workflow that breaks and is mended
         hand.engine.refresh_error = WorkflowError(
             (Problem("workflow.toml", 12, 1, "unknown key `comand`", "did you mean `command`?"),)
         )
@@ -39,6 +40,18 @@ async def test_a_workflow_that_breaks_and_is_mended_while_one_watches() -> None:
         hand.engine.tell("workflow")
         await hand.sees_no("▲ STALE")
         await hand.sees("75 eligible")
+        # an unreachable queue is shown with its age and the last jobs
+        await hand.press("6")
+        await hand.sees("5 jobs")
+        hand.engine.queue_error = "squeue: timed out"
+        await hand.press("r")
+        await hand.sees("▲ no answer  for 5 s: squeue: timed out", "4716")
+        # old data is marked as such, new data is not
+        await hand.press("1")
+        assert "STALE" not in hand.text()
+        hand.engine.now += 3600  # a laptop that slept
+        hand.app._tick()
+        await hand.sees("1 h ago", "▲ STALE")
 
 
 async def test_a_project_that_cannot_be_opened_says_why_and_waits() -> None:
@@ -55,10 +68,10 @@ async def test_a_project_that_cannot_be_opened_says_why_and_waits() -> None:
 @pytest.mark.parametrize("error", [OSError(5, "Input/output error"), ZeroDivisionError("x")])
 async def test_any_exception_of_the_engine_becomes_a_sentence(error: Exception) -> None:
     class Failing(SampleEngine):
-        async def groups(self, *args: object) -> GroupsPage:  # type: ignore[override]
+        async def groups(self, *args: object, **options: object) -> GroupsPage:  # type: ignore[override]
             raise error
 
-        async def log_tail(self, *args: object) -> LogTail:  # type: ignore[override]
+        async def log_look(self, *args: object, **options: object) -> LogState:  # type: ignore[override]
             raise error
 
     engine = Failing()
@@ -72,7 +85,7 @@ async def test_any_exception_of_the_engine_becomes_a_sentence(error: Exception) 
         await hand.press("7")
         await hand.sees("the log cannot be read")
         await hand.press("at")
-        await hand.sees("error    no plan", "error    the groups")
+        await hand.sees("error     no plan", "error     the groups")
         assert "Traceback" not in hand.text()
 
 
@@ -91,15 +104,6 @@ async def test_a_submission_that_breaks_says_how_far_it_got() -> None:
         await hand.sees("8 jobs")
         await hand.press("s", "8", "enter")
         await hand.sees("✗ the disk is full  2 of 8 were accepted.", "make room")
-
-
-async def test_an_unreachable_queue_is_shown_with_its_age_and_the_last_jobs() -> None:
-    async with opened() as hand:
-        await hand.press("6")
-        await hand.sees("5 jobs")
-        hand.engine.queue_error = "squeue: timed out"
-        await hand.press("r")
-        await hand.sees("▲ no answer  for 5 s: squeue: timed out", "4716")
 
 
 async def test_hostile_names_do_not_steer_the_terminal() -> None:
@@ -129,14 +133,6 @@ async def test_markup_in_a_name_is_only_text() -> None:
         await hand.sees("Copied T0.7")
 
 
-async def test_old_data_is_marked_stale_and_new_data_is_not() -> None:
-    async with opened() as hand:
-        await hand.sees("150")
-        hand.engine.now += 3600  # a laptop that slept
-        hand.app._tick()
-        await hand.sees("1 h ago", "▲ STALE")
-
-
 async def test_no_size_is_refused_not_at_the_start_and_not_later() -> None:
     async with opened(size=(20, 5)) as hand:
         await hand.until(lambda: hand.app.session.snapshot)
@@ -153,7 +149,7 @@ async def test_without_colours_every_state_is_told_by_its_mark_and_its_word(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with opened() as hand:
+    async with opened(size=(140, 36)) as hand:
         await hand.sees("75 eligible")
         colours = {
             colour
@@ -167,7 +163,7 @@ async def test_without_colours_every_state_is_told_by_its_mark_and_its_word(
         for colour in colours:
             red, green, blue = colour.get_truecolor()
             assert max(red, green, blue) - min(red, green, blue) <= 1, colour
-        await hand.sees("✓ 150 completed", "▶ 12 submitted", "○ 78 eligible", "✗ 3 failed")
+        await hand.sees("✓ 150 completed", "▶ 12 submitted", "○ 78 eligible", "✗ 3 of them failed")
         await hand.press("6")
         await hand.sees("✗ failed", "✓ completed", "· pending", "▶ running")
     marks = [*STATUS_MARKS.values(), *JOB_MARKS.values()]
