@@ -47,7 +47,7 @@ async def test_the_group_under_the_cursor_is_explained_and_one_comes_back_to_it(
         await hand.sees("group 3 of 8")
 
 
-async def test_candidates_in_their_order_and_refused_ones_below_each_with_its_word() -> None:
+async def test_candidates_refused_ones_reasons_and_the_story_are_there_at_any_size() -> None:
     async with opened(size=(200, 36)) as hand:
         await explained(hand)
         await hand.sees("3 candidates, 3 refused")
@@ -62,10 +62,8 @@ async def test_candidates_in_their_order_and_refused_ones_below_each_with_its_wo
         table = hand.app.screen.query_one("#destinations", VirtualTable)
         assert table.cursor_key == "wholenode"  # one begins where the job goes
 
-
-async def test_reasons_follow_the_cursor() -> None:
-    async with opened() as hand:
-        await explained(hand)
+        # reasons follow the cursor
+        await hand.pilot.resize_terminal(120, 36)
         await hand.sees("chosen, number 2 of 3", "max_accepted_cores  asked cores 16, offered at")
         await hand.press("k")
         await hand.sees("What happened when it was tried", "highmem takes jobs of 500 GB and more")
@@ -75,10 +73,8 @@ async def test_reasons_follow_the_cursor() -> None:
         )
         await hand.sees("no single change is known")
 
-
-async def test_the_story_is_there_at_any_size() -> None:
-    async with opened(size=(120, 36)) as hand:
-        await explained(hand)
+        # so is the story
+        await hand.press("g", "j")
         for size in [(80, 24), (180, 45), (50, 20), (70, 12)]:
             await hand.pilot.resize_terminal(*size)
             await hand.sees("goes to wholenode")
@@ -169,7 +165,7 @@ async def test_a_user_of_another_role_is_another_job() -> None:
         assert "role physics" not in hand.text()
 
 
-async def test_a_what_if_never_reaches_a_plan() -> None:
+async def test_a_what_if_never_reaches_a_plan_and_another_action_begins_without_it() -> None:
     async with opened() as hand:
         await explained(hand)
         await hand.press("e", "8", "enter")
@@ -178,12 +174,7 @@ async def test_a_what_if_never_reaches_a_plan() -> None:
         await hand.sees("8 groups")
         await hand.press("s")
         await hand.sees("Jobs to submit", "#SBATCH --ntasks=16")
-
-
-async def test_another_action_begins_without_the_what_if_of_the_one_before() -> None:
-    async with opened() as hand:
-        await explained(hand)
-        await hand.press("e", "8", "enter")
+        await hand.press("3")
         await hand.sees("WHAT IF")
         await hand.press("2")
         await hand.sees("8 groups")
@@ -225,18 +216,15 @@ async def test_a_status_without_groups_says_so_and_another_has_some() -> None:
         await hand.sees("initialize · waiting · no group", "No directory is waiting; t shows")
 
 
-async def test_groups_that_are_gone_leave_one_on_the_last() -> None:
+async def test_groups_that_are_gone_leave_one_on_the_last_and_others_are_announced() -> None:
     async with opened() as hand:
         await explained(hand)
         await hand.press("N")
         await hand.sees("group 8 of 8")
         hand.engine.complete("equilibrate", hand.engine.names[-4:])
         await hand.sees("group 7 of 7")
-
-
-async def test_a_group_that_became_another_is_announced() -> None:
-    async with opened() as hand:
-        await explained(hand)
+        await hand.press("n")
+        await hand.sees("group 1 of 7")
         first = next(name for name in hand.engine.names if name == "T1.0-rho0.7-s1")
         hand.engine.complete("equilibrate", [first])
         await hand.sees("The groups changed: group 1 now begins with T1.0-rho0.7-s2")
