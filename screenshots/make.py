@@ -40,7 +40,7 @@ from tests.tui.sample_queue import with_array
 
 HERE = Path(__file__).parent
 TEXTS = HERE / "text"
-LOW, MIDDLE, BIG, LARGE = (80, 24), (120, 36), (200, 50), (200, 60)
+LOW, MIDDLE, BIG = (80, 24), (120, 36), (200, 50)
 Steps = Callable[[Hand[SampleEngine]], Awaitable[None]]
 
 
@@ -179,6 +179,14 @@ async def again_wrong(hand: Hand[SampleEngine]) -> None:
 
 
 BOTH = (Shot(MIDDLE), Shot(LOW))
+SIZES = (*BOTH, Shot(BIG))
+THEMED = tuple(
+    Shot(MIDDLE, name, word)
+    for name, word in {
+        "rowtui-light": "light", "high-contrast": "contrast", "deuteranopia": "deuteranopia",
+        "tritanopia": "tritanopia", "terminal": "terminal",
+    }.items()
+)  # fmt: skip
 SCENES: dict[str, Scene] = {
     "status": Scene(
         live,
@@ -186,11 +194,9 @@ SCENES: dict[str, Scene] = {
         (
             Shot(MIDDLE, colours=True),
             Shot(LOW),
-            Shot(LARGE),
+            Shot(BIG),
             Shot(MIDDLE, "rowtui-light", "light", colours=True),
-            Shot(MIDDLE, "high-contrast", "contrast"),
-            Shot(MIDDLE, "deuteranopia", "deuteranopia"),
-            *(Shot(MIDDLE, name, name) for name in ("tritanopia", "terminal")),
+            *THEMED[1:],
         ),
     ),
     "status-problems": Scene(problems, "1 bad directory", options={"read_only": True}),
@@ -198,7 +204,7 @@ SCENES: dict[str, Scene] = {
     "groups": Scene(
         keys("2", "j", "space", "space"),
         "2 of 8 groups marked",
-        (*BOTH, Shot(BIG)),
+        SIZES,
         engine=with_warnings,
     ),
     "groups-filter": Scene(keys("2", "slash", *"T1.1 !s3"), "2 of 8", BOTH),
@@ -228,33 +234,27 @@ SCENES: dict[str, Scene] = {
         keys("4", "a", "n", "n"), "has no node types", (Shot(LOW),), engine=SpreadEngine
     ),
     "submit-packed": Scene(keys("4", "a", "s", "G", "k"), "request", BOTH),
-    "submit": Scene(keys("2", "a", "s", "j", "j", "j"), "Nothing is sent yet", BOTH),
+    "submit": Scene(keys("2", "a", "s", "j", "j", "j"), "Nothing is sent yet", (*SIZES, *THEMED)),
     "submit-question": Scene(keys("2", "a", "s", "s", "8"), "Type 8"),
     "submit-copied": Scene(copied_first, "changed here and on anvil", BOTH, engine=with_clusters),
-    "submit-review": Scene(
-        submit.review, "diff against", (*BOTH, Shot(BIG)), engine=submit.ReviewedEngine
-    ),
+    "submit-review": Scene(submit.review, "diff against", SIZES, engine=submit.ReviewedEngine),
     "submit-over": Scene(submit.over, "8 anyway", BOTH, engine=submit.OverEngine),
     "submit-ended": Scene(submit.ended, "1 unclear", BOTH, engine=submit.FaultyEngine),
     "submit-sending": Scene(sending, "sending: 5 of 8"),
-    "queue": Scene(keys("6", "j", "j"), "Resources", BOTH),
+    "queue": Scene(keys("6", "j", "j"), "Resources", (*SIZES, *THEMED)),
     "queue-cancel": Scene(keys("6", "space", "space", "c"), "Cancel 2 jobs?"),
-    "queue-clusters": Scene(clusters, "no route to host", (*BOTH, Shot(BIG)), engine=with_clusters),
+    "queue-clusters": Scene(clusters, "no route to host", SIZES, engine=with_clusters),
     "queue-array": Scene(
-        keys("6", "m"), "relax-MoS2", (*BOTH, Shot(BIG)), engine=lambda: with_array(with_clusters())
+        keys("6", "m"), "relax-MoS2", SIZES, engine=lambda: with_array(with_clusters())
     ),
-    "queue-why": Scene(
-        keys("6", "j", "j", "w", "e"), "may start", (*BOTH, Shot(BIG)), engine=with_clusters
-    ),
+    "queue-why": Scene(keys("6", "j", "j", "w", "e"), "may start", SIZES, engine=with_clusters),
     "queue-hold": Scene(keys("6", "j", "j", "h"), "Hold 1 job?", engine=with_clusters),
-    "again": Scene(
-        keys("6", "j", "j", "j", "j", "R"), "Resubmit 1", (*BOTH, Shot(BIG)), engine=with_failures
-    ),
+    "again": Scene(keys("6", "j", "j", "j", "j", "R"), "Resubmit 1", SIZES, engine=with_failures),
     "again-wrong": Scene(again_wrong, "is no amount of memory", BOTH, engine=with_failures),
     "submit-again": Scene(
         keys("1", "x", "a", "R", "2", "x", "enter"),
         "ran out",
-        (*BOTH, Shot(BIG)),
+        SIZES,
         engine=with_failures,
     ),
     "login-key": Scene(keys("6", "L"), "Is this delta?", BOTH, engine=with_clusters),
@@ -265,7 +265,7 @@ SCENES: dict[str, Scene] = {
         engine=with_clusters,
     ),
     "login-failed": Scene(failed_login, "No connection to delta", BOTH, engine=with_clusters),
-    "log": Scene(keys("6", "enter"), "FOLLOW", BOTH),
+    "log": Scene(keys("6", "enter"), "FOLLOW", SIZES),
     "network": Scene(
         keys("8"),
         "60 samples",
@@ -284,15 +284,17 @@ SCENES: dict[str, Scene] = {
     "network-start": Scene(keys("8", "s"), "Type yes", BOTH, engine=with_network),
     "network-give-up": Scene(keys("8", "enter", "j", "c"), "Give up 1 job?", engine=with_network),
     "network-none": Scene(keys("8"), "rowtui network init", (Shot(LOW),)),
-    "clusters": Scene(on_anvil, "Nodes now", (*BOTH, Shot(BIG)), engine=far_one),
+    "clusters": Scene(on_anvil, "Nodes now", SIZES, engine=far_one),
     "command-line": Scene(typing, "cluster CLUSTER", BOTH, engine=with_clusters),
     "commands": Scene(keys("at"), "Permission denied", engine=with_commands),
     "activity": Scene(keys("2", "s", "escape", "at"), "left the plan"),
     "ascii": Scene(keys("2"), "o eligible", BOTH, {"how": Manner(ascii_only=True, colours=0)}),
     "demo": Scene(
-        demo.status, "DEMO",
+        demo.status,
+        "DEMO",
         tuple(Shot(MIDDLE, word=word, before=before) for word, before in demo.VIEWS.items()),
-        {"played": demo.Badge()}, demo.still_demo,
+        {"played": demo.Badge()},
+        demo.still_demo,
     ),  # fmt: skip
     "help": Scene(keys("2", "question_mark"), "Here: Groups"),
     "palette": Scene(keys("2", "ctrl+p"), "Search for commands"),
