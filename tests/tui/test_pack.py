@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-import pytest
 from rowtui.core.engine import PackChoice
 from rowtui.core.errors import RowtuiError
 from rowtui.tui.screens.pack import PackView
@@ -34,25 +33,20 @@ def row(hand: Hand[SampleEngine], text: str) -> str:
     return found
 
 
-async def test_the_head_says_what_it_comes_to_and_how_good_that_is() -> None:
+async def test_the_head_says_what_it_comes_to_and_the_lanes_under_the_cursor_run_over_time() -> (
+    None
+):
     async with opened() as hand:
-        await all_packed(hand)
+        await packed(hand)
+        await hand.sees("✓ the best possible, proven")
+        await hand.press("a")
         await hand.sees("alone 441.1 (56 % less)", "within 4.3 % of the best possible (≥ 184.0)")
         await hand.sees("used cores 95%, memory 61%", "4 nodes, 2 kinds of bundles")
         assert "● large           4     24" in row(hand, "● large")
         assert "×3     12  ████████ 100%" in row(hand, "×3")
         assert "not used" in row(hand, "○ medium")
 
-
-async def test_the_best_possible_is_said_to_be_proven() -> None:
-    async with opened() as hand:
-        await packed(hand)
-        await hand.sees("✓ the best possible, proven")
-
-
-async def test_the_lanes_of_the_bundle_under_the_cursor_run_over_time() -> None:
-    async with opened() as hand:
-        await all_packed(hand)
+        # the lanes of the bundle under the cursor
         await hand.sees("One of 3 bundles on large", "[sample-T0.9-rho0.1-s1+4──")
         await hand.press("j")
         await hand.sees("Bundle on large", "12 jobs in 5 lanes · 112 cores, 152 GB")
@@ -380,17 +374,20 @@ async def test_the_lanes_stand_over_time_cores_or_memory_and_rows_can_be_filtere
         await hand.sees("Node type ▲")
 
 
-@pytest.mark.parametrize("size", [(20, 5), (50, 14), (70, 20), (80, 24), (120, 36), (180, 45)])
-async def test_it_is_there_at_any_size(size: tuple[int, int]) -> None:
-    async with opened(size=size) as hand:
+async def test_it_is_there_at_any_size() -> None:
+    async with opened(size=(180, 45)) as hand:
+        await packed(hand)
+        await hand.press("a")
+        for size in ((180, 45), (120, 36), (80, 24), (70, 20), (50, 14)):
+            await hand.pilot.resize_terminal(*size)
+            await hand.sees("✓ 24 jobs on 4 nodes of large", "● large", "×3")
+            await hand.press("e", "2", "enter")
+            await hand.sees("24 jobs on 12 nodes")
+            await hand.press("u", "g")
+    async with opened(size=(20, 5)) as hand:
         await hand.until(lambda: hand.app.session.snapshot, "the project")
         await hand.press("4", "a")
-        if size[1] < 10:
-            await hand.until(lambda: hand.app.session.packing.shown, "it is packed")
-            return
-        await hand.sees("✓ 24 jobs on 4 nodes of large", "● large", "×3")
-        await hand.press("e", "2", "enter")
-        await hand.sees("24 jobs on 12 nodes")
+        await hand.until(lambda: hand.app.session.packing.shown, "it is packed")
 
 
 async def test_read_only_packs_but_submits_nothing() -> None:
