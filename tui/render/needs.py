@@ -103,8 +103,9 @@ def needs(
     found += [_problem(one) for one in snapshot.problems if one.severity == "error"]
     found += [
         Need(
-            "▲", f"{action.name}: {first_line(action.problem)}", "warning",
-            subject=f"problem {action.index}", more=tuple(action.problem.splitlines()[1:]),
+            "▲", f"{action.name}: {first_line(action.problem)}", "warning", NextStep.EDIT,
+            f"problem {action.index}", tuple(action.problem.splitlines()[1:]),
+            place=f"{snapshot.root}/workflow.toml",
         )
         for action in snapshot.actions
         if action.problem

@@ -98,3 +98,15 @@ async def test_the_calm_line_says_why_nothing_is_needed() -> None:
         for action in snapshot.actions
     )
     assert "Everything is completed" in plain(nothing_needed(replace(snapshot, actions=done)))
+
+
+async def test_a_problem_of_an_action_opens_the_workflow() -> None:
+    snapshot = await SampleEngine().refresh()
+    first = replace(snapshot.actions[0], problem="T is missing in a, b\nand in c")
+    [found] = [
+        need
+        for need in needs(replace(snapshot, root="/p", actions=(first, *snapshot.actions[1:])))
+        if need.subject == "problem 0"
+    ]
+    assert (found.step, found.place) == (NextStep.EDIT, "/p/workflow.toml")
+    assert plain(need_detail(found, 80)[-1]) == "Enter open the file"
