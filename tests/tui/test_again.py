@@ -78,7 +78,7 @@ async def test_a_job_out_of_memory_gets_twice_as_much_with_two_keys_and_a_yes() 
         await hand.press("enter")
         await hand.sees("Jobs to submit", "1 job", "Again because", "ran out of memory")
         await hand.sees(
-            "· attempt 2: job 4717 ran out of memory;",
+            "attempt 2: job 4717 ran out of memory;",
             "memory 96 GB -> 192 GB",
             "#SBATCH --mem=196608M",
         )
@@ -178,7 +178,7 @@ async def test_an_engine_that_cannot_plan_says_why_and_the_queue_stays() -> None
 async def test_marked_groups_of_failed_directories_are_tried_again_by_their_jobs() -> None:
     engine = with_failures()
     async with opened(engine) as hand:
-        await hand.sees("19 failed")
+        await hand.sees("19 of them")
         await hand.press("2", "R")
         await hand.sees("resubmit: only failed groups can be resubmitted")
         hand.app.clear_notifications()
