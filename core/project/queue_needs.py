@@ -28,7 +28,7 @@ MOST_TOKENS = 200
 MOST_CAUSES = 20
 """Causes that are told; those of the most jobs."""
 
-LONG, AT_ONCE = "waits long", "failed at once"
+LONG, AT_ONCE = "pending for days", "failed at once"
 
 
 class QueueNeed(NamedTuple):

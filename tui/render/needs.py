@@ -69,7 +69,7 @@ class Need(NamedTuple):
         return line((self.glyph + " ", self.style), self.text)
 
 
-COLUMNS = (Column("text", "", 8, grow=1),)
+COLUMNS = (Column("text", "the worst first", 8, grow=1),)
 
 
 def need_cells(need: Need) -> dict[str, Cell]:
@@ -111,11 +111,12 @@ def needs(
         if action.problem
     ]  # fmt: skip
     found += _sending(sending)
+    found += _logins(jobs)  # without one, nothing else there is known
     found += _failures(snapshot)
     if network is not None and network.run is not None and network.run.why:
         text = f"network {network.name}: {network.run.why}"
         found.append(Need("▲", text, "warning", NextStep.NETWORK, network.name))
-    found += _clusters(snapshot, jobs)
+    found += _silent(snapshot, jobs)
     found += _queued(jobs)
     found += [
         Need(
@@ -180,26 +181,29 @@ def _sending(sending: Sending | None) -> Iterable[Need]:
     yield Need("✗", text, "failed", NextStep.SENDING, sending.plan.id)
 
 
-def _clusters(snapshot: Snapshot, jobs: JobsView | None) -> list[Need]:
-    """Clusters that wait for a login, or whose queue does not answer."""
-    if jobs is None:
-        return []
-    found = [
+def _logins(jobs: JobsView | None) -> list[Need]:
+    """Clusters that wait for a login."""
+    return [
         Need(
             "▲", f"{one.name} needs a login: {one.login}", "warning", NextStep.LOGIN, one.name,
             cluster=one.name,
         )
-        for one in jobs.clusters
+        for one in (jobs.clusters if jobs is not None else ())
         if one.login
     ]  # fmt: skip
+
+
+def _silent(snapshot: Snapshot, jobs: JobsView | None) -> list[Need]:
+    """Clusters whose queue does not answer."""
+    if jobs is None:
+        return []
     silent = [(one.name, one.error) for one in jobs.clusters if one.error and not one.login]
     if jobs.error and not any(one.error or one.login for one in jobs.clusters):
         silent.append((snapshot.cluster, jobs.error))
-    found += [
+    return [
         Need("▲", f"{name}: {error}", "warning", NextStep.QUEUE, name, cluster=name)
         for name, error in silent
     ]
-    return found
 
 
 def _queued(jobs: JobsView | None) -> Iterable[Need]:
