@@ -278,7 +278,10 @@ async def test_no_network_says_what_one_is_and_an_error_says_what_is_wrong() -> 
 
 async def test_the_list_is_shown_where_it_is_narrow_and_on_demand() -> None:
     async with opened(with_network(), size=(80, 24)) as hand:
-        await at_network(hand)
+        await hand.sees("75 eligible")
+        await hand.press("8")
+        await hand.sees("7 nodes · 102 jobs")
+        await hand.rests()
         await hand.sees("›   simulate ◆", "m graph", "51%")
         await hand.press("m")
         await hand.sees("┏ simulate ◆")
@@ -288,10 +291,12 @@ async def test_the_list_is_shown_where_it_is_narrow_and_on_demand() -> None:
         await hand.sees("›     average ◆")
         # and it is a list like others: what fits a filter, in another order, to the first again
         await hand.press("slash", *"failed>0", "enter")
-        await hand.sees("2 of 11", "simulate ◆")
+        await hand.sees("simulate ◆", "train")
         await hand.sees_no("folds")
         await hand.press("escape", "o")
-        await hand.sees("Node ▲", "folds")
+        await hand.sees("Node ▲")
+        await hand.press("g")
+        await hand.sees("folds")
 
 
 async def test_samples_are_filtered_sorted_marked_and_found() -> None:
