@@ -291,8 +291,8 @@ async def test_sorting_by_a_heading_keeps_the_cursor_on_its_job() -> None:
         table = hand.app.screen.query_one("#queue", VirtualTable)
         before = table.cursor_key
         await hand.press("o")
-        await hand.sees("▼")
+        await hand.sees("▲")
         assert table.cursor_key == before
         await hand.press("O")
-        await hand.sees("▲")
+        await hand.sees("▼")
         assert table.cursor_key == before
