@@ -178,7 +178,7 @@ async def test_an_engine_that_cannot_plan_says_why_and_the_queue_stays() -> None
 async def test_marked_groups_of_failed_directories_are_tried_again_by_their_jobs() -> None:
     engine = with_failures()
     async with opened(engine) as hand:
-        await hand.sees("19 of them")
+        await hand.sees("(✗ 19 failed)")
         await hand.press("2", "R")
         await hand.sees("resubmit: only failed groups can be resubmitted")
         hand.app.clear_notifications()

@@ -163,7 +163,7 @@ async def test_without_colours_every_state_is_told_by_its_mark_and_its_word(
         for colour in colours:
             red, green, blue = colour.get_truecolor()
             assert max(red, green, blue) - min(red, green, blue) <= 1, colour
-        await hand.sees("✓ 150 completed", "▶ 12 submitted", "○ 78 eligible", "✗ 3 of them failed")
+        await hand.sees("✓ 150 completed", "▶ 12 submitted", "○ 78 eligible", "(✗ 3 failed)")
         await hand.press("6")
         await hand.sees("✗ failed", "✓ completed", "· pending", "▶ running")
     marks = [*STATUS_MARKS.values(), *JOB_MARKS.values()]

@@ -107,12 +107,13 @@ def _standing(action: ActionSummary) -> list[tuple[str, str]]:
     if action.eligible:
         parts.append((f"○ {action.eligible:,} eligible", "eligible"))
     if action.failed:  # they are eligible too: nobody shall add them up
-        parts.append((f"✗ {action.failed:,} of them failed", "failed"))
+        parts.append((f"(✗ {action.failed:,} failed)", "failed"))
     if action.waiting:
         parts.append((f"· {action.waiting:,} waiting", "waiting"))
     spaced: list[tuple[str, str]] = []
     for part in parts:
-        spaced += [("  ", ""), part] if spaced else [part]
+        gap = " " if part[0].startswith("(") else "  "
+        spaced += [(gap, ""), part] if spaced else [part]
     return spaced
 
 
