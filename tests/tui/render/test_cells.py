@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rowtui.tui.render.bash_lines import script_line
 from rowtui.tui.render.cells import Bar, Choice, Number, cut, fit, line, plain, portion, width_of
 from rowtui.tui.render.chrome import Freshness, Hint, Tab, header, hints, tabs
 from rowtui.tui.render.columns import GAP, Column, place
 from rowtui.tui.render.log import log_line
 from rowtui.tui.render.numbers import age, duration
-from rowtui.tui.render.bash_lines import script_line
 
 texts = st.text(max_size=30)
 
