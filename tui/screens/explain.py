@@ -272,7 +272,7 @@ class ExplainView(View):
 
     def _title_destinations(self) -> None:
         many = sum(1 for one in self._rows if one.rank)
-        set_titles(self.table, "Destinations", self._count(many))
+        set_titles(self.table, f"Destinations{self.table.filter_named}", self._count(many))
 
     def _count(self, many: int) -> str:
         if not self._rows:

@@ -204,7 +204,7 @@ class GroupsView(View):
             marked = marks.count(page.of)
             sums = marks.sums(self._whole)
             below = marked_summary(marked, page.directories, page.of, sums, self.table.tally)
-        set_titles(self.table, f"Groups of {name} · {word}", below)
+        set_titles(self.table, f"Groups of {name} · {word}{self.table.filter_named}", below)
         below = ""
         if self._all is not None:
             marked = self.every.marks.count(self._all.of)
@@ -213,13 +213,13 @@ class GroupsView(View):
             if marked:
                 shown = f"{self.every.tally} shown · " if self.every.tally else ""
                 below = f"{shown}{marked:,} of {noun} marked"
-        set_titles(self.every, f"Directories of {name} · {word}", below)
+        set_titles(self.every, f"Directories of {name} · {word}{self.every.filter_named}", below)
         group = self._group
         if self._directories is not None and group is not None:
             noun = plural(self._directories.of, "directory", "directories")
             set_titles(
                 self.inner,
-                f"Directories of group {group.number:,}",
+                f"Directories of group {group.number:,}{self.inner.filter_named}",
                 self.inner.tally or noun,
             )
         else:

@@ -171,7 +171,8 @@ class NetworkScreen(View):
         more = f", for which {plural(lost, 'job')} cannot run" if lost else ""
         count = plural(self.look.failed, "job")
         below = " · ".join(filter(None, (table.tally, "R retry  Enter log")))
-        set_titles(table, f"Failed: {count}{more}" if failures else "", below)
+        title = f"Failed: {count}{more}{table.filter_named}"
+        set_titles(table, title if failures else "", below)
         self._point()
 
     def samples_arrived(self) -> None:

@@ -126,7 +126,7 @@ class NetworkPane:
         title = f"{plural(nodes, 'node')} · {plural(network.jobs, 'job')}"
         if self.listed:
             below = " · ".join(filter(None, (self._view.nodes.tally, "m graph")))
-            set_titles(self._view.nodes, title, below)
+            set_titles(self._view.nodes, title + self._view.nodes.filter_named, below)
             return
         if self._graph is not None and self._graph.size[0] > self._room:
             title += " · goes on to the side"

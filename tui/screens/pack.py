@@ -190,7 +190,8 @@ class PackView(View):
 
     def _title_nodes(self, look: Look | None) -> None:
         shown = f"{self.table.tally} rows" if self.table.filtered else ""
-        set_titles(self.table, "Nodes", " · ".join(filter(None, (shown, self._count(look)))))
+        title = f"Nodes{self.table.filter_named}"
+        set_titles(self.table, title, " · ".join(filter(None, (shown, self._count(look)))))
 
     def _count(self, look: Look | None) -> str:
         if look is None:

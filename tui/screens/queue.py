@@ -213,8 +213,7 @@ class QueueView(View):
         title = SCOPES[self._asked.whose]
         if self._asked.clusters:
             title += f" · {self._asked.clusters[0]}"
-        if self.table.filtered:
-            title += f" · / {self.table.asked.filter}"
+        title += self.table.filter_named
         below = ""
         if page is not None:
             below = plural(page.jobs, "job")

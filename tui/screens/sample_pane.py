@@ -119,7 +119,8 @@ class SamplePane:
             shown = f"{table.tally} shown · " if table.filtered else ""
             every = plural(rows.of if rows else 0, "sample")
             below = f"{shown}{len(look.marked):,} of {every} marked"
-        set_titles(table, f"{look.samples_of} · {look.filter.word}", below)
+        title = f"{look.samples_of} · {look.filter.word}{table.filter_named}"
+        set_titles(table, title, below)
 
     def remember_marks(self) -> None:
         """Write down which jobs are marked, for the commands."""

@@ -61,7 +61,7 @@ class SourcesScreen(ModalScreen[None]):
     def _titles(self) -> None:
         many = self.table.tally or plural(len(self._rows), "source")
         below = f"{many} · Enter opens in $EDITOR · y copy · Esc close"
-        set_titles(self.table, self._title, below)
+        set_titles(self.table, self._title + self.table.filter_named, below)
 
     async def on_virtual_table_row_pressed(self) -> None:
         """A second click opens."""

@@ -9,6 +9,7 @@ from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
@@ -43,23 +44,29 @@ class FilterBar(Vertical):
             self.text = text
             self.done = done
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, problem: str = "") -> None:
         super().__init__()
         self._text = text
         self._timer: Timer | None = None
-        self._problem = ""
+        self._problem = problem
 
     def compose(self) -> ComposeResult:
         """What is typed, and what is wrong with it."""
         with Horizontal():
             yield Static("/", markup=False)
             yield Input(self._text, placeholder=EXAMPLES, compact=True, select_on_focus=False)
-        yield Static(classes="wrong", markup=False)
+        wrong = Static(_why(self._problem), classes="wrong", markup=False)
+        yield wrong.set_class(bool(self._problem), "-shown")
 
     def on_mount(self) -> None:
         """Type at once."""
         self.query_one(Input).focus()
         self.query_one(Input).action_end()
+
+    @property
+    def text(self) -> str:
+        """What stands there."""
+        return self.query_one(Input).value.strip() if self.is_mounted else self._text
 
     @property
     def lines(self) -> int:
@@ -71,7 +78,7 @@ class FilterBar(Vertical):
         if problem != self._problem and self.is_mounted:
             self._problem = problem
             wrong = self.query_one(".wrong", Static)
-            wrong.update(as_content([line((" ▲ " + problem, "warning"))]))
+            wrong.update(_why(problem))
             wrong.set_class(bool(problem), "-shown")
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -95,4 +102,8 @@ class FilterBar(Vertical):
     def _tell(self, *, done: bool = False) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self.post_message(self.Typed(self, self.query_one(Input).value.strip(), done=done))
+        self.post_message(self.Typed(self, self.text, done=done))
+
+
+def _why(problem: str) -> Content:
+    return as_content([line((" ▲ " + problem, "warning"))])

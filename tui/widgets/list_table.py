@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 MOST_MARKED = 100_000
 """Rows that are marked one by one: their keys are kept here."""
 
+NOT_REFUSED = ("", "")
+"""The text of the refused filter, and why."""
+
 SHIFT = 10
 """Columns that long texts are scrolled by."""
 
@@ -69,6 +72,8 @@ class ListTable(VirtualTable):
         self._choice: FieldChoice | None = None
         self._to_the_top = False
         self._told = ""  # why a filter was refused
+        self._refused = NOT_REFUSED
+        self._kept_filter = ""  # the text that Enter closed the line with
 
     @property
     def is_container(self) -> bool:
@@ -88,11 +93,14 @@ class ListTable(VirtualTable):
         """Show these rows, filtered and sorted as the person asked before."""
         if isinstance(source, Arranged):
             if source.problem:
+                if self.asked != source.asked:
+                    self._refused = (self.asked.filter, source.problem)
+                    self._open_again()
                 self.asked = source.asked  # it was refused; the rows are as they were
             elif source.asked != self.asked:
                 source.arrange(self.asked, self.cursor_key, _names(columns))
             if self._bar is not None:
-                self._bar.say(source.problem)
+                self._say_refusal()
             elif source.problem and source.problem != self._told:
                 self.notify(source.problem, severity="warning", markup=False)
             self._told = source.problem
@@ -133,6 +141,11 @@ class ListTable(VirtualTable):
             return ""
         return f"{self.source.row_count:,} of {self.source.of:,}"
 
+    @property
+    def filter_named(self) -> str:
+        """` · / T<0.9` for the title where a filter leaves rows out, else ""."""
+        return f" · / {self.asked.filter}" if self.filtered else ""
+
     def _find_places(self) -> None:
         try:
             wanted = parse_filter(self.asked.filter)
@@ -172,19 +185,35 @@ class ListTable(VirtualTable):
         try:
             parse_filter(event.text)
         except FilterError as error:
-            self._bar.say(" ".join(filter(None, (error.message + ".", error.hint))))
-            self._room_changed()
-            return
-        self._bar.say("")
-        self.ask(self.asked._replace(filter=event.text))
-        if event.done:
+            self._refused = (event.text, " ".join(filter(None, (error.message + ".", error.hint))))
+        else:
+            if not (event.done and self._refused[1] and self._refused[0] == event.text):
+                self._refused = NOT_REFUSED
+                self.ask(self.asked._replace(filter=event.text))
+        self._say_refusal()
+        if event.done and not self._refused[1]:
+            self._kept_filter = event.text
             self.close_filter()
         self._room_changed()
+
+    def _say_refusal(self) -> None:
+        """Why the text in the line cannot be used, for as long as it stands there."""
+        if self._bar is not None:
+            text, why = self._refused
+            self._bar.say(why if text == self._bar.text else "")
+
+    def _open_again(self) -> None:
+        """Enter came before the engine's no: what was typed comes back, with the reason."""
+        if self._bar is None and self.has_focus and self._kept_filter == self._refused[0] != "":
+            self._kept_filter = ""
+            self._bar = FilterBar(*self._refused)
+            self.mount(self._bar)
 
     def close_filter(self) -> None:
         """The line goes; the filter stays."""
         if self._bar is not None:
             bar, self._bar = self._bar, None
+            self._refused = NOT_REFUSED
             inside = bar.has_focus_within
             bar.remove()
             if inside:

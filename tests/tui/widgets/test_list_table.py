@@ -137,6 +137,10 @@ async def test_a_million_rows_are_filtered_sorted_and_marked_by_pages(tmp_path: 
         await pilot.press(*" x")
         await until(pilot, lambda: "no column ''" in text())
         assert table.tally == "5,000 of 1,000,000"
+        await pilot.press("enter")  # a refused filter stays, with the reason
+        await pilot.pause()
+        assert table.query("FilterBar")
+        assert "no column ''" in text()
         await pilot.press("backspace", "backspace", "enter")
         await until(pilot, lambda: not table.query("FilterBar"))
         assert table.has_focus
@@ -154,6 +158,13 @@ async def test_a_million_rows_are_filtered_sorted_and_marked_by_pages(tmp_path: 
         assert table.marks.count(COUNT) == 5000
         assert table.cursor_key == "4997"
         await until(pilot, lambda: "row 4997 " in text())
+
+        # Enter before the engine's no: what was typed comes back, with the reason
+        await pilot.press("slash", *"zzz=1", "enter")
+        await until(pilot, lambda: "no column 'zzz'" in text() and "zzz=1" in text())
+        assert table.query("FilterBar")
+        await pilot.press("escape")
+        await until(pilot, lambda: not table.query("FilterBar"))
 
         # the end of a long text
         assert "…" in text()
