@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
     from rowtui.core.submission.model import Plan
 
-DUPLICATES, PARTITIONS = "duplicates", "partitions"
+DUPLICATES, WARNINGS = "duplicates", "warnings"
 MOST_FINDINGS = 20
 """Findings of one check; the rest is counted."""
 
@@ -56,7 +56,7 @@ async def review(project: Project, plan: Plan) -> AsyncGenerator[Check, None]:
         yield Check(name, CheckState.PENDING, "…")
     kinds = scheduler_kinds(project, plan)
     work: dict[str, Awaitable[Check]] = {
-        PARTITIONS: asyncio.to_thread(check_partitions, plan),
+        WARNINGS: asyncio.to_thread(check_warnings, plan),
         DUPLICATES: asyncio.to_thread(check_duplicates, project, plan),
         BUDGET: asyncio.to_thread(_budget, project, plan),
         SCRIPTS: check_scripts(plan, kinds),
@@ -80,7 +80,7 @@ async def _safely(name: str, work: Awaitable[Check]) -> Check:
         return Check(name, CheckState.NOT_OFFERED, f"it could not be made: {visible(str(error))}")
 
 
-def check_partitions(plan: Plan) -> Check:
+def check_warnings(plan: Plan) -> Check:
     """What was noticed when places were chosen: each warning with its jobs."""
     about: dict[str, list[int]] = {}
     for at, job in enumerate(plan.jobs):
@@ -91,7 +91,7 @@ def check_partitions(plan: Plan) -> Check:
         Finding(CheckState.WARNING, text, fix, ranges_of(jobs)) for text, jobs in about.items()
     ]
     state = worst(it.state for it in findings)
-    return Check(PARTITIONS, state, "no warnings", findings=_bounded(findings))
+    return Check(WARNINGS, state, "no warnings", findings=_bounded(findings))
 
 
 def check_duplicates(project: Project, plan: Plan) -> Check:

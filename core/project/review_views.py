@@ -68,7 +68,7 @@ class Check(NamedTuple):
     budgets: tuple[Budget, ...] = ()
 
 
-NAMES = ("scripts", "dry check", "duplicates", "partitions", "budget", "allocation")
+NAMES = ("scripts", "dry check", "duplicates", "warnings", "budget", "allocation")
 """All checks, in the order in which they are shown."""
 
 

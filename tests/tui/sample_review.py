@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from rowtui.core.engine import Check, CheckState, Exported, ScriptAsked, ScriptBefore
-from rowtui.core.project.review import check_partitions
+from rowtui.core.project.review import check_warnings
 from rowtui.core.project.review_files import export_plan
 from rowtui.core.project.review_views import NAMES
 from rowtui.core.project.review_without import without
@@ -50,8 +50,8 @@ class SampleReview:
 
 def _usual(name: str, plan: Plan) -> Check:
     directories = sum(len(job.directories) for job in plan.jobs)
-    if name == "partitions":
-        return check_partitions(plan)
+    if name == "warnings":
+        return check_warnings(plan)
     texts = {
         "scripts": "bash -n reads 1 distinct script of all jobs",
         "dry check": "this machine can run all of them",

@@ -55,7 +55,7 @@ async def planned(hand: Hand[SampleEngine]) -> None:
     await hand.press("2")
     await hand.sees("8 groups")
     await hand.press("a", "s")
-    await hand.sees("8 jobs", "▲ partitions")
+    await hand.sees("8 jobs", "▲ warnings")
 
 
 async def test_a_plan_is_looked_over_before_it_is_sent(
@@ -78,10 +78,10 @@ async def test_a_plan_is_looked_over_before_it_is_sent(
         await hand.press("2")
         await hand.sees("8 groups")
         await hand.press("a", "s")
-        await hand.sees("Jobs to submit", "◌ scripts", "◌ dry check", "then 8 sends 8 jobs")
+        await hand.sees("Jobs to submit", "◌ scripts", "◌ dry check", "then type 8, sends 8 jobs")
         engine.checks_gate.set()
         await hand.sees("✓ scripts", "✗ dry check  job 8: too wide", "1,000 → 488 CPU-hours")
-        await hand.sees("✗ dry check: too wide", "then 8 anyway sends 8 jobs")
+        await hand.sees("✗ dry check: too wide", "then type 8 anyway, sends 8 jobs")
 
         # The script as a difference, in full, and unfolded again.
         await hand.sees("diff against job 77", "~ other ")
@@ -99,9 +99,9 @@ async def test_a_plan_is_looked_over_before_it_is_sent(
         # Jobs are left out; cost, budget and checks follow.
         await hand.press("G", "space")
         await hand.sees("7 of 8 jobs", "☐   8", "up to 448 CPU-hours", "1,000 → 552", "✓ dry check")
-        await hand.sees("then 7 sends 7 jobs")
+        await hand.sees("then type 7, sends 7 jobs")
         await hand.press("A")
-        await hand.sees("costs up to 512 CPU-hours", "then 8 anyway")
+        await hand.sees("costs up to 512 CPU-hours", "then type 8 anyway")
         await hand.press("a")
         await hand.sees("0 of 8 jobs", "Every job is switched off")
         await hand.press("s")
@@ -169,7 +169,7 @@ async def test_what_depends_on_a_job_follows_it_and_over_budget_needs_one_word_m
         await hand.press("2")
         await hand.sees("8 groups")
         await hand.press("a", "s")
-        await hand.sees("✗ over budget by 412 CPU-hours", "then 8 anyway")
+        await hand.sees("✗ over budget by 412 CPU-hours", "then type 8 anyway")
         await hand.press("space")
         await hand.sees("2 jobs depending on it: off as well", "5 of 8 jobs")
         await hand.press("g", "j", "j", "space")

@@ -297,7 +297,7 @@ class SubmitView(View):
                 (*typed, *line(f" to send {what}.  ", esc, " sends nothing.")),
                 (*typed, *line(f" to send {what}.")),
             )
-        then = f" then {word} sends {what}"
+        then = f", then type {word}, sends {what}"
         return self._that_fits(
             line("Nothing is sent yet.  ", key, f"{then} to {where}.  ", esc, " leaves."),
             line("Nothing is sent yet.  ", key, f"{then}.  ", esc, " leaves."),

@@ -17,7 +17,7 @@ from rowtui.core.clusters.schedulers.base import JobSpec
 from rowtui.core.errors import RowtuiError
 from rowtui.core.in_process import InProcessEngine
 from rowtui.core.project.project import Project
-from rowtui.core.project.review import check_duplicates, check_partitions
+from rowtui.core.project.review import check_duplicates, check_warnings
 from rowtui.core.project.review_before import asked_for
 from rowtui.core.project.review_budgets import account_of, check_budget, spent_on
 from rowtui.core.project.review_dry import MOST_ASKED, check_dry
@@ -280,7 +280,7 @@ def test_shapes_of_bundles_and_arrays_are_asked_about_as_they_go_out(chain: Plan
 
 def test_a_warning_names_all_jobs_that_have_it(chain: Plan) -> None:
     jobs: list[PlannedJob] = [replace(job, warnings=("odd",)) for job in chain.jobs[:2]]
-    found = check_partitions(replace(chain, jobs=(*jobs, *chain.jobs[2:])))
+    found = check_warnings(replace(chain, jobs=(*jobs, *chain.jobs[2:])))
     assert [(it.text, it.jobs) for it in found.findings] == [("odd", ((0, 2),))]
 
 
