@@ -197,7 +197,7 @@ def _lost(key: str, keeper: str, loser: str, has_others: bool) -> str:
 
 
 def _near(name: str, known: Mapping[str, Bound]) -> str:
-    near = difflib.get_close_matches(name, known, 1, 0.5)
+    near = difflib.get_close_matches(name, known, 1, 0.75)
     near = near or [one for one in known if one.partition(".")[2] == name.rpartition(".")[2]][:1]
     return f"; did you mean '{near[0]}'?" if near else ""
 

@@ -21,7 +21,7 @@ from rowtui.core.clusters.model import (
     PartitionChoice,
     PartitionRefusal,
 )
-from rowtui.core.text import visible
+from rowtui.core.text import plural, visible
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.model import Resources
 from rowtui.core.workflow.toml_file import did_you_mean
@@ -202,11 +202,11 @@ def _fewer_directories(job: JobTotals, limit: int, asked: int, total: Callable[[
 
 
 def _cpus(key: str, job: JobTotals, limit: int, passed: bool, hint: str) -> PartitionCheck:
-    return _check(key, f"{job.cpus} CPUs", str(limit), passed, hint)
+    return _check(key, plural(job.cpus, "CPU"), str(limit), passed, hint)
 
 
 def _gpus(key: str, job: JobTotals, limit: int, passed: bool, hint: str) -> PartitionCheck:
-    return _check(key, f"{job.gpus} GPUs", str(limit), passed, hint)
+    return _check(key, plural(job.gpus, "GPU"), str(limit), passed, hint)
 
 
 def _check(key: str, asked: str, offered: str, passed: bool, hint: str) -> PartitionCheck:

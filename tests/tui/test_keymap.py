@@ -42,6 +42,7 @@ def test_entries_are_checked_one_by_one() -> None:
         {
             "app.quit": "ctrl+q",
             "app.quti": "x",
+            "nonsense.verb": "x",
             "app.help": 3,
             "app.copy": "f4,hyperspace",
             "help": {"close": "x"},
@@ -50,6 +51,7 @@ def test_entries_are_checked_one_by_one() -> None:
     assert good == {"app.quit": "ctrl+q", "app.copy": "f4", "help.close": "x"}
     assert wrong == [
         "there is no command 'app.quti'; did you mean 'app.quit'?",
+        "there is no command 'nonsense.verb'",
         "app.help: keys are a text such as 'ctrl+s,s'",
         "app.copy: 'hyperspace' is no key; did you mean 'space'?",
     ]

@@ -142,6 +142,7 @@ async def test_the_plan_says_why_an_untrusted_file_leaves_it_empty(root: Path) -
         await hand.sees("3 groups")
         await hand.press("s")
         await hand.sees("There is nothing to send", "relax: 1 job left out", "read it and trust it")
+        await hand.sees("then Enter on it")
         assert "left out: relax" not in hand.text()
 
 

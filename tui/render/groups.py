@@ -38,7 +38,7 @@ def group_columns(groups: Sequence[GroupSummary], total: int) -> tuple[Column, .
         columns.append(Column("gpus", "GPUs", 4, 6, "right", 4))
     columns += [
         Column("walltime", "Walltime", 8, 9, "right", 4),
-        Column("cost", "Cost", 8, 11, "right", 1),
+        Column("cost", "Cost", 10, 11, "right", 1),
     ]
     if any(group.problem or group.warning for group in groups):
         columns.append(Column("problem", "Problem", 12, 24, priority=0, grow=2))

@@ -49,11 +49,12 @@ def short_cost(cost: Cost) -> str:
 
 
 def cost_forms(cost: Cost) -> tuple[str, ...]:
-    """The same from wide to narrow, each with its unit: `512 CPU-h`, `512 h`; `12+3 GPU-h`."""
+    """The same from wide to narrow, each with its unit: `512 CPU-h + 12 GPU-h`, `512+12 GPU-h`.
+
+    Never a bare `h`: that reads as a duration.
+    """
     full = short_cost(cost)
-    if cost.gpu_hours <= 0:
-        return (full, full.replace("CPU-h", "h"))
-    if cost.cpu_hours <= 0:
+    if cost.gpu_hours <= 0 or cost.cpu_hours <= 0:
         return (full,)
     return (full, f"{_amount(cost.cpu_hours)}+{_amount(cost.gpu_hours)} GPU-h")
 

@@ -189,7 +189,7 @@ def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[Column, ...]:
         columns.append(Column("gpus", "GPUs", 4, 6, "right", 4))
     columns += [
         Column("walltime", "Walltime", 8, 9, "right", 4),
-        Column("cost", "Cost", 8, 11, "right", 1),
+        Column("cost", "Cost", 10, 11, "right", 1),
     ]
     longest = max((len(reason_again(job)) for job in jobs), default=0)
     if longest:
@@ -283,7 +283,7 @@ def cost_and_checks(
     lines += [line(("▲ ", "warning"), (text, "warning")) for text in plan.warnings]
     lines += left_out(plan)
     if job is not None:
-        if "partitions" not in sending.checks:
+        if "warnings" not in sending.checks:
             which = f"job {chosen.at(job.token) + 1}" if job.bundle is None else "this request"
             lines += [line(("▲ ", "warning"), f"{which}: {text}") for text in job.warnings]
         again, rest = job.reasons[: job.attempt > 1], job.reasons[job.attempt > 1 :]
@@ -316,9 +316,14 @@ def before_and_after(packed: Packed) -> list[str | tuple[str, str]]:
 def left_out(plan: Plan) -> list[Line]:
     """What the plan does not send, and why."""
     return [
-        line(("– ", "dim"), text if "left out" in text else f"left out: {text}")
+        line(("– ", "dim"), (text if "left out" in text else f"left out: {text}") + _or_here(text))
         for text in plan.skipped
     ]
+
+
+def _or_here(text: str) -> str:
+    """Trust can be given in the dashboard too: Status has the file under what needs a person."""
+    return ", or 1, then Enter on it" if "rowtui mapping trust" in text else ""
 
 
 def _by(plan: Plan, where: str) -> list[tuple[str, str]]:
@@ -332,7 +337,7 @@ def checks_in_short(sending: Sending) -> Line:
     parts: list[str | tuple[str, str]] = ["up to ", (str(chosen.cost), "title")]
     for packed in plan.packed[:1]:
         parts += [("  packed ", "dim"), *before_and_after(packed)]
-    if plan.warnings and "partitions" not in sending.checks:
+    if plan.warnings and "warnings" not in sending.checks:
         parts.append((f"  ▲ {plural(len(plan.warnings), 'warning')}", "warning"))
     if plan.skipped and plan.jobs:
         parts.append(("  – some groups are left out, see @", "dim"))

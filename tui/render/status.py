@@ -39,7 +39,7 @@ def action_columns(actions: Sequence[ActionSummary]) -> tuple[Column, ...]:
         counting("eligible", "Elig", 0),
         counting("waiting", "Wait", 1),
         counting("failed", "Fail", 1),
-        Column("cost", "Remaining", 7, 12, "right", 3, short="Left"),
+        Column("cost", "Remaining", 10, 12, "right", 3, short="Left"),
         Column("progress", "Progress", 10, 14, priority=2, grow=1),
     )
 

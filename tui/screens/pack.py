@@ -186,7 +186,18 @@ class PackView(View):
             return "Nothing is packed."
         if packing.wanted is None:
             return "There is no action yet."
-        return "Packing…" if packing.shown is None else "No job goes there."
+        if packing.shown is None:
+            return "Packing…"
+        return "No job goes there." if self._has_eligible else "Nothing is eligible."
+
+    @property
+    def _has_eligible(self) -> bool:
+        """Whether what is wanted has directories that could go anywhere."""
+        snapshot, wanted = self.session.snapshot, self.packing.wanted
+        actions = snapshot.actions if snapshot is not None else ()
+        return any(
+            it.eligible for it in actions if wanted is None or wanted.action in (None, it.index)
+        )
 
     def _title_nodes(self, look: Look | None) -> None:
         shown = f"{self.table.tally} rows" if self.table.filtered else ""

@@ -77,7 +77,7 @@ async def test_jobs_in_brief_shows_what_runs_first_and_some_of_all_kinds() -> No
 
 
 def test_costs_keep_their_unit_however_narrow() -> None:
-    assert cost_forms(Cost(512, 0)) == ("512 CPU-h", "512 h")
+    assert cost_forms(Cost(512, 0)) == ("512 CPU-h",)
     assert cost_forms(Cost(0, 12)) == ("12 GPU-h",)
     assert cost_forms(Cost(512, 12)) == ("512 CPU-h + 12 GPU-h", "512+12 GPU-h")
     assert cost_forms(Cost(0, 0))[-1] == "–"
