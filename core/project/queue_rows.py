@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.slurm_tasks import write_tasks
 from rowtui.core.project.queue_entries import Entry, Fold, Listed
 from rowtui.core.project.queue_table import states_of
@@ -24,9 +25,8 @@ def row_of(one: Listed, *, inside: bool, cluster: Mapping[str, ClusterView]) -> 
         if one.row is None:
             one.row = _folded(one, one.entries[0])
         there = cluster.get(one.key.cluster)
-        return one.row._replace(
-            as_of=there.as_of if there else None, silent=bool(there and there.error)
-        )
+        silent = _silent(there, (state for state, _ in one.row.counts))
+        return one.row._replace(as_of=there.as_of if there else None, silent=silent)
     where = cluster.get(one.cluster)
     seen = one.seen
     return QueueRow(
@@ -34,8 +34,15 @@ def row_of(one: Listed, *, inside: bool, cluster: Mapping[str, ClusterView]) -> 
         size=one.size, first=one.first, partition=one.partition, nodes=one.nodes,
         elapsed=seen.elapsed, limit=seen.limit, reason=one.reason,
         start_estimate=seen.start_estimate, as_of=where.as_of if where else None,
-        silent=bool(where and where.error), user=one.user, view=_brief(one.view), inside=inside,
+        silent=_silent(where, (one.state,)), user=one.user, view=_brief(one.view), inside=inside,
     )  # fmt: skip
+
+
+def _silent(where: ClusterView | None, states: Iterable[JobState]) -> bool:
+    """Nobody answers, and something may be another now: what has ended stays as it is."""
+    return bool(where and where.error) and any(
+        state.active or state in (JobState.LOST, JobState.UNKNOWN) for state in states
+    )
 
 
 def _folded(fold: Fold, first: Entry) -> QueueRow:

@@ -97,7 +97,8 @@ class QueueRow(NamedTuple):
     `counts`: how many of its jobs are in which state. `tasks`: of a folded row, `1-64`. `view`: of
     a job of this project (of a folded row its first), with some of its directories. `open`: how
     many of its directories are not complete, -1 if that was not looked for. `inside`: it is a job
-    of the array or bundle above. `silent`: its cluster did not answer when it was asked last.
+    of the array or bundle above. `silent`: its cluster did not answer when it was asked last,
+    and it has not ended.
     """
 
     key: RowKey

@@ -14,20 +14,18 @@ from rowtui.tui.render.marks import (
     HERE,
     NEEDS_LOGIN,
     SILENT,
+    SLOW,
     UNREACHABLE,
-    Mark,
 )
 from rowtui.tui.render.numbers import age
 
 if TYPE_CHECKING:
     from rowtui.core.engine import ClusterView
     from rowtui.tui.render.cells import Line
+    from rowtui.tui.render.marks import Mark
 
 MOST_BADGES = 6
 """More are counted: the view Clusters has them all."""
-
-SLOW = Mark("◐", "slow", "warning")
-"""Asked more seldom than it was set, since its answers take long."""
 
 _WELL = (HERE, CONNECTED)
 _WORDS = {
@@ -44,7 +42,7 @@ def cluster_badges(
 
     One cluster alone that is well needs no badge. Those that need somebody stay the longest.
     """
-    marks = {one.name: _mark(one, connecting) for one in clusters}
+    marks = {one.name: cluster_mark(one, connecting) for one in clusters}
     if len(clusters) < 2 and all(mark in _WELL for mark in marks.values()):
         return []
     ill = [one for one in clusters if marks[one.name] not in _WELL]
@@ -60,11 +58,6 @@ def cluster_badges(
         rest = line((f"+{len(clusters) - len(ill[:MOST_BADGES])}", "dim"))
         forms.append([*(_short(one, marks[one.name]) for one in ill[:MOST_BADGES]), rest])
     return forms
-
-
-def _mark(cluster: ClusterView, connecting: Collection[str]) -> Mark:
-    mark = cluster_mark(cluster, connecting)
-    return SLOW if mark in _WELL and cluster.slow else mark
 
 
 def _badge(cluster: ClusterView, mark: Mark, now: float) -> Line:

@@ -42,7 +42,7 @@ def mark_of(cluster: ClusterDetail, connecting: Collection[str] = ()) -> Mark:
         return AWAY
     view = ClusterView(
         cluster.name, cluster.scheduler, connected=cluster.connected, login=cluster.login,
-        error=cluster.error,
+        error=cluster.error, slow=cluster.pace is Pace.SLOWED,
     )  # fmt: skip
     return cluster_mark(view, connecting)
 

@@ -14,7 +14,9 @@ from rowtui.tui.render.marks import (
     HERE,
     NEEDS_LOGIN,
     SILENT,
+    SLOW,
     UNREACHABLE,
+    WELL,
 )
 from rowtui.tui.render.numbers import age
 
@@ -59,6 +61,8 @@ def cluster_mark(cluster: ClusterView, connecting: Collection[str] = ()) -> Mark
         return UNREACHABLE if cluster.error else APART
     if cluster.error:
         return SILENT
+    if cluster.slow:
+        return SLOW
     return HERE if cluster.connected is None else CONNECTED
 
 
@@ -76,7 +80,7 @@ def cluster_lines(
     counts = {cluster.name: counted(cluster.counts) for cluster in clusters}
     shown = list(clusters)
     if len(clusters) > MOST_LINES:
-        well = [one for one in clusters if marks[one.name] in (HERE, CONNECTED)]
+        well = [one for one in clusters if marks[one.name] in WELL]
         ill = [one for one in clusters if one not in well]
         chosen = [*ill, *well][:MOST_LINES]
         shown = [one for one in clusters if one in chosen]
@@ -90,7 +94,7 @@ def cluster_lines(
         lines.append((*start, *_rest(one, marks[one.name], _numbers(one, counts), now, room)))
     if len(clusters) > len(shown):
         rest = [one for one in clusters if one not in shown]
-        fine = all(marks[one.name] in (HERE, CONNECTED) for one in rest)
+        fine = all(marks[one.name] in WELL for one in rest)
         told = f"+{len(rest)} more" + (", all well" if fine else "")
         lines.append(line((told, "dim")))
     return [cut(one, width) for one in lines]
@@ -119,17 +123,17 @@ def _in_a_row(parts: Sequence[Line]) -> Line:
 
 def _in_brief(cluster: ClusterView, now: float, connecting: Collection[str]) -> tuple[bool, Line]:
     mark = cluster_mark(cluster, connecting)
-    well = mark in (HERE, CONNECTED)
+    well = mark in WELL
     counts = counted(cluster.counts)
     told: list[str | tuple[str, str]] = [(cluster.name, "title"), (f" {mark.glyph} ", mark.style)]
-    if not well:
+    if mark not in (HERE, CONNECTED):
         told.append((mark.word, mark.style))
     if mark in (NEEDS_LOGIN, APART):
         told += [" ", ("L", "key")]
     elif cluster.as_of is None:
         told.append((" not asked yet" if well else "", "dim"))
     else:
-        told.append(" " * (not well))
+        told.append(" " * (mark not in (HERE, CONNECTED)))
         told.append((f"{counts.running:,}R", "submitted" if counts.running else "dim"))
         told.append((f" {counts.waiting:,}PD", "" if counts.waiting else "dim"))
         told.append((f" {age(max(0.0, now - cluster.as_of))}", "dim"))

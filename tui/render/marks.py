@@ -78,7 +78,13 @@ CONNECTING = Mark("◐", "logging in", "submitted")
 NEEDS_LOGIN = Mark("▲", "needs login", "warning")
 SILENT = Mark("▲", "no answer", "warning")
 UNREACHABLE = Mark("✗", "unreachable", "failed")
-CLUSTER_MARKS = (HERE, CONNECTED, APART, CONNECTING, NEEDS_LOGIN, SILENT, UNREACHABLE)
+SLOW = Mark("◐", "slow", "warning")
+"""Asked more seldom than it was set, since its answers take long."""
+
+WELL = (HERE, CONNECTED, SLOW)
+"""Clusters that answer."""
+
+CLUSTER_MARKS = (HERE, CONNECTED, SLOW, APART, CONNECTING, NEEDS_LOGIN, SILENT, UNREACHABLE)
 AWAY = Mark("·", "elsewhere", "waiting")
 
 WARNING = Mark("▲", "warning", "warning")

@@ -246,3 +246,12 @@ def test_words_of_jobs_of_every_kind_are_found() -> None:
         "why": "7_3", "priority": "1", "sample": "1", "d0": "1",
     }.items():  # fmt: skip
         assert labels(book.page(QueueAsked(text, whose="everybody"), 0, 9).rows) == [label], text
+
+
+def test_what_has_ended_is_not_stale_while_its_cluster_is_silent() -> None:
+    book = QueueBook()
+    jobs = [job(1), job(2, JobState.FAILED, ended=NOW)]
+    error = (ClusterView("anvil", "slurm", error="timed out"),)
+    book.take(view(*jobs)._replace(clusters=error))
+    rows = book.page(QueueAsked(), 0, 10).rows
+    assert {row.label: row.silent for row in rows} == {"1": True, "2": False}

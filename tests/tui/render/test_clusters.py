@@ -16,6 +16,7 @@ from rowtui.tui.render.marks import (
     HERE,
     NEEDS_LOGIN,
     SILENT,
+    SLOW,
     UNREACHABLE,
 )
 
@@ -32,6 +33,7 @@ def test_each_way_to_be_reached_has_a_mark_of_its_own() -> None:
         HERE: ClusterView("local", "local"),
         SILENT: GOOD._replace(error="squeue: timed out"),
         CONNECTED: GOOD,
+        SLOW: GOOD._replace(slow=True),
         APART: GOOD._replace(connected=False),
         NEEDS_LOGIN: GOOD._replace(connected=False, login="a code", error="denied"),
         UNREACHABLE: GOOD._replace(connected=False, error="no route"),
