@@ -149,6 +149,8 @@ class StatusView(View):
         table.show(
             ListRows(found, lambda need: need.key, lambda _, need: need_cells(need)), NEEDS_COLUMNS
         )
+        if found and not table.has_focus:  # nobody is at a row there: the worst is in sight
+            table.move_to_key(found[0].key)
         self._choose_need()
         set_titles(table, "Needs you", "Enter: next step" if found else "")
 
