@@ -383,9 +383,17 @@ async def test_it_is_there_at_any_size() -> None:
             await hand.sees("✓ 24 jobs on 4 nodes of large", "● large", "×3")
             await hand.press("e", "2", "enter")
             await hand.sees("24 jobs on 12 nodes")
-            await hand.press("u", "g")
-    async with opened(size=(20, 5)) as hand:
+            await hand.press("u")
+            await hand.sees("✓ 24 jobs on 4 nodes of large")  # the cursor follows its row
+            await hand.press("g")
+    async with opened(size=(20, 5)) as hand:  # so low that a list needs every line
         await hand.until(lambda: hand.app.session.snapshot, "the project")
+        for view in ("status", "groups", "explain", "queue"):
+            hand.app.go(view)
+            await hand.until(lambda: hand.app.screen.has_class("-low"), "no frames")
+            tables = hand.app.screen.query(VirtualTable)
+            high = lambda tables=tables: max(one.size.height for one in tables)  # noqa: E731
+            await hand.until(lambda high=high: high() == 3, "a heading and two rows")
         await hand.press("4", "a")
         await hand.until(lambda: hand.app.session.packing.shown, "it is packed")
 

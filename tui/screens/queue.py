@@ -200,7 +200,7 @@ class QueueView(View):
         session = self.session
         panel = self.query_one("#clusters", Panel)
         clusters = session.jobs.clusters if session.jobs else ()
-        panel.display = bool(clusters)
+        panel.display = bool(clusters) and not self.has_class("-low")
         width = max(1, self.size.width - 4)
         if self.size.height < 30:
             brief = clusters_in_one_line(clusters, session.clock(), width, session.connecting)

@@ -16,6 +16,7 @@ from rowtui.tui.widgets.chrome import OneLine
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
+from textual.events import Resize
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 TABS = tuple(Tab(number, title, mode) for mode, (number, title) in VIEWS.items())
 UNNUMBERED = {mode: Tab(0, TITLES[mode], mode) for mode in TITLES if mode not in VIEWS}
+
+LOWEST = 8
+"""Lines of a terminal; on fewer the list keeps them, without frames and the lines around it."""
 
 
 class View(Screen[None]):
@@ -140,8 +144,9 @@ class View(Screen[None]):
         self.show()
         self.dashboard.logins.show_next()
 
-    def on_resize(self) -> None:
-        """The lines depend on the width."""
+    def on_resize(self, event: Resize) -> None:
+        """The lines depend on the width; what is shown at all on the height."""
+        self.set_class(event.size.height < LOWEST, "-low")
         self.call_after_refresh(self.show)
 
     @property
@@ -206,8 +211,13 @@ class View(Screen[None]):
         """The first steps, for who sees a demo."""
         session, shown = self.session, self.query_one("#step", OneLine)
         played = session.played
-        shown.display = played is not None and played.stranger and session.first_steps
-        if shown.display:
+        shown.display = (
+            played is not None
+            and played.stranger
+            and session.first_steps
+            and not self.has_class("-low")
+        )
+        if played is not None and shown.display:
             from rowtui.tui.widgets.list_table import ListTable
 
             lists = [table.marks for table in self.query(ListTable) if self.MODE == "groups"]
