@@ -27,10 +27,17 @@ class AgainScreen(ModalScreen[Change | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "nothing", "nothing", id="again.nothing", tooltip="resubmit nothing"),
-        Binding("down", "app.focus_next", "next", show=False, id="again.next",
-                tooltip="the next field"),
-        Binding("up", "app.focus_previous", "previous", show=False, id="again.previous",
-                tooltip="the field before"),
+        Binding(
+            "down", "app.focus_next", "next", show=False, id="again.next", tooltip="the next field"
+        ),
+        Binding(
+            "up",
+            "app.focus_previous",
+            "previous",
+            show=False,
+            id="again.previous",
+            tooltip="the field before",
+        ),
     ]
 
     def __init__(

@@ -152,10 +152,22 @@ class HostKeyScreen(LoginDialog):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "reject", "reject", id="login.reject", tooltip="do not believe it"),
-        Binding("left,up", "app.focus_previous", "previous", show=False, id="login.previous",
-                tooltip="the field before"),
-        Binding("right,down", "app.focus_next", "next", show=False, id="login.next",
-                tooltip="the next field"),
+        Binding(
+            "left,up",
+            "app.focus_previous",
+            "previous",
+            show=False,
+            id="login.previous",
+            tooltip="the field before",
+        ),
+        Binding(
+            "right,down",
+            "app.focus_next",
+            "next",
+            show=False,
+            id="login.next",
+            tooltip="the next field",
+        ),
     ]
     AUTO_FOCUS: ClassVar[str | None] = "#reject"
 
@@ -230,10 +242,8 @@ class ChooseScreen(ModalScreen[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "nothing", "nothing", id="login.nothing", tooltip="log in to none"),
-        Binding("j", "step(1)", "down", show=False, id="login.down",
-                tooltip="one line down"),
-        Binding("k", "step(-1)", "up", show=False, id="login.up",
-                tooltip="one line up"),
+        Binding("j", "step(1)", "down", show=False, id="login.down", tooltip="one line down"),
+        Binding("k", "step(-1)", "up", show=False, id="login.up", tooltip="one line up"),
     ]
 
     def __init__(self, clusters: Sequence[ClusterView]) -> None:

@@ -23,10 +23,22 @@ class RunLimitsScreen(ModalScreen[Limits | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "no", "no", id="run-limits.no", tooltip="start nothing"),
-        Binding("down", "app.focus_next", "next", show=False, id="run-limits.next",
-                tooltip="the next field"),
-        Binding("up", "app.focus_previous", "previous", show=False, id="run-limits.previous",
-                tooltip="the field before"),
+        Binding(
+            "down",
+            "app.focus_next",
+            "next",
+            show=False,
+            id="run-limits.next",
+            tooltip="the next field",
+        ),
+        Binding(
+            "up",
+            "app.focus_previous",
+            "previous",
+            show=False,
+            id="run-limits.previous",
+            tooltip="the field before",
+        ),
     ]
 
     def __init__(
