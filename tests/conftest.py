@@ -19,7 +19,7 @@ pytest_plugins = [
 # No deadlines: a busy machine is not a defect. Continuous integration draws the same examples
 # each time, so that what fails there fails here. Elsewhere every run draws others: forty a test
 # are enough each time, and `--hypothesis-profile=thorough` draws many.
-settings.register_profile("suite", deadline=None, max_examples=40, derandomize="CI" in os.environ)
+settings.register_profile("suite", deadline=None, max_examples=30, derandomize="CI" in os.environ)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 
