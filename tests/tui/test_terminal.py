@@ -135,6 +135,7 @@ async def test_hostile_names_in_every_view_at_every_size(monkeypatch: pytest.Mon
             await hand.press("down", "down")
             for size in SIZES if name == "groups" else SIZES[1:3]:
                 await hand.pilot.resize_terminal(*size)
+                await hand.until(lambda: len(_strips(hand.app)) == hand.app.size[1])
                 assert_drawn_within_lines(hand)
             await hand.pilot.resize_terminal(*SIZES[0])
 
