@@ -174,9 +174,9 @@ async def test_a_line_that_is_cut_during_sbatch_costs_no_run_and_what_comes_late
     await first.ended.wait()
     await sending
 
-    await remote.end()  # each directory ran once, by its own account
+    await remote.end()
     states = await remote.jobs(f"{remote.nonce}-0")
-    assert states.count(JobState.COMPLETED) <= 1  # a busy scheduler may have let go of it already
+    assert states.count(JobState.COMPLETED) == 1
     assert set(states) <= {JobState.COMPLETED, JobState.CANCELLED}
 
 
