@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rowtui.tui.render.cells import Bar, Choice, Number, line
@@ -134,8 +134,3 @@ def job_counts(view: JobsView | None) -> list[Line]:
         for state, mark in JOB_MARKS.items()
         if state.value in counts
     ]
-
-
-def columns_used(cells: Mapping[str, Cell], columns: Sequence[Column]) -> bool:
-    """Whether a row has a cell for every column (the tests ask)."""
-    return all(column.id in cells for column in columns)
