@@ -213,7 +213,7 @@ def _best_bin(pool: Pool, first: int, width: int) -> tuple[int, Content, float]:
         quick.sort(key=lambda one: -one[0])
         chosen = {kind for _, kind, _, _ in quick[:MOST_COMPARED]}
         kinds = [one for one in kinds if one[0] in chosen]
-    found = _scored(pool, first, kinds, width)
+    found = _scored(pool, first, kinds, width) if kinds else ()
     return max(found, key=lambda one: one[0])[1:] if found else _alone(pool, first)
 
 

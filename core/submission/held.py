@@ -117,13 +117,15 @@ class Held:
                 strays[job.key] = job.token
         await self.take_away(strays)
 
-    async def take_away(self, strays: Mapping[JobKey, str]) -> None:
-        """Cancel these held jobs, if they still are what they were."""
+    async def take_away(
+        self, strays: Mapping[JobKey, str], states: Collection[JobState] = (JobState.HELD,)
+    ) -> None:
+        """Cancel these jobs, given with their tokens, that still are in one of these states."""
         if not strays:
             return
         scheduler = self.settling.access.scheduler
         found = await scheduler.find(sorted(set(strays.values()))) or {}
-        there = {job.key for jobs in found.values() for job in jobs if job.state is JobState.HELD}
+        there = {job.key for jobs in found.values() for job in jobs if job.state in states}
         if keys := [key for key in strays if key in there]:
             await scheduler.cancel(keys)
 

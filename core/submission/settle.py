@@ -205,7 +205,8 @@ class _PlanSettling:
         elif waiting is not None:  # though it is over
             await it.finish(job, entry.key, None)
             if job.bundle is None and waiting.state in WAITING:
-                await it.cancel([waiting])
+                # That look may be older than its end: what runs meanwhile ends as it should.
+                await self.held.take_away({waiting.key: waiting.token}, WAITING)
         elif it.plan is not None and it.plan.user != user_name():
             await self.look_at_anothers(job, entry)
         elif self.access.scheduler.immediate:

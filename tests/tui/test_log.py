@@ -37,7 +37,7 @@ async def test_a_log_is_followed_until_somebody_reads_back() -> None:
         await hand.sees_no("and one more")
         before = hand.text().splitlines()[5]
         engine.jobs_by_token[token].log.append("a last word")
-        await hand.until(lambda: rows_in_sight(hand).pages.state.rows == 1001)
+        await hand.until(lambda: rows_in_sight(hand).pages.state.rows == 1002)
         assert hand.text().splitlines()[5] == before
         await hand.press("g")
         await hand.sees("step         0", "    1 ")

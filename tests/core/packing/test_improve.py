@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rowtui.core.packing.fill import fill
 from rowtui.core.packing.improve import improve
@@ -36,8 +36,17 @@ def each_alone(vectors: Vectors) -> Patterns:
     )
 
 
+HALF = 1 << 62
+# A size that floats take for its neighbour, which is too large for every bin.
+NEIGHBOURS = Vectors(
+    (Bin((0, HALF + 1), 1.0), Bin((0, HALF), 0.0), Bin((HALF, 0), 0.0)),
+    (Item((0, 0), 1, 0), Item((0, HALF + 1), 1), Item((HALF // 6, 0), 1)),
+)
+
+
 @settings(deadline=None, max_examples=25)
 @given(drawn_vectors(), st.integers(0, 8), st.booleans())
+@example(NEIGHBOURS, 2, False)
 def test_whatever_was_packed_stays_packed_and_is_never_dearer(
     vectors: Vectors, times: int, filled: bool
 ) -> None:

@@ -27,6 +27,7 @@ from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 from rowtui.core.clusters.transports.asyncssh_transport import AsyncsshTransport
 from rowtui.core.clusters.transports.login import Nobody, SshTarget
 from rowtui.core.submission.carry_out import carry_out
+from rowtui.core.submission.fence import ended_path
 from rowtui.core.submission.held import RELEASE_PAUSE, RELEASES
 from rowtui.core.submission.journal import RELEASED, SEEN
 from rowtui.core.submission.lost import ORPHAN_SECONDS
@@ -91,10 +92,19 @@ class Remote:
         assert self.real.state.failed == {}
 
     async def jobs(self, token: str) -> list[JobState]:
-        """The states of all jobs that ever had this token, oldest first."""
-        found = await self.real.scheduler.find([token])
-        assert found is not None
-        return [job.state for job in found.get(token, ())]
+        """How all jobs that ever had this token ended, oldest first.
+
+        What a job leaves says that its script is over; Slurm itself takes a moment longer.
+        """
+        deadline = time.monotonic() + 60
+        while True:
+            found = await self.real.scheduler.find([token])
+            assert found is not None
+            states = [job.state for job in found.get(token, ())]
+            if not {JobState.RUNNING, JobState.COMPLETING} & set(states):
+                return states
+            assert time.monotonic() < deadline, states
+            await asyncio.sleep(0.05)
 
 
 class Roads:
@@ -210,6 +220,34 @@ async def test_ids_with_a_cluster_behind_a_banner_and_a_slow_noisy_start_up_file
     finally:
         node.kill()
         node.cut()
+
+
+async def test_a_job_that_ended_since_the_queue_was_looked_at_is_not_cancelled(
+    slurm: SlurmCluster, roads: Roads, tmp_path: Path
+) -> None:
+    # Given a look at the queue at which a job was held,
+    node = await roads.faulty(slurm)
+    remote = Remote(tmp_path / "project", HeldFast("alpha", roads.to(node)), ["a"])
+    real = remote.real.with_command(
+        "echo x >> workspace/{directory}/runs; until [ -e go ]; do sleep 0.02; done"
+    )
+    await real.submit(remote.plan())
+    [job] = (await real.scheduler.find([f"{remote.nonce}-0"]) or {})[f"{remote.nonce}-0"]
+    before = await real.scheduler.queue()
+    # that has begun since then, and has said that it is done, though Slurm still has it running,
+    slurm.run(f"scontrol release {job.id}")
+    await asyncio.to_thread(wait_until, lambda: real.runs() == {"a": 1}, "the job to begin")
+    ended = ended_path(real.root, job.token)
+    ended.parent.mkdir(exist_ok=True)
+    ended.write_text(f"0\nexit\nslurm:{job.id}\n{time.time():.0f}\n\n\n")
+
+    # when it is settled with that look,
+    await remote.settle(snapshot=before)
+    assert real.journal.open_plan_ids() == []
+
+    # then it ends in peace: else what waits for its good end would never run.
+    (real.root / "go").touch()
+    assert await remote.jobs(job.token) == [JobState.COMPLETED]
 
 
 # -- the controller ------------------------------------------------------------------------------
