@@ -78,17 +78,16 @@ def test_pager_and_editor_get_the_terminal_and_give_it_back(tmp_path: Path) -> N
     show = tmp_path / "show"
     show.write_text(
         f"#!{sys.executable}\n"
-        "import os, sys, termios\n"
+        "import os, signal, sys, termios\n"
         "print(sys.argv[1:], oct(os.stat(sys.argv[1]).st_mode))\n"
         "print(open(sys.argv[1]).read())\n"
         "echo = bool(termios.tcgetattr(0)[3] & termios.ECHO)\n"
         "open(sys.argv[1], 'w').write('after')\n"
-        "try:\n"
-        "    print('echo', echo, 'PRESS')\n"
-        "    input()\n"
-        "except KeyboardInterrupt:\n"
-        "    print('INTERRUPTED')\n"
-        "    input()\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})\n"
+        "print('echo', echo, 'PRESS', flush=True)\n"
+        "signal.sigwait({signal.SIGINT})\n"
+        "print('INTERRUPTED', flush=True)\n"
+        "input()\n"
     )
     show.chmod(0o755)
     (tmp_path / "tmp").mkdir()
