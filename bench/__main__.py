@@ -1,204 +1,166 @@
-"""Measure rowtui beside Row and beside the floors: `python -m bench --sizes 10000,100000`.
+"""Measure rowtui against what is to be reached: `python -m bench`.
 
-For each size a project is made (see make_project.py) and each command is run by both tools in
-turn, round after round, each in a project folder of its own over the same workspace. Printed are
-the least wall time, CPU time (all processes together) and peak memory as a Markdown table: on a
-machine that others use as well, only the least means something.
+Runs the benches one after another, each in a process of its own, beside Row, TPV and Fastr where
+they are given, and tells for each line of what is to be reached whether it was: best and median of
+several runs, wall and CPU time and memory, with the floor that nobody gets below, what ten times as
+much costs, and all figures, as Markdown on stdout, and as JSON if a file is named. What could not
+be measured is a line that says why.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import shutil
+import json
 import sys
-import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from bench.make_project import directory_name, make_project, value
-from bench.measure import Run, least, run, seconds, show
-from bench.row_figures import NOTE, ROW_FIGURES
+from bench import commands
+from bench.growth import Growth, growth
+from bench.line import Outcome, judge
+from bench.lines import LINES, REASONS
+from bench.machine import load
+from bench.machine import machine as machine
+from bench.measured import Measured, plain
+from bench.report import command_tables, growth_table, other_rows, reach, summary
+from bench.row_figures import NOTE
+from bench.suites import SUITES, run_suite
 
-ROUNDS = {10_000: 7, 100_000: 3}  # the least of so many runs; larger sizes: 1
-NEW = 1_000  # directories that come and go
-READ_CACHES = """
-import os, sys
-for folder, _, files in os.walk(sys.argv[1]):
-    for name in files:
-        with open(os.path.join(folder, name), "rb", buffering=0) as file:
-            while file.read(1 << 24): pass
+EXAMPLES = """\
+examples:
+  python -m bench --list
+  python -m bench --quick --sizes 200 --only commands,start
+  python -m bench --sizes 10000,100000,1000000 --row PATH --keep DIR --json all.json
+  python -m bench --only mapping,packing,network --tpv PYTHON --fastr PYTHON
+  python -m bench --only dry-run --sizes 1000000 --keep DIR --rounds 5
+  python -m bench --only commands --sizes 10000 --keys 4,40 --actions 3,10
+
+What each column means, and how to read growth: docs/bench.md.
 """
+RESULTS = Path(__file__).parent / "results"
 
 
-@dataclass(frozen=True)
-class Case:
-    """One command. `before` and `after` get the tool's project folder; they are not measured.
-
-    `settle`: the workspace has changed, so that the tool looks at it once more, unmeasured.
-    """
-
-    name: str
-    words: tuple[str, ...]
-    before: Callable[[Path], None] = lambda _: None
-    after: Callable[[Path], None] = lambda _: None
-    settle: bool = False
-
-
-def forget(project: Path) -> None:
-    """Make the tool see the project for the first time."""
-    shutil.rmtree(project / ".row", ignore_errors=True)
-
-
-def unstage(project: Path) -> None:
-    """Take back what scan found, so that the next round starts alike."""
-    for staged in (project / ".row" / "completed").glob("*"):
-        staged.unlink()
-
-
-def add_new(project: Path) -> None:
-    """Make directories that the tool has not seen."""
-    for number in range(NEW):
-        folder = project.parent / "workspace" / f"new-{number}"
-        folder.mkdir()
-        (folder / "value.json").write_bytes(value(number))
-
-
-def remove_new(project: Path) -> None:
-    """Take them away again."""
-    for folder in (project.parent / "workspace").glob("new-*"):
-        shutil.rmtree(folder)
-
-
-def cases() -> list[Case]:
-    """The commands, in the order of one round: the first one leaves the caches for the others."""
-    one = directory_name(1)
-    here = ("--cluster", "none")  # rowtui would send to this machine's queue, Row run it now
-    return [
-        Case("first show status", ("show", "status"), before=forget),
-        Case("show status", ("show", "status")),
-        Case("show status --all", ("show", "status", "--all")),
-        Case("show status DIRECTORY", ("show", "status", one)),
-        Case("show directories --value", ("show", "directories", "-a", "a0", "--value", "/x")),
-        Case("show directories --eligible", ("show", "directories", "-a", "a3", "--eligible")),
-        Case("submit --dry-run", ("submit", "--dry-run", *here)),
-        Case("submit --dry-run -n 1", ("submit", "--dry-run", "-n", "1", *here)),
-        Case("scan", ("scan",), after=unstage),
-        Case("1,000 new directories", ("show", "status"), add_new, remove_new, settle=True),
-    ]
-
-
-def measure(size: int, folder: Path, tools: dict[str, Path], rounds: int) -> list[str]:
-    """The table of one size."""
-    make_project(folder, size)
-    log = folder / "stderr.log"
-    home = folder / "home"
-    home.mkdir(exist_ok=True)
-    environment = {
-        "PATH": os.environ.get("PATH", ""),
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        "LC_ALL": "C.UTF-8",
-    }
-    runs: dict[tuple[str, str], list[Run]] = {}
-    for number in range(rounds):
-        for case in cases():
-            # Whoever comes second finds warmer caches: take turns.
-            for tool in list(tools)[:: 1 if number % 2 == 0 else -1]:
-                project = folder / tool
-                case.before(project)
-                words: tuple[str | Path, ...] = (tools[tool], "--no-progress", *case.words)
-                done = run(words, project, environment, log)
-                runs.setdefault((case.name, tool), []).append(done)
-                case.after(project)
-                if case.settle:
-                    run(words, project, environment, log)
-                said = done.error or seconds(done.wall)
-                print(f"{size:,} {case.name} {tool}: {said}", file=sys.stderr, flush=True)
-    lines = [
-        f"### {size:,} directories, ten actions, {rounds} round{'s' * (rounds > 1)}",
-        "",
-        "| command | rowtui wall s | CPU s | MB | Row wall s | CPU s | MB | Row / rowtui CPU |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
-    ]
-    for case in cases():
-        ours = least(runs[case.name, "rowtui"])
-        if "row" in tools:
-            theirs: Run | None = least(runs[case.name, "row"])
-        else:
-            theirs = ROW_FIGURES[case.name].get(size)
-        ratio = ""
-        if theirs and not theirs.error and not ours.error:
-            ratio = f"{theirs.cpu / ours.cpu:,.1f}"
-        lines.append("| " + " | ".join((case.name, *show(ours), *show(theirs), ratio)) + " |")
-    bare: list[str | Path] = [sys.executable, "-I", "-S", "-c"]
-    floors: list[tuple[str, list[str | Path]]] = [
-        ("floor: `python -c pass`", [sys.executable, "-c", "pass"]),
-        ("floor: `python -I -S -c pass`", [*bare, "pass"]),
-    ]
-    for tool in tools:
-        caches = folder / tool / ".row"
-        floors.append((f"floor: reading {tool}'s cache files", [*bare, READ_CACHES, caches]))
-    for name, command in floors:
-        floor = least([run(command, folder, environment, log) for _ in range(5)])
-        lines.append("| " + " | ".join((name, *show(floor), "", "", "", "")) + " |")
-    return [*lines, ""]
-
-
-def machine() -> str:
-    """What it was measured on."""
-    model = platform.processor() or platform.machine()
-    with open("/proc/cpuinfo") as info:
-        for line in info:
-            if line.startswith("model name"):
-                model = line.partition(":")[2].strip()
-                break
-    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    return (
-        f"{os.cpu_count()} x {model}, Linux {platform.release()}, "
-        f"Python {platform.python_version()}, load before {load}"
+def parser() -> argparse.ArgumentParser:
+    """All options."""
+    made = argparse.ArgumentParser(
+        prog="python -m bench",
+        description=__doc__,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-
-
-def main() -> None:
-    """Read the arguments, measure, print."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--sizes", default="10000,100000", help="directories, separated by commas")
-    parser.add_argument("--row", type=Path, help="the real Row, to be measured beside")
-    parser.add_argument(
-        "--rowtui",
-        type=Path,
-        default=Path(sys.executable).parent / "rowtui",
-        help="what to measure",
+    commands.arguments(made)
+    made.add_argument(
+        "--only", default="", metavar="WORDS", help="benches, or words of lines; by commas"
     )
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the projects here")
-    parser.add_argument("--rounds", type=int, help="runs of each command (default: by size)")
-    parser.add_argument(
+    made.add_argument("--tpv", metavar="PYTHON", help="of an environment with TPV 3.3")
+    made.add_argument("--fastr", metavar="PYTHON", help="of an environment with Fastr")
+    made.add_argument("--quick", action="store_true", help="once, and little: does it work?")
+    made.add_argument("--json", type=Path, metavar="FILE", help="write everything there")
+    made.add_argument(
         "--save", metavar="NAME", help="also write bench/results/NAME.md (name the kind of machine)"
     )
-    chosen = parser.parse_args()
-    sizes = [int(size.replace("_", "")) for size in chosen.sizes.split(",")]
-    tools = {"rowtui": chosen.rowtui.absolute()}
-    if chosen.row:
-        tools["row"] = chosen.row.absolute()
+    made.add_argument("--note", default="", help="a sentence about the circumstances, to be kept")
+    made.add_argument("--list", action="store_true", help="benches and lines, measuring nothing")
+    return made
 
-    lines = [f"# {machine()}", ""]
-    if not chosen.row:
+
+def choose(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The benches that these words name, and the words by which commands are chosen.
+
+    Raises: SystemExit if a word names nothing.
+    """
+    if not words:
+        return [suite.name for suite in SUITES], []
+    known = {suite.name for suite in SUITES}
+    chosen: set[str] = set()
+    cases = []
+    for word in words:
+        if word in known:
+            chosen.add(word)
+            continue
+        lines = [line for line in LINES if word in line.name or word in line.what]
+        if not lines:
+            raise SystemExit(f"nothing is called {word!r}: see python -m bench --list")
+        chosen |= {line.suite for line in lines}
+        cases += [line.what for line in lines if line.suite == "commands"]
+    if "commands" in words:
+        cases = []
+    return [suite.name for suite in SUITES if suite.name in chosen], list(dict.fromkeys(cases))
+
+
+def listing() -> str:
+    """All benches and lines."""
+    told = ["benches:"]
+    told += [f"  {one.name:<13} {one.about}, about {one.minutes:g} min" for one in SUITES]
+    told += ["", "lines (bench: what is to be reached):"]
+    told += [f"  {line.suite:<13} {line.name}: {reach(line)} {line.unit}" for line in LINES]
+    return "\n".join(told)
+
+
+def told(
+    outcomes: Sequence[Outcome], grown: Sequence[Growth], rows: Sequence[Measured]
+) -> dict[str, Any]:
+    """Everything as JSON has it."""
+    return {
+        "machine": machine(),
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "lines": [asdict(one) for one in outcomes],
+        "growth": [one._asdict() for one in grown],
+        "rows": [plain(row) for row in rows],
+    }
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Read the arguments, measure, print."""
+    given = parser().parse_args(words)
+    if given.list:
+        print(listing())
+        return
+    picked, given.cases = choose([word for word in given.only.split(",") if word])
+    head = [f"# {machine()}", "", f"`{' '.join(['python -m bench', *(words or sys.argv[1:])])}`"]
+    head += ["", *([given.note, ""] if given.note else [])]
+    rows: list[Measured] = []
+    refused = {suite.name: "not asked for (--only)" for suite in SUITES}
+    text = ""
+    for suite in SUITES:
+        if suite.name not in picked:
+            continue
+        del refused[suite.name]
+        found, why = run_suite(suite, given)
+        rows += found
+        if why:
+            refused[suite.name] = why
+        # After each: the next may take an hour, and be given up.
+        outcomes = [judge(line, rows, refused) for line in LINES]
+        grown = growth(rows, REASONS)
+        text = "\n".join([*head, *report(outcomes, grown, rows), f"Load after: {load()}.", ""])
+        if given.json:
+            given.json.write_text(json.dumps(told(outcomes, grown, rows), indent=1) + "\n")
+        if given.save:
+            RESULTS.mkdir(exist_ok=True)
+            (RESULTS / f"{given.save}.md").write_text(text)
+    print(text)
+
+
+def report(
+    outcomes: Sequence[Outcome], grown: Sequence[Growth], rows: Sequence[Measured]
+) -> list[str]:
+    """All tables."""
+    lines = summary(outcomes)
+    if any(one.reference for one in outcomes):
         lines += [NOTE, ""]
-    with tempfile.TemporaryDirectory(prefix="rowtui-bench-") as temporary:
-        for size in sizes:
-            folder = (chosen.keep or Path(temporary)).absolute() / str(size)
-            rounds = chosen.rounds or ROUNDS.get(size, 1 if size > 100_000 else 5)
-            table = measure(size, folder, tools, rounds)
-            lines += table
-            print("\n".join(table), flush=True)
-    if chosen.save:
-        results = Path(__file__).parent / "results" / f"{chosen.save}.md"
-        results.parent.mkdir(exist_ok=True)
-        results.write_text("\n".join(lines))
-        print(f"written to {results}", file=sys.stderr)
+    lines += growth_table(grown)
+    its = [row for row in rows if row.suite == "commands"]
+    if its:
+        lines += ["## Commands", "", *command_tables(its)]
+    rest = [row for row in rows if row.suite != "commands"]
+    if rest:
+        lines += ["## All other figures", "", "Best, the median in brackets.", ""]
+        lines += other_rows(rest)
+    return lines
 
 
 if __name__ == "__main__":

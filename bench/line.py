@@ -13,6 +13,7 @@ from typing import Literal
 from bench.measured import Measured
 
 State = Literal["reached", "not reached", "not measured"]
+UNITS = ("s", "ms", "us", "MB", "%", "kB/s", "jobs/s")
 ANY = 0
 """As a size of `reach`: it holds at each size, and is judged at the largest that was measured."""
 
@@ -26,7 +27,8 @@ class Line:
     several rows have that name, the worst counts. `floor`: the row of the same suite that nobody
     can be faster than, at the same size or without one. `peer`: whose figures stand beside;
     `known`: what is known of it where it is not measured. `growth`: why ten times as much may cost
-    more than eleven times as much, if it may. `variant`: of the rows; None takes any.
+    more than eleven times as much, if it may. `variant`: of the rows; "*" takes all of them, and ""
+    the usual one, or where that was not measured, the first.
     """
 
     name: str
@@ -40,14 +42,15 @@ class Line:
     peer: str = ""
     known: str = ""
     growth: str = ""
-    variant: str | None = None
+    variant: str = ""
     needs: str = ""
     """What has to be given for it to be measured, in words."""
 
     @property
     def unit(self) -> str:
-        """Of the figure."""
-        return self.figure.rpartition(" ")[2]
+        """Of the figure; a share and a number have none."""
+        last = self.figure.rpartition(" ")[2]
+        return last if last in UNITS else ""
 
 
 @dataclass(frozen=True)
@@ -63,16 +66,19 @@ class Outcome:
     peer: Mapping[int, float] = field(default_factory=dict)
     missed: tuple[int, ...] = ()
     """The sizes at which it was not reached."""
+    reference: bool = False
+    """The peer's figures are known ones, of another machine."""
 
 
 def judge(line: Line, rows: Sequence[Measured], refused: Mapping[str, str]) -> Outcome:
     """What became of a line; `refused`: suites that could not run, with the reason."""
     mine = [row for row in rows if row.suite == line.suite]
     ours = [row for row in mine if row.what == line.what and row.tool == "rowtui"]
-    if line.variant is not None:
-        ours = [row for row in ours if row.variant == line.variant]
-    elif ours:
-        ours = [row for row in ours if row.variant == ours[0].variant]
+    if ours and line.variant != "*":
+        there = {row.variant: None for row in ours}
+        variant = line.variant if line.variant in there or line.variant else next(iter(there))
+        ours = [row for row in ours if row.variant == variant]
+        mine = [row for row in mine if row.variant in {variant, ""} or line.variant]
     found = [row for row in ours if line.figure in row.best]
     if not found:
         return Outcome(line, "not measured", _why_not(line, ours, refused))
@@ -82,16 +88,21 @@ def judge(line: Line, rows: Sequence[Measured], refused: Mapping[str, str]) -> O
     if ANY in floor:
         floor = dict.fromkeys(best, floor[ANY]) | floor
     other = line.against or line.peer
-    peer = _by_size(line, [r for r in mine if (r.tool, r.what) == (other, line.what)], "best")
-    shown = (best, median, floor, peer)
+    theirs = [r for r in mine if r.what == line.what and r.tool == other]
+    known = [r for r in mine if r.what == line.what and r.tool == f"{other} (reference)"]
+    reference = bool(known) and not theirs
+    peer = _by_size(line, theirs or known, "best")
+
+    def outcome(state: State, why: str, missed: tuple[int, ...] = ()) -> Outcome:
+        return Outcome(line, state, why, best, median, floor, peer, missed, reference)
+
     judged = {size: value for size, value in best.items() if _asked(line, size, best)}
     if not judged:
         sizes = ", ".join(f"{size:,}" for size in best)
-        return Outcome(line, "not measured", f"only at {sizes}", *shown)
+        return outcome("not measured", f"only at {sizes}")
     if line.against:
-        without = [size for size in judged if not peer.get(size)]
-        if without:
-            return Outcome(line, "not measured", f"needs {line.against} beside it", *shown)
+        if reference or not all(peer.get(size) for size in judged):
+            return outcome("not measured", f"needs {line.against} beside it, on this machine")
         judged = {size: value / peer[size] for size, value in judged.items()}
     missed = tuple(
         size
@@ -100,7 +111,7 @@ def judge(line: Line, rows: Sequence[Measured], refused: Mapping[str, str]) -> O
     )
     left = [f"{size:,}" for size in line.reach if size != ANY and size not in best]
     why = f"without {', '.join(left)}" if left else ""
-    return Outcome(line, "not reached" if missed else "reached", why, *shown, missed)
+    return outcome("not reached" if missed else "reached", why, missed)
 
 
 def _asked(line: Line, size: int, best: Mapping[int, float]) -> bool:

@@ -1,10 +1,10 @@
 """Make the project that is measured: `python -m bench.make_project N FOLDER`.
 
 N directories named by 32 hex digits, each with a value.json of about 175 bytes and ten leaves, and
-ten actions in a chain. Everything follows from the number of a directory, so that two runs make
-the same project; one that is there already is used again. The workspace is shared by one project
-folder per tool (`FOLDER/rowtui`, `FOLDER/row`), so that each has its own `.row` and both read the
-same files.
+ten actions in a chain; with `--keys` and `--actions` other workloads: 4 leaves are 70 bytes, 40 are
+600. Everything follows from the number of a directory, so that two runs make the same project; one
+that is there already is used again. The workspace is shared by one project folder per tool
+(`FOLDER/rowtui`, `FOLDER/row`), so that each has its own `.row` and both read the same files.
 """
 
 from __future__ import annotations
@@ -23,30 +23,36 @@ from rowtui.core.workspace.workers import Workers, in_chunks
 
 VERSION = 1  # of what is made: raise it when anything below changes
 TOOLS = ("rowtui", "row")
+KEYS, ACTIONS = 10, 10  # the workload of all figures, where none is named
+FEWEST_KEYS, FEWEST_ACTIONS = 4, 3
 
 # Of 20 directories, so many have completed this many actions of the chain: 1.35 on average.
 _PROGRESS = [0] * 9 + [1] * 5 + [2] * 2 + [3] * 1 + [4] * 1 + [5] * 1 + [6] * 1
 
-WORKFLOW = """\
+_HEAD = """\
 [workspace]
 path = "../workspace"
 value_file = "value.json"
 
 [default.action.resources]
 walltime.per_directory = "00:10:00"
-
+"""
+_SPECIAL = (
+    """
 [[action]]
 name = "a0"
 products = ["a0.out"]
 command = "echo {directory}"
-
+""",
+    """
 [[action]]
 name = "a1"
 products = ["a1.out"]
 previous_actions = ["a0"]
 command = "echo {directory}"
 group.maximum_size = 100
-
+""",
+    """
 [[action]]
 name = "a2"
 products = ["a2.out", "a2.log"]
@@ -57,7 +63,8 @@ include = [{ all = [["/temperature", "<", 2.5], ["/kind", "==", "lj"]] }]
 sort_by = ["/temperature", "/pressure"]
 split_by_sort_key = true
 maximum_size = 100
-
+""",
+    """
 [[action]]
 name = "a3"
 products = ["a3.out"]
@@ -67,25 +74,41 @@ command = "echo {directory}"
 sort_by = ["/temperature", "/pressure"]
 split_by_sort_key = true
 maximum_size = 100
-
+""",
+    """
 [[action]]
 name = "a4"
 products = ["a4.out"]
 previous_actions = ["a3"]
 command = "echo {directory}"
 [action.group]
-include = [{ condition = ["/flag", "==", true] }]
+include = [{ condition = CONDITION }]
 sort_by = ["/x"]
 maximum_size = 50
-"""
-for _number in range(5, 10):
-    WORKFLOW += f"""
+""",
+)
+_PLAIN = """
 [[action]]
-name = "a{_number}"
-products = ["a{_number}.out"]
-previous_actions = ["a{_number - 1}"]
+name = "a{number}"
+products = ["a{number}.out"]
+previous_actions = ["a{before}"]
 command = "echo {{directory}}"
 """
+
+
+def workflow(keys: int = KEYS, actions: int = ACTIONS) -> str:
+    """The text of workflow.toml, of at least three actions."""
+    condition = '["/flag", "==", true]' if keys >= KEYS else '["/kind", "!=", "lj"]'
+    texts = [text.replace("CONDITION", condition) for text in _SPECIAL[:actions]]
+    texts += [
+        _PLAIN.format(number=number, before=number - 1) for number in range(len(_SPECIAL), actions)
+    ]
+    return _HEAD + "".join(texts)
+
+
+def listed_action(actions: int = ACTIONS) -> str:
+    """The action that filters, sorts by two values, splits and chunks."""
+    return "a3" if actions > 3 else "a2"
 
 
 def directory_name(number: int) -> str:
@@ -93,8 +116,8 @@ def directory_name(number: int) -> str:
     return hashlib.md5(str(number).encode(), usedforsecurity=False).hexdigest()
 
 
-def value(number: int) -> bytes:
-    """Ten leaves, two of them nested; x has 10,000 different values."""
+def value(number: int, keys: int = KEYS) -> bytes:
+    """So many leaves: four, or from ten on, two of them nested; x has 10,000 different values."""
     spread = int.from_bytes(hashlib.md5(b"v%d" % number).digest()[:4], "little")
     content = {
         "temperature": (number % 10) * 0.5,
@@ -107,6 +130,10 @@ def value(number: int) -> bytes:
         "box": {"length": 10.5, "dimensions": 3},
         "label": f"run-{number:08}",
     }
+    if keys < KEYS:
+        content = {name: content[name] for name in ("temperature", "pressure", "kind", "x")}
+    for more in range(KEYS, keys):
+        content[f"k{more}"] = (spread * more % 1000 / 8, f"of {more}", spread % more)[more % 3]
     return json.dumps(content, indent=None).encode()
 
 
@@ -118,8 +145,10 @@ def completed_actions(number: int) -> int:
 class Maker:
     """Makes the directories of some numbers (given as decimal digits)."""
 
-    def __init__(self, workspace: bytes) -> None:
+    def __init__(self, workspace: bytes, keys: int, actions: int) -> None:
         self._root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
+        self._keys = keys
+        self._actions = actions
 
     def close(self) -> None:
         os.close(self._root)
@@ -134,9 +163,10 @@ class Maker:
                 continue
             flags = os.O_WRONLY | os.O_CREAT
             file = os.open(f"{name}/value.json", flags, 0o644, dir_fd=self._root)
-            os.write(file, value(number))
+            os.write(file, value(number, self._keys))
             os.close(file)
-            products = [f"a{action}.out" for action in range(completed_actions(number))]
+            done = min(completed_actions(number), self._actions)
+            products = [f"a{action}.out" for action in range(done)]
             if "a2.out" in products:
                 products.append("a2.log")
             for product in products:
@@ -144,26 +174,51 @@ class Maker:
         return len(names)
 
 
-def make_project(folder: Path, count: int) -> None:
-    """Make the project of `count` directories in `folder`, or use the one that is there."""
+def make_project(folder: Path, count: int, keys: int = KEYS, actions: int = ACTIONS) -> None:
+    """Make the project of `count` directories in `folder`, or use the one that is there.
+
+    Raises: SystemExit if another one is there, or such a workload can't be made.
+    """
+    if actions < FEWEST_ACTIONS or (keys < KEYS and keys != FEWEST_KEYS):
+        keys_said, actions_said = (
+            f"{FEWEST_KEYS} keys, or {KEYS} and more",
+            f"{FEWEST_ACTIONS} actions",
+        )
+        raise SystemExit(f"a project has {keys_said}; and {actions_said} or more")
     marker = folder / "bench.json"
-    wanted = {"version": VERSION, "directories": count}
+    wanted = {"version": VERSION, "directories": count, "keys": keys, "actions": actions}
     for tool in TOOLS:
         (folder / tool).mkdir(parents=True, exist_ok=True)
-        (folder / tool / "workflow.toml").write_text(WORKFLOW)
     if marker.exists():
-        if json.loads(marker.read_text()) == wanted:
-            return
-        raise SystemExit(f"{folder} holds another project; remove it or name another folder")
+        # The first ones did not say how many keys and actions they have.
+        there = {"keys": KEYS, "actions": ACTIONS, **json.loads(marker.read_text())}
+        if there != wanted:
+            raise SystemExit(f"{folder} holds another project; remove it or name another folder")
+    for tool in TOOLS:
+        file, text = folder / tool / "workflow.toml", workflow(keys, actions)
+        if not file.exists() or file.read_text() != text:  # what was kept of it holds otherwise
+            file.write_text(text)
+    if marker.exists():
+        return
     workspace = folder / "workspace"
     workspace.mkdir(exist_ok=True)
     numbers = [b"%d" % number for number in range(count)]
     done, began = 0, time.monotonic()
     workers = Workers(1, 1)  # more would wait for the lock of the workspace
-    for _, made in in_chunks(Maker, (os.fsencode(workspace),), numbers, workers):
+    for _, made in in_chunks(Maker, (os.fsencode(workspace), keys, actions), numbers, workers):
         done += made
         _show(done, count, began)
+    set_back(workspace)
     marker.write_text(json.dumps(wanted))
+
+
+def set_back(workspace: Path) -> None:
+    """Let the workspace look as if it had changed a minute ago, as nearly all have.
+
+    What has just changed may change again within the same tick of the clock, and is looked at anew.
+    """
+    then = time.time() - 60
+    os.utime(workspace, (then, then))
 
 
 def _show(done: int, count: int, began: float) -> None:
@@ -181,5 +236,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", type=int)
     parser.add_argument("folder", type=Path)
+    parser.add_argument(
+        "--keys", type=int, default=KEYS, help="leaves of a value: 4, or 10 and more"
+    )
+    parser.add_argument("--actions", type=int, default=ACTIONS, help="3 or more")
     chosen = parser.parse_args()
-    make_project(chosen.folder, chosen.count)
+    make_project(chosen.folder, chosen.count, chosen.keys, chosen.actions)

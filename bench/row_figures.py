@@ -10,6 +10,7 @@ because that machine was busy (Row is single-threaded when warm, so CPU is wall 
 from __future__ import annotations
 
 from bench.measure import Run
+from bench.measured import Measured, of_runs
 
 NOTE = (
     "Row's figures are those of Row 0.3.1 on another machine (2 AMD EPYC vCPUs, ext4); all but "
@@ -39,3 +40,9 @@ ROW_FIGURES: dict[str, dict[int, Run]] = {
         1_000_000: Run(14.1, 14.1, 2219),
     },
 }
+
+
+def known(name: str, size: int) -> list[Measured]:
+    """A command's row at a size, of the tool "row (reference)", where it is known."""
+    figures = ROW_FIGURES.get(name, {}).get(size)
+    return [of_runs(name, size, "row (reference)", [figures])] if figures else []

@@ -1,13 +1,15 @@
 """The bench itself: it makes the same project each time, and a failure is a cell of its table."""
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
+from rowtui.core.project.project import Project
 from rowtui.core.workspace.list import list_workspace
 
-from bench.__main__ import cases
-from bench.make_project import make_project
+from bench.commands import Workload, cases
+from bench.make_project import make_project, value
 from bench.measure import Run, least, run, show
 from bench.row_figures import ROW_FIGURES
 
@@ -35,8 +37,40 @@ def test_a_project_that_is_there_is_used_again_and_another_one_is_left_alone(
     before = (tmp_path / "workspace").stat().st_mtime_ns
     make_project(tmp_path, 5)
     assert (tmp_path / "workspace").stat().st_mtime_ns == before
+    for other in ((6,), (5, 4), (5, 10, 3)):
+        with pytest.raises(SystemExit, match="another project"):
+            make_project(tmp_path, *other)
+    assert (tmp_path / "workspace").stat().st_mtime_ns == before
+
+
+def test_a_project_that_does_not_say_its_keys_and_actions_has_ten_of_each(tmp_path: Path) -> None:
+    make_project(tmp_path, 5)
+    (tmp_path / "bench.json").write_text('{"version": 1, "directories": 5}')
+
+    make_project(tmp_path, 5, 10, 10)
     with pytest.raises(SystemExit, match="another project"):
-        make_project(tmp_path, 6)
+        make_project(tmp_path, 5, 40, 10)
+
+
+@pytest.mark.parametrize(("keys", "actions"), [(4, 3), (4, 10), (40, 3)])
+def test_a_project_has_as_many_keys_and_actions_as_asked(
+    tmp_path: Path, keys: int, actions: int
+) -> None:
+    make_project(tmp_path, 20, keys, actions)
+
+    project = Project.open(tmp_path / "rowtui", cluster="none")
+    project.synchronise()
+    assert len(project.workflow.actions) == actions
+    assert not project.state.directories.bad
+    assert len(leaves(json.loads(value(7, keys)))) == keys
+    done = [path.name for path in (tmp_path / "workspace").rglob("*.out")]
+    assert {f"a{number}.out" for number in range(actions)} >= set(done)
+
+
+def leaves(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return [leaf for one in value.values() for leaf in leaves(one)]
+    return [value]
 
 
 def test_a_command_is_measured(tmp_path: Path) -> None:
@@ -60,4 +94,4 @@ def test_a_command_that_fails_is_a_cell_of_the_table(tmp_path: Path) -> None:
 
 
 def test_rows_figures_are_known_for_every_case() -> None:
-    assert {case.name for case in cases()} == set(ROW_FIGURES)
+    assert {case.name for case in cases(Workload(10))} == set(ROW_FIGURES)
