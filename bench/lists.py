@@ -12,6 +12,7 @@ import argparse
 import resource
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,9 @@ from rowtui.core.project.project import Project
 from rowtui.core.state.merge import build_directories
 from rowtui.core.state.model import State, bit_set
 
-from bench.__main__ import machine
+from bench.machine import machine
 from bench.make_project import completed_actions, directory_name, make_project, value
+from bench.measured import Measured, write
 
 ACTION = 3  # sorted by two values, split, at most 100 in a group
 EVERYTHING = tuple(Status)
@@ -92,11 +94,11 @@ def asked_twice(ask: Any) -> tuple[int, float, float]:
     return page.total, 1000 * (middle - began), 1000 * (time.perf_counter() - middle)
 
 
-def measure(project: Project) -> list[str]:
+def measure(project: Project, directories: int) -> list[Measured]:
+    """A row for each question."""
     pages = Pages(project)
     action = project.workflow.actions[ACTION]
-    lines = ["| list, question | rows | first page, ms | in the middle, ms |"]
-    lines.append("|---|---:|---:|---:|")
+    found = []
     for kind, cut, questions in (
         ("directories", pages.directories_page, DIRECTORIES),
         ("groups", pages.groups_page, GROUPS),
@@ -104,7 +106,18 @@ def measure(project: Project) -> list[str]:
         for title, asked in questions:
             which = Which(action, EVERYTHING, asked)
             rows, first, other = asked_twice(lambda at, w=which, c=cut: c(w, at, 100))
-            lines.append(f"| {kind}: {title} | {rows:,} | {first:,.1f} | {other:,.1f} |")
+            figures = {"rows": float(rows), "first page ms": first, "in the middle ms": other}
+            found.append(Measured(f"{kind}: {title}", directories, best=figures))
+    return found
+
+
+def table(found: Sequence[Measured]) -> list[str]:
+    """The rows as Markdown."""
+    lines = ["| list, question | rows | first page, ms | in the middle, ms |"]
+    lines.append("|---|---:|---:|---:|")
+    for one in found:
+        rows, first, other = one.best.values()
+        lines.append(f"| {one.what} | {rows:,.0f} | {first:,.1f} | {other:,.1f} |")
     return lines
 
 
@@ -112,6 +125,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--directories", type=int, default=100_000)
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rowtui-lists-") as temporary:
         folder = Path(temporary)
@@ -121,10 +135,12 @@ def main() -> None:
         else:
             project = Project.open(folder / "rowtui", cluster="local")
             project.synchronise()
-        lines = measure(project)
+        found = measure(project, chosen.directories)
     where = "only in the caches" if chosen.memory else "in files"
     print(f"## {chosen.directories:,} directories, {where}\n\n{machine()}\n")
-    print("\n".join(lines))
+    print("\n".join(table(found)))
+    if chosen.json:
+        write(chosen.json, found)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
     print(f"\nMost memory of the process, making the project included: {most:,} MB.")
 

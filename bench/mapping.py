@@ -1,4 +1,4 @@
-"""Measure the mapper: `python -m bench.mapping [--tpv PYTHON] [--database FILE]`.
+"""Measure the mapper: `python -m bench.mapping [--tpv PYTHON] [--database FILE] [--json FILE]`.
 
 Each configuration of `mapping_cases` is loaded and asked in a process of its own, by rowtui and, if
 the Python of an environment with TPV is given, by TPV; both measure inside their process. One table
@@ -16,11 +16,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench.__main__ import machine
-from bench.mapping_cases import Case, all_cases, database
+from bench.machine import machine
+from bench.mapping_cases import Case, all_cases, database, shared
 from bench.measure import least, run
+from bench.measured import Measured, write
 
 FIRST, NEW, EXPLAINED, MANY = 3_600, 10_000, 300, 1_000_000
+FEW = 300  # of all of them, where little is wanted
 OF_TPV = 250  # requests: it takes 1 to 20 ms for each
 Json = dict[str, Any]
 
@@ -40,14 +42,24 @@ def main() -> None:
     parser.add_argument("--tpv", metavar="PYTHON", help="of an environment with TPV 3.3")
     parser.add_argument("--database", type=Path, metavar="FILE", help="real tools, measured too")
     parser.add_argument("--only", help="this configuration alone")
+    parser.add_argument("--few", action="store_true", help="one configuration, few decisions")
     parser.add_argument("--save", metavar="NAME", help="also write bench/results/NAME.md")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
     chosen = parser.parse_args()
-    cases = all_cases() + ([database(chosen.database)] if chosen.database else [])
+    cases = [shared()] if chosen.few else all_cases()
+    cases += [database(chosen.database)] if chosen.database else []
     lines = [f"# {machine()}", "", *_HEAD]
     print("\n".join(lines), flush=True)
+    found: list[Measured] = []
     for case in cases:
         if chosen.only in (None, case.name):
-            rows = measure(case, chosen.tpv)
+            asked = questions(case, few=chosen.few)
+            ours = tell([sys.executable, "-m", "bench.mapping_here"], asked)
+            theirs = tell_tpv(chosen.tpv, asked) if chosen.tpv else None
+            rows = table(case, ours, theirs)
+            found += measured(case, ours, theirs)
+            if chosen.json:
+                write(chosen.json, found)
             print("\n".join(rows), flush=True)
             lines += rows
     rows = floor()
@@ -69,21 +81,50 @@ _HEAD = [
 ]
 
 
-def measure(case: Case, tpv: str | None) -> list[str]:
-    """The rows of one configuration."""
-    asked: Json = {
+def questions(case: Case, *, few: bool) -> Json:
+    """What a measuring process is asked."""
+    first, new, many = (FEW, FEW, FEW) if few else (FIRST, NEW, MANY)
+    return {
         "files": case.files,
-        "first": case.requests(FIRST),
-        "new": case.requests(NEW, sizes_from=FIRST),
-        "explained": EXPLAINED,
-        "many": MANY,
+        "first": case.requests(first),
+        "new": case.requests(new, sizes_from=first),
+        "explained": min(EXPLAINED, new // 10) if few else EXPLAINED,
+        "many": many,
     }
-    ours = tell([sys.executable, "-m", "bench.mapping_here"], asked)
-    theirs = None
-    if tpv:
-        few = {**asked, "first": asked["first"][:OF_TPV], "new": asked["new"][:OF_TPV]}
-        program = Path(__file__).with_name("mapping_tpv.py")
-        theirs = tell([tpv, "-W", "ignore", str(program)], few)
+
+
+def tell_tpv(python: str, asked: Json) -> Json:
+    """What TPV's process tells, asked for fewer decisions."""
+    few = {**asked, "first": asked["first"][:OF_TPV], "new": asked["new"][:OF_TPV]}
+    program = Path(__file__).with_name("mapping_tpv.py")
+    return tell([python, "-W", "ignore", str(program)], few)
+
+
+def measured(case: Case, ours: Json, theirs: Json | None) -> list[Measured]:
+    """As all benches tell it. TPV's new decisions stand beside all of ours."""
+    found = [
+        Measured("load, warm", 0, best={"cpu s": ours["load"]}, variant=case.name),
+        Measured("the same data by Python's json", 0, "floor", {"cpu s": ours["json"]},
+                 variant=case.name),
+    ]  # fmt: skip
+    if theirs:
+        load = {"cpu s": theirs["load"], "imports s": theirs["imports"]}
+        found.append(Measured("load, warm", 0, "tpv", load, variant=case.name))
+    for key, what in _DECISIONS.items():
+        name = what.removesuffix(", us")
+        told = {"rowtui": ours.get(key), "tpv": (theirs or {}).get("new")}
+        for tool, one in told.items():
+            if one:
+                best = {"us": one["cpu"], "p50 us": one["p50"], "p95 us": one["p95"]}
+                found.append(Measured(name, 0, tool, best, variant=case.name))
+    many = {"cpu s": ours["many"]["cpu"], "kept MB": ours["many"]["mb"]}
+    found.append(Measured("repeated, answers kept", ours["many"]["number"], best=many,
+                          variant=case.name))  # fmt: skip
+    return found
+
+
+def table(case: Case, ours: Json, theirs: Json | None) -> list[str]:
+    """The rows of one configuration."""
     fresh = fresh_load(case)
     other = theirs or {}
     size = sum(map(len, case.files.values())) / 1000

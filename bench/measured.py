@@ -70,9 +70,7 @@ def plain(row: Measured) -> dict[str, Any]:
     return {key: value for key, value in asdict(row).items() if value not in ("", {}, None)}
 
 
-def of_runs(
-    what: str, size: int, tool: str, runs: Sequence[Run], *, variant: str = ""
-) -> Measured:
+def of_runs(what: str, size: int, tool: str, runs: Sequence[Run], *, variant: str = "") -> Measured:
     """Best and median of a command's runs, or the first error."""
     best = least(runs)
     if best.error:

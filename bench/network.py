@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import resource
 from collections.abc import Callable, Sequence
@@ -26,8 +25,9 @@ from rowtui.core.network.job_model import Block
 from rowtui.core.network.scheduling import NodeFacts, Orderable, ranks
 from rowtui.core.network.scheduling_plug_ins import find_plugin
 
-from bench.__main__ import machine
+from bench.machine import load, machine
 from bench.measure import told_by
+from bench.measured import Measured, write
 
 Json = dict[str, Any]
 Grow = Callable[[int], None]
@@ -47,6 +47,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--plug-ins", default=",".join(PLUG_INS))
     parser.add_argument("--note", default="", help="a sentence about the circumstances, to be kept")
     parser.add_argument("--save", metavar="NAME", help="also write bench/results/NAME.md")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(words)
     if given.here:
@@ -64,12 +65,18 @@ def main(words: Sequence[str] | None = None) -> None:
             if given.save:  # after each: the rest takes minutes, and may be given up
                 results = Path(__file__).parent / "results" / f"{given.save}.md"
                 results.write_text("\n".join([*lines, *end, ""]))
+            if given.json:
+                write(given.json, [measured(row, given.jobs) for row in rows])
     print("\n".join(end))
 
 
-def load() -> str:
-    """How busy the machine was in the last minutes."""
-    return ", ".join(f"{value:.1f}" for value in os.getloadavg())
+def measured(row: Json, jobs: int) -> Measured:
+    """As all benches tell it."""
+    best = {"us": row["per_edge"], "us each": row["per_job"], "build s": row["build"]}
+    best |= {"ranks s": row["ranks"], "taken MB": row["mb"]}
+    if row["together"]:
+        best["together us"] = row["together"]
+    return Measured("completion", jobs, best=best, variant=f"{row['shape']}, {row['plug_in']}")
 
 
 _HEAD = [

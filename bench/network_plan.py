@@ -35,9 +35,10 @@ from rowtui.core.network.spec import (
     Values,
 )
 
-from bench.__main__ import machine
+from bench.machine import load, machine
 from bench.measure import told_by
-from bench.network import load, user
+from bench.measured import Measured, write
+from bench.network import user
 
 Json = dict[str, Any]
 
@@ -80,6 +81,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--fastr", metavar="PYTHON", help="one that has Fastr")
     parser.add_argument("--note", default="", help="a sentence about the circumstances, to be kept")
     parser.add_argument("--save", metavar="NAME", help="also write bench/results/NAME.md")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(words)
     if given.here:
@@ -92,6 +94,8 @@ def main(words: Sequence[str] | None = None) -> None:
         rows.append(tell(name, given.samples))
         if given.fastr:
             rows[-1] |= fastr(given.fastr, name)
+        if given.json:
+            write(given.json, [one for row in rows for one in measured(row, given.samples)])
         lines.append(line(rows[-1]))
         print(lines[-1], flush=True)
     lines += ["", *goals(rows), "", f"Load after: {load()}."]
@@ -99,6 +103,17 @@ def main(words: Sequence[str] | None = None) -> None:
     if given.save:
         results = Path(__file__).parent / "results" / f"{given.save}.md"
         results.write_text("\n".join([*lines, ""]))
+
+
+def measured(row: Json, samples: int) -> list[Measured]:
+    """As all benches tell it: ours, and Fastr's, which makes fewer."""
+    best = {f"{name} s": row[name] for name in ("flow", "named", "graph")}
+    found = [Measured("plan", samples, best={**best, "peak MB": row["peak"]},
+                      variant=row["shape"], runs=3)]  # fmt: skip
+    if "jobs" in row:
+        each = {"ms each": 1e3 * row["seconds"] / row["jobs"]}
+        found.append(Measured("plan", row["jobs"], "fastr", each, variant=row["shape"]))
+    return found
 
 
 def tell(name: str, samples: int) -> Json:

@@ -24,8 +24,9 @@ from rowtui.core.network.scheduling_plug_ins import find_plugin
 from rowtui.core.network.simulate import Machine, Needs, Work, simulate
 
 from bench.__main__ import machine
+from bench.machine import load
 from bench.measure import told_by
-from bench.network import load, memory, user
+from bench.network import memory, user
 
 Json = dict[str, Any]
 

@@ -17,7 +17,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.__main__ import machine
+from bench.machine import machine
+from bench.measured import Measured
+from bench.measured import write as write_rows
 from bench.packing_cases import DISTRIBUTIONS
 from bench.packing_goals import goals
 from bench.packing_here import measure
@@ -50,7 +52,9 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--packers", default=",".join(PACKERS))
     parser.add_argument("--sections", default=",".join(SECTIONS), help="which tables")
     parser.add_argument("--quick", action="store_true", help="little of everything")
-    parser.add_argument("--json", action="store_true", help="the figures alone, as JSON")
+    parser.add_argument(
+        "--json", nargs="?", const="", metavar="FILE", help="the figures alone; in a file, as rows"
+    )
     parser.add_argument("--note", default="", help="a sentence about the circumstances, to be kept")
     parser.add_argument("--save", metavar="NAME", help="also write bench/results/NAME.md")
     given = parser.parse_args(words)
@@ -68,12 +72,14 @@ def main(words: Sequence[str] | None = None) -> None:
         rows += found
         table = TABLES[name](found)
         lines += table
-        if not given.json:
+        if given.json:
+            write_rows(Path(given.json), filter(None, map(measured, rows)))
+        if given.json != "":
             print("\n".join(table), flush=True)
         if given.save:  # after each: the rest takes minutes, and may be given up
             results = Path(__file__).parent / "results" / f"{given.save}.md"
             results.write_text("\n".join([*lines, *goals(rows)]))
-    if given.json:
+    if given.json == "":
         json.dump(rows, sys.stdout, indent=1)
         print()
     else:
@@ -121,6 +127,26 @@ def tell(asked: Json) -> Json:
     # A packer may print what it pleases before.
     told: Json = json.loads(done.stdout.rpartition("\n")[2])
     return told
+
+
+def measured(row: Json) -> Measured | None:
+    """As all benches tell it; other sections than these two are tables alone."""
+    wrong = row.get("error") or "; ".join(row.get("wrong", ()))
+    if row["section"] == "online":
+        best = {} if wrong else {"us": row["microseconds"]}
+        return Measured("online", row["running"], best=best, variant=row["distribution"],
+                        error=wrong)  # fmt: skip
+    if row["section"] != "plain":
+        return None
+    what = f"{row['packer']}, {row['distribution']}"
+    if wrong:
+        return Measured(what, row["size"], error=wrong)
+    best = {"user s": row["user"]}
+    if row.get("best_bound"):
+        best["cost / bound"] = row["cost"] / row["best_bound"]
+    if row.get("assignment"):
+        best["cost / assignment bound"] = row["cost"] / row["assignment"]
+    return Measured(what, row["size"], best=best)
 
 
 def plain(chosen: Chosen) -> list[Json]:

@@ -1,4 +1,4 @@
-"""Measure a look at a long queue of Slurm's: `python -m bench.queue [--jobs N] [--save NAME]`.
+"""Measure a look at a long queue of Slurm's: `python -m bench.queue [--jobs N] [--json FILE]`.
 
 Answers of squeue are made up in the form that is asked for, so that no Slurm is needed. For each
 kind one line is printed: CPU time of reading it, and how long the event loop was kept waiting
@@ -17,7 +17,8 @@ from rowtui.core.clusters.commands import CommandResult
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 from rowtui.core.clusters.schedulers.slurm_queue import QueueForm
 
-from bench.__main__ import machine
+from bench.machine import machine
+from bench.measured import Measured, write
 
 ROUNDS = 15
 BEAT = 0.001  # seconds between two looks at the clock
@@ -92,8 +93,8 @@ class Canned:
         return CommandResult(tuple(argv), 0, self._kept[asked])
 
 
-def cpu_of_reading(answer: Answer) -> tuple[float, int, int]:
-    """The least CPU seconds of some rounds, how many jobs, and how many bytes."""
+def cpu_of_reading(answer: Answer) -> tuple[list[float], int, int]:
+    """The CPU seconds of some rounds, from the least on, how many jobs, and how many bytes."""
     form = QueueForm(MARK)
     data = answer(MARK)
     times = []
@@ -101,7 +102,7 @@ def cpu_of_reading(answer: Answer) -> tuple[float, int, int]:
         started = time.process_time()
         jobs = form.read(data).jobs
         times.append(time.process_time() - started)
-    return min(times), len(jobs), len(data)
+    return sorted(times), len(jobs), len(data)
 
 
 async def stalls(work: Callable[[], asyncio.Future[object] | asyncio.Task[object]]) -> list[float]:
@@ -145,6 +146,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.queue", description=__doc__)
     parser.add_argument("--jobs", type=int, default=10_300)
     parser.add_argument("--save", metavar="NAME", help="also write bench/results/NAME.md")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
     chosen = parser.parse_args()
     QueueForm.new = classmethod(lambda form: form(MARK))  # type: ignore[assignment, method-assign]
     lines = [
@@ -153,15 +155,23 @@ def main() -> None:
         "| queue | jobs | kB | read, CPU s | stall of the loop, ms: least / median / worst |",
         "|---|---|---|---|---|",
     ]
+    rows = []
     for make in (waiting_and_running, failed, one_array):
         answer = make(chosen.jobs)
         cpu, jobs, size = cpu_of_reading(answer)
         late = asyncio.run(stalls_of_a_look(answer))
         name = make.__name__.replace("_", " ")
-        lines.append(row(name, f"{jobs:,}", f"{size / 1000:.0f}", f"{cpu:.3f}", late))
+        lines.append(row(name, f"{jobs:,}", f"{size / 1000:.0f}", f"{cpu[0]:.3f}", late))
+        best = {"cpu s": cpu[0], "stall ms": 1000 * late[0]}
+        median = {"cpu s": cpu[len(cpu) // 2], "stall ms": 1000 * late[len(late) // 2]}
+        rows.append(
+            Measured("read", chosen.jobs, best=best, median=median, variant=name, runs=ROUNDS)
+        )
     idle = asyncio.run(stalls(lambda: asyncio.ensure_future(asyncio.sleep(0.1))))
     lines.append(row("nothing at all", "", "", "", idle))
     print("\n".join(lines))
+    if chosen.json:
+        write(chosen.json, rows)
     if chosen.save:
         results = Path(__file__).parent / "results" / f"{chosen.save}.md"
         results.write_text("\n".join([*lines, ""]))
