@@ -184,7 +184,7 @@ SUITES = (
     Suite("start", "starts, and what is imported", _start, "import_time"),
     Suite("completions", "1,000 completions arrive at the engine", _directories, minutes=2),
     Suite("lists", "filters, orders and pages of long lists", _lists),
-    Suite("tui", "the dashboard in a terminal", _tui, minutes=10),
+    Suite("tui", "the dashboard in a terminal", _tui, "tui_rows", 10),
     Suite("soak", "the engine's memory after an hour of events", _soak, minutes=20),
     Suite("mapping", "decisions of the mapper, beside TPV", _mapping, minutes=3),
     Suite("packing", "packings of a million requests", _packing, minutes=4),
