@@ -97,8 +97,8 @@ class LocalQueue:
             entries = [key + b"=" + value + b"\0" for key, value in environment.items()]
             write_synced(folder / "environ", b"".join(entries), 0o600)
             write_synced(folder / "script", job.script.encode("utf-8", "surrogateescape"), 0o600)
-            write_synced(folder / "spec.json", encode_record(spec_record(queued)), 0o600)
-            sync_folder(folder)
+            # In one step: the supervisor may look at any moment.
+            replace_file(folder / "spec.json", encode_record(spec_record(queued)), 0o600)
             sync_folder(self.jobs)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)

@@ -63,7 +63,8 @@ class Supervisor:
         self.waiting: dict[int, QueuedJob] = {}
         self.kept: dict[int, _Kept] = {}
         self.ended: dict[int, bool | None] = {}  # whether it ended well; None: not yet read
-        self.bad: set[int] = set()  # unreadable: left alone
+        self.bad: set[int] = set()  # unreadable: left alone until everything is looked at again
+        self.noted: set[int] = set()  # those of which the log tells
         self.unwritten: dict[int, tuple[QueuedJob, End]] = {}
         self.not_before: dict[int, float] = {}
         self.poll = select.poll()
@@ -135,6 +136,7 @@ class Supervisor:
         if everything:
             for job in list(self.waiting.values()):
                 self._sort_in(job)
+            self.bad.clear()
         known = self.waiting.keys() | self.kept.keys() | self.ended.keys() | self.bad
         for number in self.queue.ids():
             if number not in known:
@@ -163,7 +165,9 @@ class Supervisor:
 
     def _set_aside(self, number: int) -> None:
         # One damaged record is shown as such (local.py) and stops no other job.
-        note_trouble()
+        if number not in self.noted:
+            note_trouble()
+        self.noted.add(number)
         self.bad.add(number)
 
     def _sort_by_files(self, job: QueuedJob) -> None:

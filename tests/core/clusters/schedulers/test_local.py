@@ -18,7 +18,7 @@ from rowtui.core.clusters.schedulers.local_processes import ProcessIdentity, ide
 from rowtui.core.clusters.schedulers.local_queue import LocalQueue
 from rowtui.core.clusters.schedulers.local_records import Claim
 
-from tests.core.clusters.schedulers.local_rig import LocalRig, wait_for_process
+from tests.core.clusters.schedulers.local_rig import LocalRig, wait_for_process, wait_until
 
 WAIT_FOR_GO = "until [ -e go ]; do sleep 0.02; done\n"
 
@@ -397,6 +397,51 @@ async def test_a_damaged_record_stops_no_other_job(rig: LocalRig) -> None:
     assert jobs[good].state is JobState.COMPLETED
     assert jobs[damaged].state is JobState.UNKNOWN
     assert "is damaged" in jobs[damaged].reason
+
+
+def test_a_job_is_not_seen_before_all_of_it_is_written(
+    rig: LocalRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really, seen = os.write, []
+
+    def look_and_write(fd: int, data: bytes) -> int:
+        seen.append([rig.queue.read_job(number) for number in rig.queue.ids()])
+        return really(fd, data)
+
+    monkeypatch.setattr(os, "write", look_and_write)
+    assert rig.queue.commit(rig.spec("true"), 1.0, 1.0) == 1
+
+    assert [None] in seen  # not committed yet, and no error
+    job = rig.queue.read_job(1)
+    assert job is not None
+    assert job.token == rig.tokens[0]
+
+
+async def test_a_record_that_could_not_be_read_for_a_while_is_read_later(rig: LocalRig) -> None:
+    # Given a supervisor that came upon a damaged record while another job ran,
+    running = rig.submit(WAIT_FOR_GO)
+    wait_until((rig.folder / "jobs/1/claim").exists, rig.folder / "jobs/1")
+    waiting = rig.submit("touch done", after=(running,))
+    spec = rig.folder / "jobs" / str(waiting) / "spec.json"
+    (rig.folder / "jobs/7").mkdir()
+    (rig.folder / "jobs/7/spec.json").write_text("{")
+    log = rig.folder / "supervisor.log"
+    cancelled = rig.submit(WAIT_FOR_GO)
+    wait_until(lambda: "damaged" in log.read_text(), rig.folder)
+    # when it can be read, and everything is looked at again,
+    record = json.loads(spec.read_text())
+    job = rig.spec("touch mended")
+    record |= {"id": 7, "token": job.token, "after": []}
+    (rig.folder / "jobs/7/script").write_text(job.script)
+    (rig.folder / "jobs/7/environ").write_bytes(b"")
+    (rig.folder / "jobs/7/spec.json").write_text(json.dumps(record))
+    os.link(rig.folder / "jobs/7/spec.json", rig.queue._token_path(job.token))
+    await rig.scheduler.cancel([JobKey(cancelled)])
+    # then the job runs.
+    await rig.ended(7)
+    assert (rig.work / "mended").exists()
+    (rig.work / "go").touch()
+    await rig.ended(running, waiting)
 
 
 async def test_a_supervisor_leaves_when_there_is_nothing_to_do(rig: LocalRig) -> None:
