@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.cli.dry_run import NOTHING, say_totals
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import ask, is_interactive, say_notices
 from rowtui.cli.transfers import (
@@ -35,7 +36,7 @@ class Words(NamedTuple):
     """What a command says around a plan. `why` follows the number of jobs; `before` goes ahead."""
 
     verb: str = "Submitting"
-    nothing: str = "There are no eligible jobs to submit."
+    nothing: str = NOTHING
     why: str = ""
     before: Sequence[str] = ()
 
@@ -120,9 +121,7 @@ def _say_what(plan: Plan, out: Output) -> None:
         jobs, cost = totals.get(job.action, (0, Cost()))
         totals[job.action] = (jobs + 1, cost.plus(job.cost))
     clusters = sorted({job.destination.cluster for job in plan.jobs}) or [plan.cluster]
-    out.info(f"Jobs on {', '.join(map(visible, clusters))} for these actions:")
-    for name, (jobs, cost) in totals.items():
-        out.info(f" - {name}: {plural(jobs, 'job')} that may cost up to {cost}.")
+    say_totals(clusters, totals, out)
 
 
 def _submit(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.busy import busy_with
 from rowtui.cli.project import chosen_positions, open_project, say_mapping_problems
-from rowtui.cli.sending import Words, print_answers, send_if_confirmed
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -27,9 +26,18 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if not actions:
         out.warn(f"No actions match '{visible(args.action)}'.")
         if args.json:
+            from rowtui.cli.sending import print_answers
+
             print_answers("", [], out)
         return 0
     among = chosen_positions(project, args.directories, out)
+    if args.dry_run and not args.json:
+        from rowtui.cli.dry_run import printed
+
+        if printed(args, project, actions, among, out):
+            return 0
+    from rowtui.cli.sending import Words, send_if_confirmed
+
     with busy_with(project, out, "Planning"):
         plan = project.plan(actions, among, limit=args.n)
     say_mapping_problems(project, out)

@@ -6,18 +6,15 @@ others; only where nothing is left is it an error.
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from rowtui.core.clusters.schedulers.local_machine import user_name
 from rowtui.core.project.mapping_files import has_mapping_files
-from rowtui.core.submission.arrays import MOST_TASKS
-from rowtui.core.submission.model import Plan, PlannedJob
-from rowtui.core.submission.plan import PackedJobs, PlanError, Setting, bash_complaint, make_plan
-from rowtui.core.workflow.model import Action
+from rowtui.core.submission.bash_syntax import bash_complaint
+from rowtui.core.submission.planner import PlanError, Setting
 
 if TYPE_CHECKING:
     from rowtui.core.clusters.model import Cluster
@@ -26,14 +23,17 @@ if TYPE_CHECKING:
     from rowtui.core.project.packing import Packing
     from rowtui.core.project.placing import Mapped
     from rowtui.core.project.project import Project
+    from rowtui.core.submission.model import Plan, PlannedJob
     from rowtui.core.submission.placed import Placed
+    from rowtui.core.submission.planner import PackedJobs
+    from rowtui.core.workflow.model import Action
 
+    Pack = Callable[[tuple[PlannedJob, ...]], PackedJobs]  # see `Setting.pack`
+
+T = TypeVar("T")
 
 # From this share of the directories on (one in so many), all names are decoded at once.
 ALL_NAMES_FROM = 8
-
-
-Pack = Callable[[tuple[PlannedJob, ...]], PackedJobs]  # see `Setting.pack`
 
 
 class Formed(NamedTuple):
@@ -91,6 +91,33 @@ def plan_formed(
 
     Raises: PlanError if none of the actions can be submitted; RowtuiError.
     """
+    from rowtui.core.clusters.schedulers.local_machine import user_name
+    from rowtui.core.submission.plan import make_plan
+
+    user = user_name()
+
+    def make(usable: Sequence[Action], left_out: Sequence[str]) -> Plan:
+        formed = form(usable)
+        return make_plan(
+            project.workflow,
+            formed.requests,
+            project.state.directories,
+            plan_setting(project, packing or project_packing(project), user),
+            failed=None if formed.again else project.state.failed,
+            skipped=[*left_out, *formed.skipped],
+            places=formed.places,
+        )
+
+    return without_broken(project, actions, make)
+
+
+def without_broken(
+    project: Project, actions: Sequence[Action], make: Callable[[Sequence[Action], list[str]], T]
+) -> T:
+    """What `make` makes of those actions that can be submitted, and sentences on the others.
+
+    Raises: PlanError if none of the actions can be submitted; RowtuiError.
+    """
     problems = [problem for problem in project.problems() if problem.severity == "error"]
     everywhere = [problem for problem in problems if problem.action is None]
     if everywhere:  # the cluster that was meant may be the one that cannot be read
@@ -106,17 +133,8 @@ def plan_formed(
         usable = [action for action in actions if action.index not in broken]
         if left_out and not usable:
             raise PlanError(tuple(left_out))
-        formed = form(usable)
         try:
-            return make_plan(
-                project.workflow,
-                formed.requests,
-                project.state.directories,
-                _setting(project, packing or project_packing(project)),
-                failed=None if formed.again else project.state.failed,
-                skipped=[*map(_left_out, left_out), *formed.skipped],
-                places=formed.places,
-            )
+            return make(usable, [f"left out: {problem}" for problem in left_out])
         except PlanError as error:
             problems = list(error.problems)
             if not any(problem.action is not None for problem in problems):
@@ -165,13 +183,14 @@ def _packs(cluster: Cluster) -> bool:
     )
 
 
-def _setting(project: Project, packing: Pack | None) -> Setting:
+def plan_setting(project: Project, packing: Pack | None = None, user: str = "") -> Setting:
+    """Where, for whom and when jobs are planned now, under tokens of their own."""
     return Setting(
         cluster=project.cluster,
         launchers=project.launchers,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        user=user_name(),
-        nonce=secrets.token_hex(8),
+        user=user,
+        nonce=os.urandom(8).hex(),
         check_shell=bash_complaint,
         array_tasks=partial(_array_tasks, project),
         pack=packing,
@@ -184,15 +203,15 @@ def _array_tasks(project: Project, cluster: Cluster) -> int:
     Arrays are for clusters that are reached over a connection, unless somebody says otherwise: Row
     loses sight of an array's tasks once they run, so that it would submit their directories again.
     """
+    if cluster.scheduler != "slurm":
+        return 0
+    from rowtui.core.submission.arrays import MOST_TASKS
+
     wanted = project.arrays
     if wanted is None:
         wanted = cluster.arrays
     if wanted is None:
         wanted = project.reach.is_remote(cluster)
-    if not wanted or cluster.scheduler != "slurm":
+    if not wanted:
         return 0
     return MOST_TASKS if cluster.maximum_array_size is None else cluster.maximum_array_size
-
-
-def _left_out(problem: Problem) -> str:
-    return f"left out: {problem}"

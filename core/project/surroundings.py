@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.errors import RowtuiError
@@ -51,20 +51,23 @@ class Surroundings:
     def identified(self) -> Identified:
         """The cluster and why it was taken. Raises: InvalidFileError, RowtuiError."""
         found = self.recognised
+        if found.cluster.remote is None:  # it is described here
+            return found
         return found._replace(cluster=self.reach.described(found.cluster))
 
     @cached_property
     def recognised(self) -> Identified:
         """The same as it was configured: what is to be asked of it may be missing."""
         from rowtui.core.clusters.identify import identify_cluster
-        from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
 
         return identify_cluster(
-            self.configured.clusters,
-            self.environment,
-            self.cluster_name,
-            partial(describe_this_machine, self._run_here),
+            self.configured.clusters, self.environment, self.cluster_name, self._described_from_here
         )
+
+    def _described_from_here(self) -> Cluster | None:
+        from rowtui.core.clusters.schedulers.slurm_describe import describe_this_machine
+
+        return describe_this_machine(self._run_here)
 
     def _run_here(self, argv: Sequence[str]) -> CommandResult:
         from rowtui.core.clusters.commands import run_briefly

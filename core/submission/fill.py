@@ -14,7 +14,7 @@ Source: Row A5.3 (unquoted `$directory` is split at spaces), Row B2 (pointer tem
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.quote import is_plain
@@ -24,8 +24,7 @@ from rowtui.core.workflow.template import Command, Kind, Part
 _TEMPLATE = "\0"  # stands for a template while the text is read; bash could not hold it
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(NamedTuple):
     """The text of a command for a script.
 
     `values` are the JSON pointers that it needs: `values[k]` must be in variable

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rowtui.core.clusters.model import Cluster, Partition
-from rowtui.core.clusters.schedulers.slurm import time_limit_signal_option
 from rowtui.core.grouping.model import JobRequest
 from rowtui.core.submission.quote import file_name_part, header_value
 from rowtui.core.text import visible
@@ -71,6 +70,8 @@ def slurm_header(
     request: JobRequest, names: Sequence[str], cluster: Cluster, partition: Partition | None
 ) -> list[str]:
     """The lines of the header, each with its `#SBATCH `."""
+    from rowtui.core.clusters.schedulers.slurm import time_limit_signal_option
+
     action, resources = request.action, request.action.resources
     options = options_for(action, cluster.name)
     lines = [

@@ -70,12 +70,13 @@ def quote_all(texts: Sequence[str]) -> list[str]:
     Raises: as `quote`.
     """
     together = "".join(texts)
-    if together.isascii() and all(texts) and not together.encode().translate(None, _PLAIN_BYTES):
+    if together.isascii() and all(texts) and not together.encode().translate(None, PLAIN_BYTES):
         return list(texts)
     return list(map(quote, texts))
 
 
-_PLAIN_BYTES = bytes(byte for byte in range(0x80) if _PLAIN.fullmatch(chr(byte)))
+# The bytes that plain texts are made of.
+PLAIN_BYTES = bytes(byte for byte in range(0x80) if _PLAIN.fullmatch(chr(byte)))
 
 
 def _escape_bytes(text: str) -> str:

@@ -19,8 +19,7 @@ Source: Row A5.3, B2, and what Row 1.1 prints.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rowtui.core.clusters.model import Cluster, Partition
 from rowtui.core.errors import RowtuiError
@@ -32,6 +31,7 @@ from rowtui.core.submission.grid_engine_header import (
     grid_engine_header,
 )
 from rowtui.core.submission.header import options_for, slurm_header
+from rowtui.core.submission.name_lines import NameLines
 from rowtui.core.submission.quote import QuotingError, quote, quote_all
 from rowtui.core.submission.shell import PRELUDE
 from rowtui.core.text import visible
@@ -52,8 +52,7 @@ _RUNNER = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(NamedTuple):
     """What jobs of one action on one cluster share: the command with its templates filled.
 
     `each`: it runs once for each directory, else once for all. `workspace_path` is as written in
@@ -114,6 +113,8 @@ def job_script(
 
 
 def _array(name: str, texts: Sequence[str], note: str = "") -> str:
+    if isinstance(texts, NameLines) and len(texts):
+        return f"{name}=({note}\n{texts.text}\n)"
     return "\n".join([f"{name}=({note}", *quote_all(texts), ")"])
 
 
@@ -183,6 +184,8 @@ def _escaped(data: bytes) -> str:
 
 
 def _not_utf8(names: Sequence[str]) -> list[int]:
+    if isinstance(names, NameLines) or "".join(names).isascii():
+        return []
     return [at for at, name in enumerate(names) if not name.isascii() and not _is_utf8(name)]
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
@@ -31,16 +31,14 @@ class Kind(enum.Enum):
     VALUE = "value"  # the value at `text`, a JSON pointer; "" is the whole value
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One part; `text` is the literal text, or the JSON pointer of a VALUE."""
 
     kind: Kind
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A command in parts. `kind` is DIRECTORY (run for each) or DIRECTORIES (run once)."""
 
     kind: Kind

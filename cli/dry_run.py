@@ -1,0 +1,55 @@
+"""The scripts of a dry run, each written when it is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rowtui.cli.busy import busy_with
+from rowtui.cli.project import say_mapping_problems
+from rowtui.core.text import Cost, plural, visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Collection, Mapping, Sequence
+
+    from rowtui.cli.output import Output
+    from rowtui.core.project.project import Project
+    from rowtui.core.workflow.model import Action
+
+NOTHING = "There are no eligible jobs to submit."
+
+
+def printed(
+    args: argparse.Namespace,
+    project: Project,
+    actions: Sequence[Action],
+    among: Sequence[int] | None,
+    out: Output,
+) -> bool:
+    """Print the scripts of what would be submitted; False where that takes a plan first."""
+    from rowtui.core.project.dry_run import dry_run
+
+    with busy_with(project, out, "Planning"):
+        found = dry_run(project, actions, among, args.n)
+    if found is None:
+        return False
+    say_mapping_problems(project, out)
+    for sentence in (*found.skipped, *found.warnings):
+        out.warn(sentence)
+    if found.jobs:
+        say_totals([found.cluster], found.totals, out)
+        for script in found.scripts:
+            out.text(script)
+    else:
+        out.warn(NOTHING)
+    project.close()
+    return True
+
+
+def say_totals(
+    clusters: Collection[str], totals: Mapping[str, tuple[int, Cost]], out: Output
+) -> None:
+    """With -v: a line for each action, with its jobs and their cost."""
+    out.info(f"Jobs on {', '.join(map(visible, clusters))} for these actions:")
+    for name, (jobs, cost) in totals.items():
+        out.info(f" - {name}: {plural(jobs, 'job')} that may cost up to {cost}.")

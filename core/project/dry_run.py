@@ -1,0 +1,183 @@
+"""The scripts of what would be submitted, each made when it is asked for, and kept by nobody.
+
+Takes the eligible directories of some actions; gives the scripts of a plan for them without the
+plan. Everything that could stop a job is found before the first script is given: what is worked
+out for each size of group, and scripts that may be refused for a name or a value.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rowtui.core.grouping.model import Group, JobRequest
+from rowtui.core.grouping.request import job_requests
+from rowtui.core.project.planning import (
+    ALL_NAMES_FROM,
+    maps,
+    plan_setting,
+    project_packing,
+    without_broken,
+)
+from rowtui.core.project.requests import FirstGroups, choose_groups
+from rowtui.core.submission.name_lines import NameLines
+from rowtui.core.submission.planner import PlanError, Planner, Way
+from rowtui.core.text import Cost
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+    from rowtui.core.state.model import Directories
+    from rowtui.core.workflow.model import Action
+
+
+class DryRun(NamedTuple):
+    """What a plan would say, and its scripts in order. `totals`: jobs and cost by action name."""
+
+    cluster: str
+    jobs: int
+    totals: dict[str, tuple[int, Cost]]
+    warnings: tuple[str, ...]
+    skipped: tuple[str, ...]
+    scripts: Iterator[str]
+
+
+class _Job(NamedTuple):
+    """What is needed for a script. `script`: made already, as it might have been refused.
+
+    `request` is that of the first group that is as large: only its size is looked at.
+    """
+
+    request: JobRequest
+    way: Way
+    part: Sequence[Group]
+    number: int
+    script: str | None = None
+
+
+def dry_run(
+    project: Project,
+    actions: Sequence[Action],
+    among: Sequence[int] | None = None,
+    limit: int | None = None,
+) -> DryRun | None:
+    """What `plan_submission` would plan; None where only a plan can tell.
+
+    That is where mapping files place jobs, and where jobs are put into arrays or bundles.
+    Raises: PlanError if none of the actions can be submitted; RowtuiError.
+    """
+
+    def make(usable: Sequence[Action], left_out: Sequence[str]) -> DryRun:
+        return _checked(project, usable, left_out, among, limit)
+
+    setting_changes_jobs = (
+        maps(project)
+        or project_packing(project) is not None
+        or plan_setting(project).array_tasks(project.cluster)
+    )
+    return None if setting_changes_jobs else without_broken(project, actions, make)
+
+
+def _checked(
+    project: Project,
+    actions: Sequence[Action],
+    left_out: Sequence[str],
+    among: Sequence[int] | None,
+    limit: int | None,
+) -> DryRun:
+    """The dry run of these actions. Raises: PlanError, RowtuiError."""
+    found = choose_groups(project, actions, among, limit=limit)
+    directories = project.state.directories
+    setting = plan_setting(project)
+    planner = Planner(project.workflow, directories, setting, project.state.failed)
+    jobs: list[_Job] = []
+    totals: dict[str, tuple[int, Cost]] = {}
+    for part in found.parts:
+        by_size: dict[int, tuple[JobRequest, Way | None]] = {}
+        tried: set[int] = set()
+        for number, size in enumerate(_sizes(part)):
+            if size not in by_size:
+                (request,) = job_requests([part[number]])
+                by_size[size] = request, planner.way(request.action, size)
+            request, way = by_size[size]
+            if way is None:
+                continue
+            if project.state.failed.get(request.action.name):
+                request = request._replace(group=part[number])
+            script: str | None = None
+            if _may_be_refused(way):
+                positions = part[number].indices
+                names = tuple(map(directories.name, positions))
+                script = planner.script(request, way, planner.token(len(jobs)), names, positions)
+                if script is None:
+                    continue
+            elif size not in tried:  # what has nothing to do with its directories
+                tried.add(size)
+                checked = len(tried) > 1 or planner.is_simple(request.action, way)
+                shown = () if checked else _names_of(part, number, directories)
+                if planner.script(request, way, "", shown, ()) is None:
+                    continue
+            planner.job_warnings(request, way.choice)
+            jobs.append(_Job(request, way, part, number, script))
+            count, cost = totals.get(request.action.name, (0, Cost()))
+            totals[request.action.name] = count + 1, cost.plus(request.cost)
+    if problems := planner.problems():
+        raise PlanError(problems)
+    return DryRun(
+        project.cluster.name,
+        len(jobs),
+        totals,
+        planner.warnings(),
+        (*left_out, *found.problems, *found.skipped),
+        _scripts(planner, jobs, directories),
+    )
+
+
+def _sizes(part: Sequence[Group]) -> list[int]:
+    if isinstance(part, FirstGroups):
+        return part.sizes()
+    return [len(group.indices) for group in part]
+
+
+def _may_be_refused(way: Way) -> bool:
+    """Whether a script may be refused for its directories."""
+    filled = way.recipe.filled
+    return bool(filled.values or filled.arithmetic or way.cluster.scheduler == "grid_engine")
+
+
+def _scripts(planner: Planner, jobs: Sequence[_Job], directories: Directories) -> Iterator[str]:
+    for index, job in enumerate(jobs):
+        if job.script is not None:
+            yield job.script
+            continue
+        names = _names_of(job.part, job.number, directories)
+        script = planner.script(job.request, job.way, planner.token(index), names, ())
+        assert script is not None  # tried before
+        yield script
+
+
+def _names_of(part: Sequence[Group], number: int, directories: Directories) -> Sequence[str]:
+    if isinstance(part, FirstGroups):
+        return _names(directories, part.positions(number))
+    return _names(directories, part[number].indices)
+
+
+def _names(directories: Directories, positions: Any) -> Sequence[str]:
+    """The names at these positions, as lines where that is possible at once."""
+    from rowtui.core.state.directories import StoredDirectories
+
+    numpy_has_them = not isinstance(positions, (array, tuple))
+    if numpy_has_them and isinstance(directories, StoredDirectories) and directories.table.width:
+        import numpy as np
+
+        width = directories.table.width
+        table = np.frombuffer(directories.table.blob, dtype=np.uint8).reshape(-1, width)
+        lines = np.empty((len(positions), width + 1), dtype=np.uint8)
+        lines[:, :width] = table[positions]
+        lines[:, width] = ord("\n")
+        found = NameLines.of(lines.tobytes(), len(positions))
+        if found is not None:
+            return found
+    if len(positions) * ALL_NAMES_FROM > len(directories):
+        directories.names()  # they stay at hand
+    return tuple(map(directories.name, positions))

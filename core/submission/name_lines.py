@@ -1,0 +1,43 @@
+"""Many plain names as the lines that they are in a script, without an object for each.
+
+Takes the names as bytes, each ended by a newline; gives a sequence of names that also has them as
+one text. Only for names that bash reads as themselves: whoever has others keeps them one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rowtui.core.submission.quote import PLAIN_BYTES
+
+_PLAIN_LINES = PLAIN_BYTES + b"\n"
+
+
+class NameLines(Sequence[str]):
+    """Names in order; `text` has each on a line of its own, without a last newline."""
+
+    __slots__ = ("_count", "_names", "text")
+
+    def __init__(self, text: str, count: int) -> None:
+        self.text = text
+        self._count = count
+        self._names: list[str] | None = None
+
+    @classmethod
+    def of(cls, lines: bytes, count: int) -> NameLines | None:
+        """`count` names, each ended by a newline; None unless all are plain and none is empty."""
+        if lines.count(b"\n") != count or lines.translate(None, _PLAIN_LINES):
+            return None
+        if b"\n\n" in lines or lines.startswith(b"\n"):
+            return None
+        return cls(lines[:-1].decode("ascii"), count)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int) -> str:  # type: ignore[override]
+        if index == 0 and self._count:  # all that the name of a job needs
+            return self.text.partition("\n")[0] if self._count > 1 else self.text
+        if self._names is None:
+            self._names = self.text.split("\n") if self._count else []
+        return self._names[index]
