@@ -55,6 +55,17 @@ def action_status(
         members = included(action, state.directories, considered)
     except RowtuiError as error:
         return ActionStatus(action, problem=error.message)
+    return status_of(action, state, members, among, orders)
+
+
+def status_of(
+    action: Action,
+    state: State,
+    members: DirectorySet,
+    among: Sequence[int] | None = None,
+    orders: Orders | None = None,
+) -> ActionStatus:
+    """One row, where it is known which directories the action includes."""
     completed = members & state.completed.get(action.name, 0)
     submitted = members & state.submitted_set(action.name) & ~completed
     left = members & ~completed & ~submitted
@@ -80,6 +91,19 @@ def action_status(
     except RowtuiError as error:
         return _with(row, problem=error.message)
     return _with(row, remaining=sizes)
+
+
+def is_renewed(action: Action, before: State, after: State) -> bool:
+    """Whether the action's row may be another one, over the same directories."""
+    name = action.name
+    return (
+        before.submitted.get(name) is not after.submitted.get(name)
+        or before.failed.get(name) is not after.failed.get(name)
+        or any(
+            before.completed.get(each, 0) != after.completed.get(each, 0)
+            for each in (name, *action.previous_actions)
+        )
+    )
 
 
 def _with(row: ActionStatus, remaining: Sequence[int] = (), problem: str = "") -> ActionStatus:

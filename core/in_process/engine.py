@@ -58,7 +58,7 @@ from rowtui.core.in_process.logs import Logs
 from rowtui.core.in_process.pages import Pages
 from rowtui.core.in_process.queue import QueueWork
 from rowtui.core.in_process.review import ReviewWork
-from rowtui.core.in_process.snapshot import snapshot
+from rowtui.core.in_process.snapshot import Snapshots
 from rowtui.core.network.find import has_network
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.follow import Changes, look_at_touched
@@ -92,7 +92,7 @@ class InProcessEngine:
         self._pages.generation = generation
         self._queue = QueueWork(project)
         self._clusters = ClustersWork(project, self._turn, self._briefly)
-        self._needs = Needs(project)
+        self._snapshots = Snapshots(project, Needs(project))
         self._logs = Logs(project)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changes = Changes(project)
@@ -125,9 +125,7 @@ class InProcessEngine:
         ask = partial(self._ask_for_jobs, now=full)
         await self._briefly("jobs", ask, FAR_SECONDS if far else PATIENCE_SECONDS)
         async with self._turn:
-            return await asyncio.to_thread(
-                snapshot, self._project, self._pages.generation, self._needs
-            )
+            return await asyncio.to_thread(self._snapshots.take, self._pages.generation)
 
     async def _prepare(self) -> None:
         with contextlib.suppress(RowtuiError):  # `_where` says what is missing
@@ -175,6 +173,9 @@ class InProcessEngine:
         """A page of groups; a `problem` where they cannot be told. Raises: RowtuiError."""
         which = self._pages.which("groups", action_index, tuple(statuses), asked)
         async with self._turn:
+            kept = self._pages.kept_groups_page(which, start, length, find)
+            if kept is not None:  # nothing to wait for in a thread
+                return kept
             page = partial(self._pages.groups_page, which, start, length, find)
             return await asyncio.to_thread(page)
 

@@ -1,13 +1,13 @@
-"""Pages of groups and directories: cut from groups that are kept until the next refresh.
+"""Pages of groups and directories: cut from groups that follow the records.
 
-Scrolling costs the page, whatever the number of directories. Everything here runs in threads.
+Scrolling costs the page, whatever the number of directories; a page that nothing has changed is
+kept. Everything here runs in threads, but for `kept_groups_page`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.engine import (
@@ -15,15 +15,14 @@ from rowtui.core.engine import (
     DirectoryRow,
     FailedJob,
     GroupsPage,
-    GroupSummary,
 )
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.cost import job_cost
-from rowtui.core.grouping.model import ActionStatus, Group, Status
-from rowtui.core.grouping.request import job_requests
+from rowtui.core.grouping.model import ActionStatus, Status
+from rowtui.core.in_process.cuts import Cuts, group_that_begins_with, places, span
+from rowtui.core.in_process.group_rows import GroupRows, VerdictOf, unknown_cluster
 from rowtui.core.in_process.lists import Listed, Lists, Which
 from rowtui.core.project.lists import AS_IS, ListAsked
-from rowtui.core.project.mapping_files import has_mapping_files
 from rowtui.core.text import Cost, visible
 from rowtui.core.workflow.model import Action
 
@@ -33,19 +32,15 @@ if TYPE_CHECKING:
 
 VALUE_LENGTH = 200  # characters of a value that a row shows
 MOST_POINTERS = 8  # columns of values that a page has
-KEPT_CUTS = 4  # lists of groups that are kept: the action on the screen and those just left
 
 
-class Verdict(NamedTuple):
-    """What is wrong with a group of some size, in words."""
+class _Shown(NamedTuple):
+    """A page of groups as it was answered last, and what it was made from."""
 
-    problem: str = ""
-    warning: str = ""
-
-    @property
-    def text(self) -> str:
-        """Either of them."""
-        return self.problem or self.warning
+    cut: GroupCut
+    verdict_of: VerdictOf
+    length: int
+    page: GroupsPage
 
 
 class Pages:
@@ -55,22 +50,23 @@ class Pages:
         self._project = project
         self.generation = 0
         self.lists = Lists(project)
-        self._cuts: dict[tuple[int, int, tuple[Status, ...]], GroupCut] = {}
+        self._cuts = Cuts(project)
+        self._rows = GroupRows(project)
+        self._shown: dict[tuple[int, tuple[Status, ...]], _Shown] = {}
 
     def next_generation(self) -> None:
-        """The project was synchronised: what was cut may be wrong now."""
-        self._cuts.clear()
+        """The project was synchronised: what was listed may be wrong now."""
         self.lists.forget()
+        self._shown = {
+            key: shown
+            for key, shown in self._shown.items()
+            if self._rows.verdicts(shown.cut.action) is shown.verdict_of
+        }
         self.generation += 1
 
     def cut(self, action: Action, statuses: tuple[Status, ...]) -> GroupCut:
         """The groups of an action's directories with these statuses. Raises: RowtuiError."""
-        key = (self.generation, action.index, statuses)
-        if key not in self._cuts:
-            while len(self._cuts) >= KEPT_CUTS:
-                self._cuts.pop(next(iter(self._cuts)))
-            self._cuts[key] = self._project.cut(action, statuses)
-        return self._cuts[key]
+        return self._cuts.cut(action, statuses)
 
     def action(self, index: int) -> Action:
         """The action of that index. Raises: RowtuiError."""
@@ -97,6 +93,19 @@ class Pages:
             found.append(at)
         return found
 
+    def kept_groups_page(
+        self, which: Which, start: int, length: int, find: str = ""
+    ) -> GroupsPage | None:
+        """The page if it is the one of last time; costs nothing."""
+        shown = self._shown.get((which.action.index, which.statuses))
+        if shown is None or which.asked != AS_IS or find:
+            return None
+        if (shown.page.start, shown.length) != (start, length):
+            return None
+        if self._cuts.known(which.action, which.statuses) is not shown.cut:
+            return None
+        return replace(shown.page, generation=self.generation)
+
     def groups_page(self, which: Which, start: int, length: int, find: str = "") -> GroupsPage:
         """A page of groups; a `problem` where they cannot be told."""
         action = which.action
@@ -104,81 +113,31 @@ class Pages:
             cut = self.cut(action, which.statuses)
         except RowtuiError as error:
             return GroupsPage(self.generation, action.index, 0, 0, 0, (), str(error))
-        mapped = has_mapping_files(self._project.root, self._project.environment)
-        verdict_of = self._verdicts(action, mapped)
+        verdict_of = self._rows.verdicts(action)
         listed = self.lists.groups(which, cut, lambda size: verdict_of(size).text)
-        numbers = listed.page(start, length)
-        return GroupsPage(
+        page = GroupsPage(
             generation=self.generation,
             action_index=action.index,
             total=listed.total,
             directories=sum(size * count for size, count in listed.sizes),
             start=start,
-            groups=tuple(
-                self._group_summary(number + 1, cut[number], verdict_of) for number in numbers
-            ),
+            groups=self._rows.of(cut, listed.page(start, length), verdict_of),
             of=listed.of,
             cost=_total_cost(action, listed),
             found=self._find_group(cut, listed, find) if find else None,
         )
+        if which.asked == AS_IS and not find and verdict_of is not unknown_cluster:
+            shown = _Shown(cut, verdict_of, length, page)
+            self._shown[action.index, which.statuses] = shown
+        return page
 
     def _find_group(self, cut: GroupCut, listed: Listed, first: str) -> int | None:
         """Where the group that begins with this directory stands."""
         position = self._project.state.directories.position(first)
         if position is None:
             return None
-        from rowtui.core.grouping.listing import first_of
-
-        at = first_of(cut.positions, cut.begins, position)
+        at = group_that_begins_with(cut, position)
         return None if at is None else listed.find(at)
-
-    def _verdicts(self, action: Action, mapped: bool) -> Callable[[int], Verdict]:
-        """Why a group of so many directories cannot be submitted, and what it wastes; "" for not.
-
-        `mapped`: mapping files say where its job goes, not the partitions alone; the Explain view
-        tells that, mapping every row would look at its inputs.
-        """
-        from rowtui.core.clusters.partition import choose_partition
-
-        cluster = self._project.jobs.queues.here()
-        if cluster is None:
-            return lambda _: Verdict("which cluster this is cannot be told now")
-        if mapped:
-            return lambda _: Verdict()
-        options = action.submit_options.get(cluster.name)
-        named = options.partition if options else None
-
-        @lru_cache(maxsize=1000)
-        def verdict_of(size: int) -> Verdict:
-            choice = choose_partition(cluster, action.resources, size, named)
-            if choice.partition is None and choice.refusals:
-                return Verdict("; ".join(str(refusal) for refusal in choice.refusals))
-            return Verdict(warning="; ".join(choice.warnings))
-
-        return verdict_of
-
-    def _group_summary(
-        self, number: int, group: Group, verdict_of: Callable[[int], Verdict]
-    ) -> GroupSummary:
-        """One row."""
-        from rowtui.core.grouping.form import sort_key
-
-        directories = self._project.state.directories
-        (request,) = job_requests((group,))
-        problem, warning = verdict_of(len(group.indices))
-        return GroupSummary(
-            number=number,
-            size=len(group.indices),
-            first=directories.name(group.indices[0]),
-            sort_key=sort_key(group.action, directories, group.indices[0]),
-            processes=request.processes,
-            cpus=request.cpus,
-            gpus=request.gpus,
-            walltime_seconds=request.walltime_seconds,
-            cost=request.cost,
-            problem=problem,
-            warning=warning,
-        )
 
     def group_directories_page(
         self, which: Which, group: int | None, start: int, length: int
@@ -188,15 +147,12 @@ class Pages:
         cut = self.cut(action, which.statuses)
         begin, end = 0, cut.directories
         if group is not None:
-            inside = 0 <= group < len(cut)
-            begin, end = (cut.begins[group], cut.begins[group + 1]) if inside else (0, 0)
+            begin, end = places(cut, group) if 0 <= group < len(cut) else (0, 0)
         if which.asked == AS_IS:
             first, last = begin + max(0, start), min(end, begin + max(0, start + length))
-            positions = cut.positions[first : max(first, last)].tolist()
+            positions = span(cut, first, max(first, last))
             return self._directories_page(action, Listed(None, end - begin), start, positions)
-        listed = self.lists.of_group(
-            which, -1 if group is None else group, cut.positions[begin:end]
-        )
+        listed = self.lists.of_group(which, -1 if group is None else group, span(cut, begin, end))
         return self._directories_page(action, listed, start, listed.page(start, length))
 
     def directories_page(

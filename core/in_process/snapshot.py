@@ -19,31 +19,46 @@ if TYPE_CHECKING:
 SHOWN_BAD = 20  # bad directories that a snapshot names
 
 
-def snapshot(project: Project, generation: int, needs: Needs) -> Snapshot:
-    """The project as a whole, after it was synchronised."""
-    directories = project.state.directories
-    bad = directories.bad
-    cluster, because, scheduler = _where(project)
-    shown_bad = [
-        (directories.name(at), bad[at]) for at, _ in zip(bad, range(SHOWN_BAD), strict=False)
-    ]
-    rows = project.status().rows
-    return Snapshot(
-        generation=generation,
-        at=time.time(),
-        root=str(project.root),
-        cluster=cluster,
-        cluster_because=because,
-        scheduler=scheduler,
-        directories=len(directories),
-        bad=tuple(shown_bad),
-        bad_count=len(bad),
-        actions=tuple(_summary(row) for row in rows),
-        problems=_problems(project, cluster),
-        notices=project.take_notices(),
-        failures=needs.failures(rows),
-        untrusted=needs.untrusted(),
-    )
+class Snapshots:
+    """Of one project. The summary of an action is made again when its row is another one."""
+
+    def __init__(self, project: Project, needs: Needs) -> None:
+        self._project = project
+        self._needs = needs
+        self._summaries: dict[int, tuple[ActionStatus, ActionSummary]] = {}
+
+    def take(self, generation: int) -> Snapshot:
+        """The project as a whole, after it was synchronised."""
+        project = self._project
+        directories = project.state.directories
+        bad = directories.bad
+        cluster, because, scheduler = _where(project)
+        shown_bad = [
+            (directories.name(at), bad[at]) for at, _ in zip(bad, range(SHOWN_BAD), strict=False)
+        ]
+        rows = project.status().rows
+        return Snapshot(
+            generation=generation,
+            at=time.time(),
+            root=str(project.root),
+            cluster=cluster,
+            cluster_because=because,
+            scheduler=scheduler,
+            directories=len(directories),
+            bad=tuple(shown_bad),
+            bad_count=len(bad),
+            actions=tuple(self._summary(row) for row in rows),
+            problems=_problems(project, cluster),
+            notices=project.take_notices(),
+            failures=self._needs.failures(rows),
+            untrusted=self._needs.untrusted(),
+        )
+
+    def _summary(self, row: ActionStatus) -> ActionSummary:
+        known = self._summaries.get(row.action.index)
+        if known is None or known[0] is not row:
+            known = self._summaries[row.action.index] = (row, _summary(row))
+        return known[1]
 
 
 def _where(project: Project) -> tuple[str, str, str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rowtui.core.grouping.model import ActionStatus, Group, Status, StatusTable
 from rowtui.core.grouping.status import action_status, chosen_from, status_table, with_status
+from rowtui.core.project.rows import StatusRows
 from rowtui.core.project.summary import (
     has_open_journals,
     unchanged_generation,
@@ -72,7 +73,7 @@ class Project(Surroundings):
         # Jobs in bundles, and how; False: never; None: as configured.
         self.packing: PackChoice | Literal[False] | None = None
         self.arrays: bool | None = None  # jobs of the same shape as one array; None: as configured
-        self._rows: dict[int, ActionStatus] = {}
+        self._rows = StatusRows()
         self._orders: dict[tuple[str, ...], ActionOrder] = {}
 
     @classmethod
@@ -151,7 +152,7 @@ class Project(Surroundings):
                 self.unused = tuple(error.problems)
                 raise
             self._workflow_identity = identity
-            self._rows.clear()
+            self._rows.forget()
 
     def synchronise(
         self,
@@ -223,10 +224,13 @@ class Project(Surroundings):
 
     def use(self, state: State) -> None:
         """Take these records as the current ones."""
-        if self._state is None or state.directories is not self._state.directories:
+        before = self._state
+        if before is None or state.directories is not before.directories:
             self._orders.clear()
+            self._rows.forget()
+        else:
+            self._rows.follow(before, state)
         self._state = state
-        self._rows.clear()
 
     def close(self) -> None:
         """Bring Row's files up to date. What cannot be saved is a notice."""
@@ -273,15 +277,14 @@ class Project(Surroundings):
 
         Where that cannot be told, the status of those at the positions of `among` alone.
         """
-        row = self._rows.get(action.index)
-        if row is None:
-            order = self.order(action) if _needs_order_for_cost(action) else None
-            orders = {} if order is None else {action.group.sort_by: order}
-            row = action_status(action, self.state, None, orders)
-            self._rows[action.index] = row
+        row = self._rows.row(action, self.state, self.order)
         if row.problem and among is not None:
             return action_status(action, self.state, among)
         return row
+
+    def known_row(self, action: Action) -> ActionStatus | None:
+        """The row if it was told already and is still right."""
+        return self._rows.known(action)
 
     def groups(
         self,
@@ -424,12 +427,6 @@ class Project(Surroundings):
     def submitted_clusters(self) -> set[str]:
         """The clusters that have jobs of this project, as far as is known."""
         return {job.cluster for jobs in self.state.submitted.values() for job in jobs.values()}
-
-
-def _needs_order_for_cost(action: Action) -> bool:
-    from rowtui.core.grouping.cost import is_linear
-
-    return action.group.split_by_sort_key and not is_linear(action.resources)
 
 
 def _make_workspace(root: Path, workspace: Path) -> None:

@@ -1,0 +1,153 @@
+"""The cuts of one project that are on screens: kept, and moved along when the records change.
+
+Takes an action and statuses; gives its groups (`GroupCut`). Of many directories they are counted
+(`live_cut.py`), so that an event costs what it changed; of few they are formed anew. What nothing
+has changed stays the very same object.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rowtui.core.grouping.model import ActionStatus, Status
+from rowtui.core.grouping.status import with_status
+from rowtui.core.project.project import STORED_ORDER_FROM
+from rowtui.core.workflow.model import Action
+
+if TYPE_CHECKING:
+    from rowtui.core.grouping.form import GroupCut
+    from rowtui.core.grouping.order import ActionOrder
+    from rowtui.core.in_process.live_cut import Bins
+    from rowtui.core.project.project import Project
+
+KEPT_CUTS = 24  # lists of groups: those of all actions of a usual project
+KEPT_BYTES = 32 << 20  # of their own memory; the one that is asked for is always kept
+# Below this a cut is quickly made, and does not take numpy.
+LIVE_FROM = STORED_ORDER_FROM
+
+
+class _Kept(NamedTuple):
+    row: ActionStatus  # what it was cut from
+    cut: GroupCut
+    nbytes: int
+
+
+class Cuts:
+    """The groups of actions. Everything here runs in threads, one at a time."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._kept: OrderedDict[tuple[int, tuple[Status, ...]], _Kept] = OrderedDict()
+        self._bins: dict[tuple[tuple[str, ...], bool, bool], tuple[ActionOrder | None, Bins]] = {}
+        self._directories: object = None  # to which the bins belong
+
+    def cut(self, action: Action, statuses: tuple[Status, ...]) -> GroupCut:
+        """The groups of an action's directories with these statuses. Raises: RowtuiError."""
+        row = self._project.status_row(action)
+        key = (action.index, statuses)
+        kept = self._kept.pop(key, None)
+        if kept is None or kept.row is not row:
+            cut, nbytes = self._made(row, statuses, None if kept is None else kept.cut)
+            kept = _Kept(row, cut, nbytes)
+        self._kept[key] = kept
+        while len(self._kept) > KEPT_CUTS or (
+            len(self._kept) > 1 and sum(one.nbytes for one in self._kept.values()) > KEPT_BYTES
+        ):
+            self._kept.popitem(last=False)
+        return kept.cut
+
+    def known(self, action: Action, statuses: tuple[Status, ...]) -> GroupCut | None:
+        """The cut, if it is known and still right; makes nothing."""
+        kept = self._kept.get((action.index, statuses))
+        row = self._project.known_row(action)
+        return kept.cut if kept is not None and kept.row is row else None
+
+    def _made(
+        self, row: ActionStatus, statuses: tuple[Status, ...], before: GroupCut | None
+    ) -> tuple[GroupCut, int]:
+        action = row.action
+        bins = None if row.problem else self._bins_of(action)
+        if bins is None:
+            cut = self._project.cut(action, statuses)
+            return cut, 8 * cut.directories
+        from rowtui.core.in_process.live_cut import LiveCut
+
+        members = with_status(row, statuses)
+        if isinstance(before, LiveCut) and before.bins is bins and before.action == action:
+            live = before.moved(members)
+        else:
+            live = LiveCut(action, bins, members)
+        return live, live.nbytes
+
+    def _bins_of(self, action: Action) -> Bins | None:
+        """The action's order, divided; None where groups must be formed one by one."""
+        rule, directories = action.group, self._project.state.directories
+        if self._directories is not directories:
+            self._bins.clear()
+            self._directories = directories
+        if len(directories) < LIVE_FROM or rule.maximum_size == 0:
+            return None
+        order = self._project.order(action)
+        if rule.sort_by and (order is None or not order.sound):
+            return None  # neighbours must be compared exactly
+        split = rule.split_by_sort_key and bool(rule.sort_by)
+        key = (rule.sort_by, split, rule.reverse_sort)
+        kept = self._bins.get(key)
+        if kept is None or kept[0] is not order:
+            from rowtui.core.in_process.live_cut import Bins
+
+            kept = self._bins[key] = (
+                order,
+                Bins(len(directories), order, split, rule.reverse_sort),
+            )
+        return kept[1]
+
+
+# A cut that is counted has no lists: what both forms are asked.
+
+
+def places(cut: GroupCut, number: int) -> tuple[int, int]:
+    """Where a group begins and ends in the list of all directories."""
+    placed = getattr(cut, "placed", None)
+    if placed is None:
+        return cut.begins[number], cut.begins[number + 1]
+    ((begin, size),) = placed((number,))
+    return begin, begin + size
+
+
+def span(cut: GroupCut, begin: int, end: int) -> list[int]:
+    """The directories between two places of that list."""
+    spanned = getattr(cut, "span", None)
+    found: list[int] = cut.positions[begin:end].tolist() if spanned is None else spanned(begin, end)
+    return found
+
+
+def firsts(cut: GroupCut, numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """(first directory, size) of each of these groups."""
+    told = getattr(cut, "firsts", None)
+    if told is not None:
+        found: list[tuple[int, int]] = told(numbers)
+        return found
+    begins, positions = cut.begins, cut.positions
+    return [
+        (int(positions[begins[number]]), begins[number + 1] - begins[number]) for number in numbers
+    ]
+
+
+def counted_sizes(cut: GroupCut) -> tuple[tuple[int, int], ...]:
+    """How many groups there are of each size, ascending."""
+    known: tuple[tuple[int, int], ...] | None = getattr(cut, "counted_sizes", None)
+    return tuple(sorted(Counter(cut.sizes()).items())) if known is None else known
+
+
+def group_that_begins_with(cut: GroupCut, position: int) -> int | None:
+    """The index of the group that begins with a directory."""
+    known = getattr(cut, "number_of", None)
+    if known is not None:
+        number: int | None = known(position)
+        return number
+    from rowtui.core.grouping.listing import first_of
+
+    return first_of(cut.positions, cut.begins, position)
