@@ -77,6 +77,7 @@ need_test_packages() {
     a_file_is /lib/*/security/pam_oath.so || missing="$missing libpam-oath"
     command -v rsync >/dev/null || missing="$missing rsync"
     command -v tmux >/dev/null || missing="$missing tmux"
+    command -v strace >/dev/null || missing="$missing strace"
     [ -x /usr/sbin/slurmdbd ] || missing="$missing slurmdbd"
     [ -x /usr/sbin/mariadbd ] || missing="$missing mariadb-server-core"
     a_file_is /usr/lib/*/slurm-wlm/accounting_storage_mysql.so ||
