@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +22,7 @@ from rowtui.core.text import visible
 
 if TYPE_CHECKING:
     from rowtui.cli.output import Output
+    from rowtui.cli.wide_listing import WideRows
     from rowtui.core.grouping.form import GroupCut
     from rowtui.core.grouping.model import ActionStatus
     from rowtui.core.state.model import Directories, Submitted
@@ -33,17 +35,24 @@ STYLES = {
     Status.WAITING: "cyan dim italic",
 }
 PIECE = 1 << 16  # rows that are laid out at once
+# So many rows, counted once and once more for each value, are laid out faster by numpy, its import
+# included.
+WIDE_FROM = 250_000
 # Decoding all names at once is cheaper from this share of them on.
 ALL_NAMES_FROM = 1 / 8
 
 
 class Element(NamedTuple):
-    """One action element: its groups, how many of them are shown, and its records."""
+    """One action element: its groups, how many of them are shown, and its records.
+
+    `only`: the status of all that are shown, where that is known.
+    """
 
     cut: GroupCut
     shown: int
     row: ActionStatus
     submitted: Mapping[int, Submitted]
+    only: Status | None = None
 
     @property
     def size(self) -> int:
@@ -75,7 +84,11 @@ class Listing:
         self._texts = [PointerTexts(directories, pointer) for pointer in pointers]
         self._with_jobs = with_jobs
         self._separate = separate
-        self._names = _Names(directories, sum(element.size for element in elements))
+        self._known_codes: dict[int, bytes] = {}
+
+    @cached_property
+    def _names(self) -> _Names:
+        return _Names(self._directories, sum(element.size for element in self._elements))
 
     def write(self, out: Output, *, header: bool) -> None:
         """Print it. Raises: RowtuiError, before anything is printed, for a missing value."""
@@ -83,14 +96,39 @@ class Listing:
         if self._with_jobs:
             columns.append(Column("Job ID"))
         columns += [Column(pointer, right=True, right_header=False) for pointer in self._pointers]
-        widths = self._widths(columns)
+        wide = None if out.color else self._wide(columns)
+        widths = self._widths(columns) if wide is None else wide.widths
         if header:
             # The widths go into the header by way of a row that is thrown away.
             out.lines(table_lines(columns, [["x" * width for width in widths]], out)[:1])
         for number, element in enumerate(self._elements):
             last = number == len(self._elements) - 1
-            for piece in self._pieces(element, widths, out, last=last):
+            if wide is not None:
+                pieces = wide.pieces(number, separate=self._separate)
+            else:
+                pieces = self._pieces(element, widths, out)
+            for piece in pieces:
                 out.write(piece)
+            out.write(self._ending(element, last=last))
+
+    def _ending(self, element: Element, *, last: bool) -> str:
+        """An empty line after each group but an element's last, and each element but the last.
+
+        As in Row also behind the last group of a list that -n shortened.
+        """
+        cut_short = self._separate and 0 < element.shown < len(element.cut)
+        return "\n" * (cut_short + (not last))
+
+    def _wide(self, columns: Sequence[Column]) -> WideRows | None:
+        """The rows as arrays, if there are so many that it pays, and they are that simple."""
+        rows = sum(element.size for element in self._elements)
+        if rows * (1 + len(self._pointers)) < WIDE_FROM:
+            return None
+        from rowtui.cli.wide_listing import wide_rows
+
+        return wide_rows(
+            self._directories, self._elements, self._texts, columns, with_jobs=self._with_jobs
+        )
 
     def _widths(self, columns: Sequence[Column]) -> list[int]:
         """The widest of each column, over all elements."""
@@ -101,19 +139,32 @@ class Listing:
 
         widths[0] = max(widths[0], self._names.width)
         for element in self._elements:
-            codes = status_codes(element.row, len(self._directories))
+            codes = self._codes(element)
             for positions in _positions(element):
                 if not self._names.width:
                     widen(0, self._names.at(positions))
-                found = set(map(codes.__getitem__, positions))
-                widen(1, [_status(code).value for code in found])
-                if self._with_jobs:
-                    widen(2, _job_ids(element, positions))
+                if element.only:
+                    widen(1, [element.only.value])
+                else:
+                    found = set(map(codes.__getitem__, positions))
+                    widen(1, [status_with(code).value for code in found])
+                if self._with_jobs and element.submitted:
+                    widen(2, job_ids(element, positions))
                 values = [texts.at(positions) for texts in self._texts]
                 self._refuse_missing(values, positions)
                 for at, texts in enumerate(values, len(columns) - len(values)):
                     widen(at, _shown(list({text for text in texts if text is not None})))
         return widths
+
+    def _codes(self, element: Element) -> bytes:
+        """The status of every directory, told once for each element, and only if they differ."""
+        if element.only:
+            return b""
+        codes = self._known_codes.get(id(element))
+        if codes is None:
+            codes = status_codes(element.row, len(self._directories))
+            self._known_codes[id(element)] = codes
+        return codes
 
     def _refuse_missing(
         self, values: Sequence[Sequence[str | None]], positions: Sequence[int]
@@ -129,30 +180,23 @@ class Listing:
                 "pointers start with / and name keys of value files, as in /temperature",
             )
 
-    def _pieces(
-        self, element: Element, widths: Sequence[int], out: Output, *, last: bool
-    ) -> Iterator[str]:
-        """The lines of one element, many at once.
-
-        An empty line after each group but an element's last, and after each element but the last:
-        as in Row also behind the last group of a list that -n shortened.
-        """
-        codes = status_codes(element.row, len(self._directories))
-        ending = "" if last else "\n"
-        if self._separate and 0 < element.shown < len(element.cut):
-            ending += "\n"
+    def _pieces(self, element: Element, widths: Sequence[int], out: Output) -> Iterator[str]:
+        """The lines of one element, many at once."""
+        codes = self._codes(element)
         start = 0
         for positions in _positions(element):
-            columns = self._cells(element, codes, positions, widths, out)
-            lines = list(map(" ".join, zip(*columns, strict=True)))
+            names, *others = self._cells(element, codes, positions, widths, out)
+            ending = "\n"
+            while others and isinstance(others[-1], str):
+                ending = f" {others.pop()}{ending}"
+            texts = [repeat(text) if isinstance(text, str) else text for text in others]
+            lines = list(map(" ".join, zip(names, *texts))) if texts else list(names)  # noqa: B905
             if self._separate:
-                for begin in _begins(element, start, len(lines)):
+                for begin in begins(element, start, len(lines)):
                     lines[begin - start] = "\n" + lines[begin - start]
             start += len(lines)
             lines.append("")
-            yield "\n".join(lines)
-        if ending:
-            yield ending
+            yield ending.join(lines)
 
     def _cells(
         self,
@@ -161,7 +205,8 @@ class Listing:
         positions: Sequence[int],
         widths: Sequence[int],
         out: Output,
-    ) -> list[Sequence[str]]:
+    ) -> list[Sequence[str] | str]:
+        """The columns; a text where all its rows are the same, but for the names."""
         count = len(widths)  # the last column is not padded to the right
         names = self._names.at(positions)
         if not self._names.width:
@@ -171,14 +216,17 @@ class Listing:
         statuses = [
             out.style(status.value, STYLES[status])
             + " " * (count > 2) * (widths[1] - len(status.value))
-            for status in map(_status, range(1, len(STATUS_OF)))
+            for status in map(status_with, range(1, len(STATUS_OF)))
         ]
-        columns: list[Sequence[str]] = [
-            names,
-            [statuses[codes[position] - 1] for position in positions],
-        ]
-        if self._with_jobs:
-            ids = _shown(_job_ids(element, positions))
+        columns: list[Sequence[str] | str] = [names]
+        if element.only:
+            columns.append(statuses[STATUS_OF.index(element.only) - 1])
+        else:
+            columns.append([statuses[codes[position] - 1] for position in positions])
+        if self._with_jobs and not element.submitted:
+            columns.append(" " * widths[2] * (count > 3))
+        elif self._with_jobs:
+            ids = _shown(job_ids(element, positions))
             columns.append(_padded(ids, widths[2], "", out) if count > 3 else ids)
         for texts, width in zip(self._texts, widths[len(columns) :], strict=True):
             found = [text or "" for text in texts.at(positions)]
@@ -197,11 +245,16 @@ class _Names:
         self.width = 0
         if many and isinstance(directories, StoredDirectories) and directories.table.width:
             blob = bytes(directories.table.blob)
-            if blob.isascii() and blob.decode("ascii").isprintable():
+            if is_plain(blob):
                 self.width = directories.table.width
+                self._text = blob.decode("ascii")
+                return
         self._get = directories.names().__getitem__ if many else directories.name
 
     def at(self, positions: Sequence[int]) -> list[str]:
+        if width := self.width:
+            text = self._text
+            return [text[position * width : (position + 1) * width] for position in positions]
         return list(map(self._get, positions))
 
 
@@ -210,7 +263,7 @@ def _positions(element: Element) -> Iterator[list[int]]:
         yield element.cut.positions[start : min(start + PIECE, element.size)].tolist()
 
 
-def _begins(element: Element, start: int, length: int) -> Iterator[int]:
+def begins(element: Element, start: int, length: int) -> Iterator[int]:
     """Where groups begin among these rows, but for the element's first."""
     begins = element.cut.begins
     at = max(1, bisect_left(begins, start))
@@ -219,13 +272,13 @@ def _begins(element: Element, start: int, length: int) -> Iterator[int]:
         at += 1
 
 
-def _status(code: int) -> Status:
+def status_with(code: int) -> Status:
     status = STATUS_OF[code]
     assert status is not None  # whoever is in a group is included by the action
     return status
 
 
-def _job_ids(element: Element, positions: Sequence[int]) -> list[str]:
+def job_ids(element: Element, positions: Sequence[int]) -> list[str]:
     submitted = element.submitted
     if not submitted:
         return [""] * len(positions)
@@ -236,9 +289,17 @@ def _job_ids(element: Element, positions: Sequence[int]) -> list[str]:
 def _shown(texts: list[str]) -> list[str]:
     """`visible` for many."""
     together = "".join(texts)
-    if together.isascii() and together.isprintable():
+    if together.isascii() and is_plain(together.encode()):
         return texts
     return list(map(visible, texts))
+
+
+def is_plain(text: bytes) -> bool:
+    """Whether all of it is printable ASCII; ten times as fast as `isprintable`."""
+    return not text.translate(None, _PRINTABLE)
+
+
+_PRINTABLE = bytes(range(32, 127))
 
 
 def _widest(texts: Sequence[str]) -> int:

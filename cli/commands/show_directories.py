@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rowtui.cli.listing import Element, Listing
 from rowtui.cli.project import action_not_found, chosen_positions, open_project
 from rowtui.core.grouping.model import Status
-from rowtui.core.grouping.status import STATUS_OF, status_codes
+from rowtui.core.grouping.status import STATUS_OF, only_status, status_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -52,7 +52,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
         cut = project.cut(action, statuses, among)
         shown = len(cut) if args.n_groups is None else min(len(cut), args.n_groups)
         row = project.status_row(action, among)
-        elements.append(Element(cut, shown, row, project.state.submitted.get(action.name, {})))
+        jobs = project.state.submitted.get(action.name, {})
+        elements.append(Element(cut, shown, row, jobs, only_status(row, statuses)))
     if args.json:
         _print_json(args, project, elements, out)
     elif not any(element.shown for element in elements):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from rowtui.core.errors import IncomparableError
-from rowtui.core.state.columns import is_wide
+from rowtui.core.state.columns import is_wide, single_bytes
 from rowtui.core.state.model import Column, Directories, DirectorySet, bit_set, positions
 from rowtui.core.text import plural, visible
 from rowtui.core.values import Kind, compact, compare, is_double, kind_of, resolve
@@ -79,11 +79,15 @@ def _answer(condition: Condition, directories: Directories, among: DirectorySet)
             true=bit_set(at for at, verdict in answers.items() if verdict == _TRUE),
             unknown=bit_set(at for at, verdict in answers.items() if verdict > _TRUE),
         )
-    if len(column.codes) >= NUMPY_FROM:
+    codes = single_bytes(column.codes, len(verdicts))
+    if codes is not None:
+        by_position = codes.translate(verdicts.ljust(256))
+    elif len(column.codes) >= NUMPY_FROM:
         from rowtui.core.grouping.wide import sets_of
 
         return _Answers(*sets_of(verdicts, column.codes, _TRUE))
-    by_position = bytes(map(verdicts.__getitem__, column.codes))
+    else:
+        by_position = bytes(map(verdicts.__getitem__, column.codes))
     return _Answers(
         true=_as_set(by_position, _IS_TRUE) if _TRUE in verdicts else 0,
         unknown=_as_set(by_position, _IS_UNKNOWN) if max(verdicts) > _TRUE else 0,

@@ -137,6 +137,14 @@ def with_status(row: ActionStatus, statuses: Sequence[Status]) -> DirectorySet:
     return chosen
 
 
+def only_status(row: ActionStatus, statuses: Sequence[Status]) -> Status | None:
+    """The status that all directories `with_status` have, if no two of them can differ."""
+    found = {status for status in statuses if row.members(status)}
+    if Status.ELIGIBLE in found and row.failed:
+        return None
+    return found.pop() if len(found) == 1 else None
+
+
 def status_codes(row: ActionStatus, count: int) -> bytes:
     """One byte for each of `count` directories: what `STATUS_OF` has its status under, or 0."""
     total = 0

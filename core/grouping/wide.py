@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
+from rowtui.core.lean_numpy import np
 
 if TYPE_CHECKING:
     from rowtui.core.grouping.order import _Ranked

@@ -115,8 +115,7 @@ class NameTable(Sequence[bytes]):
 
     def find_block(self, names: NameBlock) -> DirectorySet:
         """The set of names that have the width of this table, through numpy."""
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads only cost CPU here
-        import numpy as np
+        from rowtui.core.lean_numpy import np
 
         kind = f"S{self.width}"
         known = np.frombuffer(self.blob, dtype=kind)

@@ -6,7 +6,6 @@ completed.postcard. Source: Row A3.2.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from itertools import compress, islice
 from json.encoder import encode_basestring
@@ -79,8 +78,7 @@ def blocks_at_once(
     table: NameTable, records: Mapping[str, DirectorySet]
 ) -> dict[str, tuple[int, bytes]]:
     """Like `completed_blocks` for names of one length, through numpy."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    import numpy as np
+    from rowtui.core.lean_numpy import np
 
     rows = np.empty((len(table), table.width + 1), dtype=np.uint8)
     rows[:, 0] = table.width

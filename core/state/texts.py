@@ -31,6 +31,23 @@ class PointerTexts:
             self._column = directories.column(pointer)
         self._known: dict[int, str | None] = {}
 
+    @property
+    def column(self) -> RankColumn | None:
+        """The stored column of the pointer, if there is one."""
+        return self._column
+
+    def of_codes(self, codes: Sequence[int]) -> list[str] | None:
+        """The texts of these codes of the column.
+
+        None if a directory with one of them lacks the value, or must be asked for its own text.
+        """
+        assert self._column is not None
+        column = self._column
+        if column.missing in codes:
+            return None
+        texts = [_text(column, column.distinct[code]) for code in codes]
+        return None if _LOOK in texts else texts
+
     def at(self, positions: Sequence[int]) -> list[str | None]:
         """One text for each position; None where the value does not contain the pointer."""
         column = self._column

@@ -37,6 +37,7 @@ def reading(values: dict[bytes, Any], names: list[bytes]) -> Read:
 
 def built(values: dict[bytes, Any], **more: Any) -> StoredDirectories:
     names = list(values)
+    pointers = more.pop("pointers", POINTERS)
     return build_directories(
-        names, reading(values, names), value_file="v.json", pointers=POINTERS, **more
+        names, reading(values, names), value_file="v.json", pointers=pointers, **more
     )

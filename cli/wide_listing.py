@@ -1,0 +1,190 @@
+"""The table of `show directories` for very many rows: the same text, laid out with numpy.
+
+A line is a row of bytes: the name is copied from the blob of all names, every other cell from the
+few texts that its column has. Only for names of one length and texts of printable ASCII, without
+colours; anything else is left to `listing.py`, which also finds the words for what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rowtui.cli.listing import PIECE, Element, begins, is_plain, job_ids, status_with
+from rowtui.cli.table import Column
+from rowtui.core.grouping.status import STATUS_OF, status_codes
+from rowtui.core.lean_numpy import np
+from rowtui.core.state.directories import StoredDirectories
+from rowtui.core.state.model import Directories
+from rowtui.core.state.texts import PointerTexts
+
+
+class _Cells(NamedTuple):
+    """A column: the text `texts[codes[position]]` for each directory; without codes the first."""
+
+    texts: list[str]
+    codes: Any = None  # numpy integers
+
+
+class WideRows:
+    """The rows of some elements. `widths`: the widest of each column, headers included."""
+
+    def __init__(
+        self,
+        names: Any,
+        elements: Sequence[Element],
+        cells: Sequence[Sequence[_Cells]],
+        columns: Sequence[Column],
+    ) -> None:
+        """`names`: a row of bytes for each directory; `cells`: the other columns by element."""
+        self._names = names
+        self._elements = elements
+        self._cells = cells
+        self._right = [column.right for column in columns[1:]]
+        self.widths = [len(column.header) for column in columns]
+        self.widths[0] = max(self.widths[0], names.shape[1])
+        for of_element in cells:
+            for at, column in enumerate(of_element, 1):
+                self.widths[at] = max(self.widths[at], *map(len, column.texts))
+
+    def pieces(self, number: int, *, separate: bool) -> Iterator[str]:
+        """The lines of one element, many at once; an empty one between its groups if separate."""
+        element, cells = self._elements[number], self._cells[number]
+        positions = np.asarray(element.cut.positions)[: element.size]
+        name_width = self._names.shape[1]
+        tables, lengths = self._tables(cells)
+        size = self.widths[0] + sum(1 + table.shape[1] for table in tables) + 1
+        room = np.full((min(PIECE, element.size), size), ord(" "), dtype=np.uint8)
+        room[:, -1] = ord("\n")
+        for start in range(0, element.size, PIECE):
+            here = positions[start : start + PIECE]
+            lines = room[: len(here)]
+            lines[:, :name_width] = self._names.take(here, axis=0)
+            at = self.widths[0] + 1
+            for table, column in zip(tables, cells, strict=True):
+                end = at + table.shape[1]
+                lines[:, at:end] = (
+                    table[0] if column.codes is None else table.take(column.codes[here], axis=0)
+                )
+                at = end + 1
+            cuts = [begin - start for begin in begins(element, start, len(here))] * separate
+            if lengths is None:
+                text, places = lines.tobytes(), [cut * size for cut in cuts]
+            else:  # the last column is not padded
+                kept = np.ones(lines.shape, dtype=np.bool_)
+                first = size - 1 - tables[-1].shape[1]
+                ends = lengths[cells[-1].codes[here]]
+                kept[:, first:-1] = np.arange(tables[-1].shape[1]) < ends[:, None]
+                text = lines[kept].tobytes()
+                all_ends = np.cumsum(ends + (first + 1))
+                places = [int(all_ends[cut - 1]) if cut else 0 for cut in cuts]
+            yield _with_empty_lines(text, places)
+
+    def _tables(self, cells: Sequence[_Cells]) -> tuple[list[Any], Any]:
+        """The texts of each column as bytes, aligned; and the lengths in the last, if they differ.
+
+        A last column that is aligned left is as wide as its texts, as nothing is padded there.
+        """
+        tables = []
+        widths = self.widths[1:]
+        lengths = None
+        if not self._right[-1]:
+            ends = np.array([len(text) for text in cells[-1].texts])
+            widths[-1] = int(ends.max())
+            if cells[-1].codes is not None and ends.min() < widths[-1]:
+                lengths = ends
+        for column, right, width in zip(cells, self._right, widths, strict=True):
+            aligned = "".join(
+                text.rjust(width) if right else text.ljust(width) for text in column.texts
+            )
+            table = np.frombuffer(aligned.encode("ascii"), dtype=np.uint8)
+            tables.append(table.reshape(len(column.texts), width))
+        return tables, lengths
+
+
+def wide_rows(
+    directories: Directories,
+    elements: Sequence[Element],
+    pointers: Sequence[PointerTexts],
+    columns: Sequence[Column],
+    *,
+    with_jobs: bool,
+) -> WideRows | None:
+    """The rows, or None if they are not that simple (a value that is missing, a strange name)."""
+    names = _plain_names(directories)
+    if names is None or not all(column.header.isascii() for column in columns):
+        return None
+    cells = []
+    for element in elements:
+        found = _columns(element, len(directories), pointers, with_jobs=with_jobs)
+        if found is None or not all(is_plain("".join(it.texts).encode()) for it in found):
+            return None
+        cells.append(found)
+    return WideRows(names, elements, cells, columns)
+
+
+def _plain_names(directories: Directories) -> Any:
+    if not isinstance(directories, StoredDirectories) or not directories.table.width:
+        return None
+    cells = np.frombuffer(directories.table.blob, dtype=np.uint8)
+    if not len(cells) or cells.min() < ord(" ") or cells.max() > ord("~"):
+        return None
+    return cells.reshape(-1, directories.table.width)
+
+
+def _columns(
+    element: Element, count: int, pointers: Sequence[PointerTexts], *, with_jobs: bool
+) -> list[_Cells] | None:
+    positions = np.asarray(element.cut.positions)[: element.size]
+    cells = [_statuses(element, count, positions)]
+    if with_jobs:
+        cells.append(_jobs(element, count, positions))
+    for pointer in pointers:
+        column = pointer.column
+        if column is None:
+            return None
+        codes = np.asarray(column.codes)
+        used = np.flatnonzero(np.bincount(codes[positions]))
+        texts = pointer.of_codes(used.tolist())
+        if texts is None:
+            return None
+        cells.append(_few(texts, used, codes))
+    return cells
+
+
+def _few(texts: list[str], used: Any, codes: Any) -> _Cells:
+    """The texts of the codes that are used, ascending; the codes say which of these it is."""
+    if len(used) and len(used) == used[-1] + 1:
+        return _Cells(texts, codes)
+    narrow = np.zeros(int(codes.max(initial=0)) + 1, dtype=codes.dtype)
+    narrow[used] = np.arange(len(used), dtype=codes.dtype)
+    return _Cells(texts or [""], narrow[codes])
+
+
+def _statuses(element: Element, count: int, positions: Any) -> _Cells:
+    if element.only:
+        return _Cells([element.only.value if element.size else ""])
+    codes = np.frombuffer(status_codes(element.row, count), dtype=np.uint8)
+    used = np.flatnonzero(np.bincount(codes[positions], minlength=len(STATUS_OF)))
+    return _few([status_with(code).value for code in used.tolist()], used, codes)
+
+
+def _jobs(element: Element, count: int, positions: Any) -> _Cells:
+    listed = positions.tolist() if element.submitted else []
+    number: dict[str, int] = {"": 0}
+    found = [number.setdefault(text, len(number)) for text in job_ids(element, listed)]
+    if len(number) == 1:
+        return _Cells([""])
+    codes = np.zeros(count, dtype=np.uint32)
+    codes[positions] = found
+    return _Cells(list(number), codes)
+
+
+def _with_empty_lines(lines: bytes, places: Sequence[int]) -> str:
+    """The lines with an empty one at each of these places, which ascend."""
+    if not places:
+        return lines.decode("ascii")
+    view = memoryview(lines)
+    ends = [*places, len(lines)]
+    parts = [view[begin:end] for begin, end in zip([0, *places], ends, strict=True)]
+    return b"\n".join(parts).decode("ascii")

@@ -1,0 +1,25 @@
+"""numpy, imported without the threads that its OpenBLAS starts.
+
+They would cost as much CPU time as the rest of the import, and nothing here multiplies matrices.
+The variable that forbids them is taken back at once: jobs that this process starts inherit its
+environment.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Final
+
+_THREADS: Final = "OPENBLAS_NUM_THREADS"
+
+if "numpy" in sys.modules or _THREADS in os.environ:
+    import numpy as np
+else:
+    os.environ[_THREADS] = "1"
+    try:
+        import numpy as np
+    finally:
+        del os.environ[_THREADS]
+
+__all__ = ["np"]
