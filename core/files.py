@@ -32,6 +32,17 @@ def write_synced(path: Path, data: bytes, mode: int = 0o666) -> None:
         os.close(fd)
 
 
+def is_gone(path: Path) -> bool:
+    """Whether there certainly is nothing of this name; not, if that cannot be told."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
 def sync_folder(folder: Path) -> None:
     """Make renames and links in `folder` durable. File systems that cannot are left alone."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -15,6 +15,7 @@ import subprocess
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.clusters.schedulers.local_machine import boot_id
@@ -29,10 +30,12 @@ from rowtui.core.clusters.schedulers.local_processes import (
 from rowtui.core.clusters.schedulers.local_queue import LocalQueue
 from rowtui.core.clusters.schedulers.local_records import Claim, End, QueuedJob
 from rowtui.core.errors import RowtuiError
+from rowtui.core.files import is_gone
 
 _NEWS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _RETRY_SECONDS = 1.0
 _RETRIES = 3600  # a full disk gets an hour to be cleared before an exit code is lost
+_MISSED = 5  # a folder that is gone may be one that is just being mounted
 
 
 def keep_job(queue: LocalQueue, job: QueuedJob, gpus: tuple[str, ...]) -> None:
@@ -49,7 +52,7 @@ def keep_job(queue: LocalQueue, job: QueuedJob, gpus: tuple[str, ...]) -> None:
     claim = Claim(os.getpid(), start, boot_id(), time.monotonic(), gpus)
     if queue.claim(job.id, claim):
         end = _Run(queue, job, claim).end()
-        _insist(lambda: queue.finish(job, end))
+        _insist(lambda: queue.finish(job, end), queue.script_path(job.id).parent)
 
 
 class _Run:
@@ -196,12 +199,19 @@ def note_trouble() -> None:
         traceback.print_exc()
 
 
-def _insist(write: Callable[[], None]) -> None:
-    """Write what must not be lost, also when the disk is full for a while."""
+def _insist(write: Callable[[], None], folder: Path) -> None:
+    """Write what must not be lost, also when the disk is full for a while.
+
+    Nobody can ask for what is not there any more: `folder` was removed.
+    """
+    missed = 0
     for _ in range(_RETRIES):
         try:
             return write()
         except OSError:
             note_trouble()
+            missed = missed + 1 if is_gone(folder) else 0
+            if missed == _MISSED:
+                return None
             time.sleep(_RETRY_SECONDS)
     return write()

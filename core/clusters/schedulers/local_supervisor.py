@@ -34,6 +34,7 @@ from rowtui.core.clusters.schedulers.local_queue import LocalQueue
 from rowtui.core.clusters.schedulers.local_records import Claim, End, QueuedJob
 from rowtui.core.clusters.schedulers.local_wake import CANCELLED, open_bell, take_lock
 from rowtui.core.errors import RowtuiError
+from rowtui.core.files import is_gone
 
 _IDLE_SECONDS = 2.0  # long enough for the next submission of a person, or of a loop
 _RESCAN_SECONDS = 60.0  # whatever happens, look at the files that often
@@ -78,6 +79,8 @@ class Supervisor:
         message = CANCELLED
         while True:
             self._look(everything=CANCELLED in message)
+            if is_gone(self.queue.jobs):
+                return  # somebody removed the queue; what runs has keepers
             self._start_jobs()
             if self.waiting or self.kept or self.unwritten:
                 idle_since = None

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import resource
+import shutil
 import signal
 import stat
 import subprocess
@@ -448,6 +449,24 @@ async def test_a_supervisor_leaves_when_there_is_nothing_to_do(rig: LocalRig) ->
     await rig.ended(rig.submit("true"))
     wait_for_process(rig.supervisor())
     await rig.ended(rig.submit("true"))
+
+
+def test_nobody_stays_with_a_queue_that_was_removed(rig: LocalRig) -> None:
+    # Given jobs that run, one that waits, and those who look after them,
+    script = "echo $PPID $(sed 's/.*) . //; s/ .*//' /proc/$PPID/stat) > who\n" + WAIT_FOR_GO
+    rig.submit(script, cpus=3)
+    rig.submit("touch ran", cpus=3)
+    wait_until((rig.work / "who").exists, rig.work)
+    wait_until(lambda: (rig.work / "who").read_text().endswith("\n"), rig.work)
+    who = identities((rig.work / "who").read_text())
+    assert len(who) == 2
+    # when the whole queue is removed, and the job ends,
+    shutil.rmtree(rig.folder)
+    (rig.work / "go").touch()
+    # then they end, too, and nothing starts.
+    for process in who:
+        wait_for_process(process)
+    assert not (rig.work / "ran").exists()
 
 
 async def test_old_jobs_are_forgotten_but_not_their_tokens_nor_the_last_id(rig: LocalRig) -> None:
