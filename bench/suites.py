@@ -175,8 +175,9 @@ def _tui(given: Namespace) -> list[Words]:
 
 
 def _latency(given: Namespace) -> list[Words]:
-    words = ["--directories", "200" if given.quick else "10000"]
-    return [[*words, *(["--row", str(given.row.absolute())] if given.row else [])]]
+    peer = ["--row", str(given.row.absolute())] if given.row else []
+    chosen = ("100",) if given.quick else ("1000", "10000")
+    return [["--directories", size, *peer] for size in chosen]
 
 
 SUITES = (

@@ -1,0 +1,118 @@
+"""Measure a slow file server: `python -m bench.latency [--directories N] [--milliseconds MS]`.
+
+The commands run on this machine's file system, with a pause before each call that asks about a name
+in the project: `latency.c`, compiled here and loaded before the C library. So it waits for each
+open, stat, rename and the like as on a network file system, and not for what is read from something
+open. The first look is repeated with several numbers of requests under way at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bench.commands import forget
+from bench.machine import machine
+from bench.make_project import listed_action, make_project
+from bench.measure import Run, run
+from bench.measured import Measured, of_runs, write
+
+SOURCE = Path(__file__).with_name("latency.c")
+AT_ONCE = (1, 8, 32)
+
+
+def compile_shim(folder: Path) -> Path:
+    """The library to be loaded first.
+
+    Raises: SystemExit if there is no compiler, or it refuses.
+    """
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise SystemExit("needs cc, a C compiler")
+    library = folder / "latency.so"
+    words = [compiler, "-shared", "-fPIC", "-O2", "-o", library, SOURCE, "-ldl"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"cc: {done.stderr.strip().partition(chr(10))[0]}")
+    return library
+
+
+def slow(library: Path, below: Path, milliseconds: float) -> dict[str, str]:
+    """What a command's environment has in addition."""
+    return {
+        "LD_PRELOAD": str(library),
+        "LATENCY_BELOW": str(below.resolve()),
+        "LATENCY_US": str(round(1000 * milliseconds)),
+    }
+
+
+def measure(
+    folder: Path, tools: Mapping[str, Path], directories: int, milliseconds: float, rounds: int
+) -> Iterator[Measured]:
+    """Rows as they are measured."""
+    make_project(folder, directories)
+    quick = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+    log = folder / "stderr.log"
+    environment = quick | slow(compile_shim(folder), folder, milliseconds)
+
+    def once(tool: str, words: Sequence[str], environment: dict[str, str]) -> Run:
+        command = (tools[tool], "--no-progress", "--cluster", "none", *words)
+        return run(command, folder / tool, environment, log)
+
+    for tool in tools:
+        alone = 0.0
+        for number in AT_ONCE:
+            forget(folder / tool)
+            done = once(tool, ("--io-threads", str(number), "show", "status"), environment)
+            row = of_runs(f"first scan, {number} at once", directories, tool, [done])
+            if row.best:
+                alone = alone or done.wall
+                rates = {"directories/s": directories / done.wall}
+                if number > 1:
+                    rates["times faster"] = alone / done.wall
+                row = replace(row, best={**row.best, **rates})
+            yield row
+        listing = ("show", "directories", "-a", listed_action(), "--eligible")
+        for name, words in (
+            ("show status", ("show", "status")),
+            ("show directories --eligible", listing),
+        ):
+            once(tool, words, quick)
+            runs = [once(tool, words, environment) for _ in range(rounds)]
+            yield of_runs(name, directories, tool, runs)
+
+
+def main() -> None:
+    """Read the arguments, measure, print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.latency", description=__doc__)
+    parser.add_argument("--directories", type=int, default=10_000)
+    parser.add_argument("--milliseconds", type=float, default=1.0, help="before each call")
+    parser.add_argument("--rounds", type=int, default=5, help="of the commands that only show")
+    parser.add_argument("--row", type=Path, metavar="PATH", help="the real Row, measured beside")
+    beside = Path(sys.executable).parent / "rowtui"
+    parser.add_argument("--rowtui", type=Path, metavar="PATH", default=beside)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
+    given = parser.parse_args()
+    tools = {"rowtui": given.rowtui} | ({"row": given.row} if given.row else {})
+    print(f"# {machine()}\n\n{given.directories:,} directories, {given.milliseconds:g} ms a call\n")
+    print("| command | of | wall s | CPU s | directories/s |\n|---|---|--:|--:|--:|")
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="rowtui-latency-") as temporary:
+        folder, count = Path(temporary), given.directories
+        for row in measure(folder, tools, count, given.milliseconds, given.rounds):
+            rows.append(row)
+            cells = [f"{row.best[name]:.3f}" for name in ("wall s", "cpu s") if row.best]
+            cells += [f"{row.best.get('directories/s', 0):,.0f}"]
+            print(f"| {row.what} | {row.tool} | {row.error or ' | '.join(cells)} |", flush=True)
+            if given.json:
+                write(given.json, rows)
+
+
+if __name__ == "__main__":
+    main()
