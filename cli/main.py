@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rowtui.cli.output import Output
+    from rowtui.cli.plain_words import PlainWords
 
 INTERRUPTED = 130
 
@@ -29,9 +30,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
-    from rowtui.cli.parser import build_parser
+    from rowtui.cli.plain_words import plain_words
 
     completing = "_ARGCOMPLETE" in os.environ
+    plain = None if completing else plain_words(arguments)
+    if plain is not None:
+        return run(plain)
+    from rowtui.cli.parser import build_parser
+
     parser = build_parser(None if completing else arguments)
     if completing:
         from rowtui.cli.complete import complete
@@ -44,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run(args)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace | PlainWords) -> int:
     """Run the parsed command."""
     from importlib import import_module
 
@@ -80,9 +86,9 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _output(args: argparse.Namespace) -> Output:
+def _output(args: argparse.Namespace | PlainWords) -> Output:
+    from rowtui.cli.environment import environment_flag, environment_word
     from rowtui.cli.output import WARN, Output
-    from rowtui.cli.parser import environment_flag, environment_word
 
     level = WARN + getattr(args, "verbose", 0) - getattr(args, "quiet", 0)
     return Output(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from rowtui.cli.environment import environment_number, environment_word
 from rowtui.cli.loop import at_end, run
-from rowtui.cli.parser import environment_number, environment_word
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural, visible
 

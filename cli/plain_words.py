@@ -1,0 +1,75 @@
+"""The plainest command lines of `show status` and `show directories`, read without argparse.
+
+Making a parser takes longer than such a command does. What is not spelled out in full, and
+everything that could be wrong, is left to the grammar in `parser.py`; both give the same values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+_STATUSES: Final = ("completed", "submitted", "eligible", "waiting")
+_COMMON: Final = ("no_progress", "clear_progress")  # absent unless given
+# Options without a value; what the others are while they are not given.
+_FLAGS: Final = {
+    "status": (*_STATUSES, "all", "no_header", "json"),
+    "directories": (
+        *_STATUSES, "failed", "no_header", "no_separate_groups", "short", "json",
+    ),
+}  # fmt: skip
+_OTHERS: Final[dict[str, dict[str, Any]]] = {
+    "status": {"action": "*", "watch": None},
+    "directories": {"action": None, "n_groups": None},
+}
+
+
+class PlainWords:
+    """The values that `argparse` would give for the same words."""
+
+    command: str
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+
+
+def plain_words(words: Sequence[str]) -> PlainWords | None:
+    """The values of a command line, or None if it is not one of the plainest."""
+    if len(words) < 2 or words[0] != "show" or words[1] not in _FLAGS:
+        return None
+    what = words[1]
+    values: dict[str, Any] = dict.fromkeys(_FLAGS[what], False)
+    values |= {"command": f"show_{what}", "directories": [], **_OTHERS[what]}
+    flags = {f"--{name.replace('_', '-')}": name for name in (*_FLAGS[what], *_COMMON)}
+    pointers: list[str] = []
+    named_until = 0  # where the last directory stood: they stand one behind the other
+    rest = iter(range(2, len(words)))
+    for at in rest:
+        word = words[at]
+        if word in flags:
+            values[flags[word]] = True
+            continue
+        if not word.startswith("-"):
+            if not word or named_until not in (0, at - 1):
+                return None
+            values["directories"].append(word)
+            named_until = at
+            continue
+        argument = words[next(rest)] if at + 1 < len(words) else ""
+        if not argument or argument.startswith("-"):
+            return None
+        if word in ("-a", "--action"):
+            values["action"] = argument
+        elif what == "directories" and word == "--value":
+            pointers.append(argument)
+        elif what == "directories" and word in ("-n", "--n-groups") and _is_number(argument):
+            values["n_groups"] = int(argument)
+        else:
+            return None
+    if what == "directories":
+        values["value"] = pointers
+    return PlainWords(values)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10
