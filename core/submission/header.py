@@ -70,14 +70,21 @@ def slurm_header(
     request: JobRequest, names: Sequence[str], cluster: Cluster, partition: Partition | None
 ) -> list[str]:
     """The lines of the header, each with its `#SBATCH `."""
+    return [name_line(request.action, names), *shared_header(request, cluster, partition)]
+
+
+def name_line(action: Action, names: Sequence[str]) -> str:
+    """The first line, the only one that depends on which directories a job has."""
+    return f"#SBATCH --job-name={header_value(job_name(action, names))}"
+
+
+def shared_header(request: JobRequest, cluster: Cluster, partition: Partition | None) -> list[str]:
+    """All other lines: the same for jobs that ask for the same."""
     from rowtui.core.clusters.schedulers.slurm import time_limit_signal_option
 
     action, resources = request.action, request.action.resources
     options = options_for(action, cluster.name)
-    lines = [
-        f"--job-name={header_value(job_name(action, names))}",
-        f"--output={header_value(log_path(action, cluster.name))}",
-    ]
+    lines = [f"--output={header_value(log_path(action, cluster.name))}"]
     if partition is not None:
         lines.append(f"--partition={header_value(partition.name)}")
     lines.append(f"--ntasks={request.processes}")

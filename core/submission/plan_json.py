@@ -18,6 +18,7 @@ from typing import Any
 from rowtui.core.errors import RowtuiError
 from rowtui.core.files import read_bounded, replace_file
 from rowtui.core.submission.model import Destination, InBundle, Packed, Plan, PlannedJob
+from rowtui.core.submission.script_parts import cut_at
 from rowtui.core.submission.shell import PRELUDE
 from rowtui.core.text import Cost, visible
 
@@ -122,7 +123,8 @@ def _job_fields(job: PlannedJob) -> dict[str, Any]:
             "cluster": job.destination.cluster,
             "partition": job.destination.partition,
         },
-        "script": job.script.split(PRELUDE, 1),  # two parts with `shared` between them, or all
+        "script": cut_at(job.script, PRELUDE)
+        or [job.script],  # two parts with `shared` between them, or all
         "log_path": job.log_path,
         "processes": job.processes,
         "cpus": job.cpus,

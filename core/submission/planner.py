@@ -9,6 +9,7 @@ Source: DESIGN's contracts; Row A5.2 (these errors came in the middle of a submi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from rowtui.core.clusters.launcher_prefix import launcher_prefix
@@ -17,7 +18,7 @@ from rowtui.core.clusters.partition import choose_partition
 from rowtui.core.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.submission.bash_syntax import is_one_command
 from rowtui.core.submission.header import options_for
-from rowtui.core.submission.script import Recipe, job_script, write_recipe
+from rowtui.core.submission.script import Frame, Recipe, framed_script, script_frame, write_recipe
 from rowtui.core.text import plural, visible
 from rowtui.core.workflow.template import Command, parse_command
 
@@ -114,6 +115,9 @@ class Planner:
         self.setting = setting
         self.failed = failed
         self.actions: dict[int, _OfAction] = {}
+        self._frame: Frame | None = None  # of the job before, which was of this kind
+        self._kind: tuple[object, ...] = ()
+        self._totals: tuple[int, ...] = ()
 
     def way(self, action: Action, size: int, place: Placed | None = None) -> Way | None:
         """How a job on so many directories is run; None with its problems noted."""
@@ -170,15 +174,13 @@ class Planner:
         names: Sequence[str],
         values: Sequence[Any],
     ) -> str:
-        return job_script(
-            way.recipe,
-            request,
-            names=names,
-            values=values,
-            cluster=way.cluster,
-            partition=way.partition,
-            token=token,
-        )
+        """Its frame is that of the job before, if that was of the same kind."""
+        kind = (request.action, way.recipe, way.cluster, way.partition)
+        totals = (request.processes, request.cpus, request.gpus, request.walltime_seconds)
+        if self._frame is None or totals != self._totals or not all(map(is_, kind, self._kind)):
+            self._frame = script_frame(way.recipe, request, way.cluster, way.partition)
+            self._kind, self._totals = kind, totals
+        return framed_script(self._frame, request, names, values, token)
 
     def is_simple(self, action: Action, way: Way) -> bool:
         """Whether the shell of an action is so plain that bash need not be asked about it."""

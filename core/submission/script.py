@@ -30,7 +30,7 @@ from rowtui.core.submission.grid_engine_header import (
     ear_for_notices,
     grid_engine_header,
 )
-from rowtui.core.submission.header import options_for, slurm_header
+from rowtui.core.submission.header import name_line, options_for, shared_header
 from rowtui.core.submission.name_lines import NameLines
 from rowtui.core.submission.quote import QuotingError, quote, quote_all
 from rowtui.core.submission.shell import PRELUDE
@@ -70,6 +70,49 @@ def write_recipe(command: Command, workspace_path: str, prefix: str = "") -> Rec
     return Recipe(filled, command.kind is Kind.DIRECTORY, workspace_path)
 
 
+class Frame(NamedTuple):
+    """What scripts of the same action have in common that ask for the same at the same place.
+
+    Its texts stand in this order between what is a job's own: its name, its directories, its token,
+    and the values and needs of its directories.
+    """
+
+    recipe: Recipe
+    named: bool  # a line of the header has the job's name
+    header: str
+    exports: str
+    identity: str
+    rest: str
+
+
+def script_frame(
+    recipe: Recipe, request: JobRequest, cluster: Cluster, partition: Partition | None
+) -> Frame:
+    """The frame of the script for such a job. Raises: RowtuiError."""
+    filled, scheduler = recipe.filled, cluster.scheduler
+    header: list[str] = []
+    if scheduler == "slurm":
+        header = shared_header(request, cluster, partition)
+    elif scheduler == "grid_engine":
+        header = grid_engine_header(request, cluster, partition)
+    rest = ["", PRELUDE.strip("\n"), ""]
+    if scheduler == "grid_engine":
+        rest.append(ear_for_notices(request.walltime_seconds))
+    setup = options_for(request.action, cluster.name).setup
+    if setup:
+        rest += _setup(setup)
+    rest += _for_each(filled) if recipe.each else _for_all(filled)
+    identity = [*_identity(scheduler), *_products(request.action, recipe.workspace_path)]
+    return Frame(
+        recipe,
+        scheduler == "slurm",
+        "\n".join([*header, ""]),
+        "\n".join(["", *_exports(request, cluster, recipe.workspace_path), ""]),
+        "\n".join(identity),
+        "\n".join(rest) + "\n",
+    )
+
+
 def job_script(
     recipe: Recipe,
     request: JobRequest,
@@ -86,30 +129,34 @@ def job_script(
     in the same order (they may be empty when the command has no pointers).
     Raises: RowtuiError for a name or value that cannot be given to the command.
     """
-    filled = recipe.filled
+    frame = script_frame(recipe, request, cluster, partition)
+    return framed_script(frame, request, names, values, token)
+
+
+def framed_script(
+    frame: Frame, request: JobRequest, names: Sequence[str], values: Sequence[Any], token: str
+) -> str:
+    """The script of one job in its frame. See `job_script`, also for what it raises."""
+    filled = frame.recipe.filled
     texts = [_texts(pointer, names, values) for pointer in filled.values]
     _refuse_arithmetic(filled, names, texts)
     parts = ["#!/bin/bash"]
-    if cluster.scheduler == "slurm":
-        parts += slurm_header(request, names, cluster, partition)
-    elif cluster.scheduler == "grid_engine":
-        parts += grid_engine_header(request, cluster, partition)
-    parts += ["", _array("directories", names), ""]
-    parts += _exports(request, cluster, recipe.workspace_path)
-    parts += ["", *_identity(token, cluster.scheduler)]
-    parts += _products(request.action, names, recipe.workspace_path)
+    if frame.named:
+        parts.append(name_line(request.action, names))
+    parts += [
+        frame.header,
+        _array("directories", names),
+        frame.exports,
+        f"rowtui_token={quote(token)}",
+        frame.identity,
+        f"rowtui_not_utf8=({' '.join(f'[{at}]=1' for at in _not_utf8(names))})",
+    ]
     if request.requires:
         parts.append(_array("rowtui_requires", request.requires))
     for at, (pointer, column) in enumerate(zip(filled.values, texts, strict=True)):
         parts.append(_array(_values(at), column, f" # {{{visible(pointer)}}}"))
-    parts += ["", PRELUDE.strip("\n"), ""]
-    if cluster.scheduler == "grid_engine":
-        parts.append(ear_for_notices(request.walltime_seconds))
-    setup = options_for(request.action, cluster.name).setup
-    if setup:
-        parts += _setup(setup)
-    parts += _for_each(filled) if recipe.each else _for_all(filled)
-    return "\n".join(parts) + "\n"
+    parts.append(frame.rest)
+    return "\n".join(parts)
 
 
 def _array(name: str, texts: Sequence[str], note: str = "") -> str:
@@ -137,17 +184,16 @@ def _exports(request: JobRequest, cluster: Cluster, workspace_path: str) -> list
     return lines
 
 
-def _identity(token: str, scheduler: str) -> list[str]:
+def _identity(scheduler: str) -> list[str]:
     by_hand = "$$.$RANDOM"
     who, run = _RUNNER.get(scheduler, (by_hand, ""))
     return [
-        f"rowtui_token={quote(token)}",
         f"rowtui_job={quote(scheduler)}:{who.replace('BY_HAND', by_hand)}",
         f"rowtui_run={run}",
     ]
 
 
-def _products(action: Action, names: Sequence[str], workspace_path: str) -> list[str]:
+def _products(action: Action, workspace_path: str) -> list[str]:
     name = action.name.encode()
     products = action.products if all(map(_can_exist, action.products)) else ()
     folder = "" if workspace_path.startswith("/") else "$PWD/"
@@ -157,7 +203,6 @@ def _products(action: Action, names: Sequence[str], workspace_path: str) -> list
         f"rowtui_products=({' '.join(map(quote, products))})",
         f"rowtui_workspace={folder}{quote(workspace_path)}",
         'rowtui_directories=("${directories[@]}")',
-        f"rowtui_not_utf8=({' '.join(f'[{at}]=1' for at in _not_utf8(names))})",
     ]
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from rowtui.core.submission.shell import PRELUDE
 
+_MARK = 24  # characters that are hardly anywhere else
 FIXED = PRELUDE.strip("\n")  # the same in every script
 
 
@@ -23,9 +24,25 @@ class ScriptParts(NamedTuple):
 
 def split_script(script: str) -> ScriptParts | None:
     """The parts of a script; None if it does not have them."""
-    before, fixed, rest = script.partition(FIXED)
-    if not fixed:
+    cut = cut_at(script, FIXED)
+    if cut is None:
         return None
+    before, rest = cut
     lines = before.split("\n")
     count = next((at for at, line in enumerate(lines) if not line.startswith("#")), len(lines))
     return ScriptParts(tuple(lines[:count]), "\n".join(lines[count:]), rest)
+
+
+def cut_at(script: str, fixed: str) -> tuple[str, str] | None:
+    """What stands before and after the first `fixed`; None if it is not there.
+
+    It is found by its beginning: a search for thousands of characters first prepares for as many,
+    which takes longer than everything else here.
+    """
+    mark = fixed[:_MARK]
+    at = script.find(mark)
+    while at >= 0:
+        if script.startswith(fixed, at):
+            return script[:at], script[at + len(fixed) :]
+        at = script.find(mark, at + 1)
+    return None
