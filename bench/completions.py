@@ -152,9 +152,7 @@ async def events(root: Path, many: int, profile: Any = None) -> dict[str, Any]:
 
 async def until_saved(screen: Screen) -> None:
     """Wait until the engine has written what it knows."""
-    settled = getattr(screen.engine, "settled", None)
-    if settled is not None:
-        await settled()
+    await screen.engine.settled()
 
 
 def private_memory(pid: int | str = "self") -> dict[str, float]:
@@ -314,7 +312,7 @@ def main() -> None:
     if profile is not None:
         import pstats
 
-        pstats.Stats(profile).sort_stats("tottime").print_stats(45)
+        pstats.Stats(profile).sort_stats(os.environ.get("SORT", "tottime")).print_stats(70)
 
 
 if __name__ == "__main__":

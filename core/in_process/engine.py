@@ -53,6 +53,7 @@ from rowtui.core.engine import (
 )
 from rowtui.core.errors import InvalidFileError, RowtuiError
 from rowtui.core.grouping.model import Status
+from rowtui.core.in_process.arrivals import Arrivals, SavedTurn
 from rowtui.core.in_process.clusters import ClustersWork
 from rowtui.core.in_process.logs import Logs
 from rowtui.core.in_process.pages import Pages
@@ -85,7 +86,11 @@ class InProcessEngine:
 
     def __init__(self, project: Project, generation: int = 0) -> None:
         self._project = project
-        self._turn = asyncio.Lock()  # the records
+        self._records = asyncio.Lock()
+        self._changes = Changes(project)
+        say = partial(self._changes.say, "completed")
+        self._arrivals = Arrivals(project, self._records, say, self._tidy)
+        self._turn = SavedTurn(self._records, self._arrivals)  # of whoever decides
         self._asking = asyncio.Lock()  # the queues
         self._pages = Pages(project)
         self._review = ReviewWork(project, self._turn)
@@ -95,7 +100,6 @@ class InProcessEngine:
         self._snapshots = Snapshots(project, Needs(project))
         self._logs = Logs(project)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._changes = Changes(project)
         self._packings = 0
         self._questions = Questions()
         self._connecting: asyncio.Task[None] | None = None
@@ -114,18 +118,23 @@ class InProcessEngine:
         self._loop = asyncio.get_running_loop()
         if self._connecting is None or self._connecting.done():
             await self._briefly("prepare", self._prepare, FAR_SECONDS)
-        async with self._turn:
+        async with self._records:
             touched = self._changes.take_touched()
-            await asyncio.to_thread(self._synchronise, full, touched)
-            self._changes.directories_may_have_changed()
+            taken = not (full or touched) and await asyncio.to_thread(self._take_arrivals)
+        if not taken:
+            async with self._turn:
+                await asyncio.to_thread(self._synchronise, full, touched)
+        self._changes.directories_may_have_changed()
         far = any(
             not self._project.reach.connected(cluster.name)
             for cluster in self._project.reach.remote()
         )
         ask = partial(self._ask_for_jobs, now=full)
         await self._briefly("jobs", ask, FAR_SECONDS if far else PATIENCE_SECONDS)
-        async with self._turn:
-            return await asyncio.to_thread(self._snapshots.take, self._pages.generation)
+        async with self._records:
+            snapshot = await asyncio.to_thread(self._snapshots.take, self._pages.generation)
+        self._arrivals.save()
+        return snapshot
 
     async def _prepare(self) -> None:
         with contextlib.suppress(RowtuiError):  # `_where` says what is missing
@@ -172,7 +181,7 @@ class InProcessEngine:
     ) -> GroupsPage:
         """A page of groups; a `problem` where they cannot be told. Raises: RowtuiError."""
         which = self._pages.which("groups", action_index, tuple(statuses), asked)
-        async with self._turn:
+        async with self._records:
             kept = self._pages.kept_groups_page(which, start, length, find)
             if kept is not None:  # nothing to wait for in a thread
                 return kept
@@ -191,7 +200,7 @@ class InProcessEngine:
     ) -> DirectoriesPage:
         """A page of a group's directories, or of all groups' in order. Raises: RowtuiError."""
         which = self._pages.which("group", action_index, tuple(statuses), asked)
-        async with self._turn:
+        async with self._records:
             page = partial(self._pages.group_directories_page, which, group, start, length)
             return await asyncio.to_thread(page)
 
@@ -207,7 +216,7 @@ class InProcessEngine:
     ) -> DirectoriesPage:
         """A page of all directories of an action. Raises: RowtuiError."""
         which = self._pages.which("directories", action_index, tuple(statuses), asked)
-        async with self._turn:
+        async with self._records:
             page = partial(self._pages.directories_page, which, start, length, find)
             return await asyncio.to_thread(page)
 
@@ -524,6 +533,10 @@ class InProcessEngine:
         """Give jobs of the graph up, with what depends on them. Raises: RowtuiError."""
         await self._networks.cancel(jobs)
 
+    async def settled(self) -> None:
+        """Wait until what was shown is saved."""
+        await self._arrivals.saved()
+
     async def close(self) -> None:
         """Stop watching; bring Row's files up to date."""
         if self._network is not None:
@@ -535,11 +548,24 @@ class InProcessEngine:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._arrivals.close()
         async with self._turn:
             await asyncio.to_thread(self._project.close)
         await self._project.let_go()
 
     # In threads
+
+    def _take_arrivals(self) -> bool:
+        with contextlib.suppress(InvalidFileError):
+            self._project.reload_workflow_if_changed()
+        if not self._arrivals.take():
+            return False
+        self._pages.next_generation()
+        return True
+
+    def _tidy(self) -> None:
+        self._project.synchronise()
+        self._pages.lists.forget()
 
     def _synchronise(self, full: bool, touched: Sequence[str]) -> None:
         project = self._project

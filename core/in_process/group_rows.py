@@ -50,6 +50,11 @@ class GroupRows:
         self._verdicts: dict[int, tuple[Action, object, bool, VerdictOf]] = {}
         self._texts: dict[str, PointerTexts] = {}
         self._directories: object = None  # whose texts these are
+        self._mapped: bool | None = None
+
+    def look_again(self) -> None:
+        """The project was synchronised: there may be mapping files now, or none any more."""
+        self._mapped = None
 
     def of(
         self, cut: GroupCut, numbers: Sequence[int], verdict_of: VerdictOf
@@ -104,7 +109,9 @@ class GroupRows:
         for as long as it would say the same.
         """
         cluster = self._project.jobs.queues.here()
-        mapped = has_mapping_files(self._project.root, self._project.environment)
+        if self._mapped is None:
+            self._mapped = has_mapping_files(self._project.root, self._project.environment)
+        mapped = self._mapped
         known = self._verdicts.get(action.index)
         if known is None or known[0] is not action or known[1:3] != (cluster, mapped):
             known = (action, cluster, mapped, self._made(action, mapped))

@@ -104,12 +104,18 @@ class LiveCut(GroupCut):
     """A `GroupCut` that is counted, not listed. A rank is a place in the list of members."""
 
     def __init__(
-        self, action: Action, bins: Bins, members: DirectorySet, counts: Any = None
+        self,
+        action: Action,
+        bins: Bins,
+        members: DirectorySet,
+        cells: Any = None,
+        counts: Any = None,
     ) -> None:
+        """`cells`: the members as bytes of bits; `counts`: how many each bin has."""
         self.action = action
         self.bins = bins
         self.members = members
-        self._cells = np.frombuffer(members.to_bytes((bins.count + 7) >> 3, "little"), np.uint8)
+        self._cells = _cells_of(members, bins.count) if cells is None else cells
         self._counts = bins.counted(_members_of(self._cells)) if counts is None else counts
 
     def moved(self, members: DirectorySet) -> LiveCut:
@@ -117,12 +123,13 @@ class LiveCut(GroupCut):
         changes = self.members ^ members
         if not changes:
             return self
-        cells = np.frombuffer(changes.to_bytes((self.bins.count + 7) >> 3, "little"), np.uint8)
+        cells = _cells_of(changes, self.bins.count)
         changed = _members_of(cells)
         went = self._has(changed)
         counts = self._counts + self.bins.counted(changed[~went])
-        counts -= self.bins.counted(changed[went])
-        return LiveCut(self.action, self.bins, members, counts)
+        if went.any():
+            counts -= self.bins.counted(changed[went])
+        return LiveCut(self.action, self.bins, members, self._cells ^ cells, counts)
 
     def _has(self, positions: Any) -> Any:
         return (self._cells[positions >> 3] >> (positions & 7).astype(np.uint8) & 1).view(np.bool_)
@@ -239,7 +246,7 @@ class LiveCut(GroupCut):
     # All of it, for whoever filters and sorts.
 
     @property
-    def positions(self) -> Any:  # type: ignore[override]
+    def positions(self) -> Any:
         """All members in order."""
         everyone = self.bins.order_of(0, self.bins.count)
         return everyone[self._has(everyone)]
@@ -256,6 +263,11 @@ class LiveCut(GroupCut):
 def _array(numbers: Any) -> Any:
     """A view of packed numbers, not a copy."""
     return np.asarray(memoryview(numbers))
+
+
+def _cells_of(members: DirectorySet, count: int) -> Any:
+    """The bits of a set, eight in a byte."""
+    return np.frombuffer(members.to_bytes((count + 7) >> 3, "little"), np.uint8)
 
 
 def _members_of(cells: Any) -> Any:

@@ -57,6 +57,7 @@ class Pages:
     def next_generation(self) -> None:
         """The project was synchronised: what was listed may be wrong now."""
         self.lists.forget()
+        self._rows.look_again()
         self._shown = {
             key: shown
             for key, shown in self._shown.items()

@@ -126,6 +126,8 @@ class NameTable(Sequence[bytes]):
         found = np.searchsorted(known, asked)
         found[found == len(known)] = 0
         found = found[known[found] == asked] if len(known) else found[:0]
+        if len(found) * 16 < len(known):
+            return bit_set(found.tolist())
         flags = np.zeros(len(known), dtype=np.uint8)
         flags[found] = 1
         return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")

@@ -1,0 +1,213 @@
+"""Completions that arrive while a dashboard is open: shown first, saved right after.
+
+Where nothing but staged completions is new, the records in memory take them at once and a commit
+follows; anything else (another directory, workflow, commit, or file of Row's) is left to the whole
+synchronisation. Until they are saved, staged files lie where they are: whoever reads the project
+finds them, and nothing is lost with this process. Whoever decides something waits until what is
+shown is saved (`SavedTurn`). Source: docs/architecture.md, "Nothing is locked".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.state.news import with_news
+from rowtui.core.state.records import with_staged, without_mended
+from rowtui.core.state.row_files import import_row_files
+from rowtui.core.state.staging import list_staged, read_staged
+from rowtui.core.workspace.list import workspace_mtime_ns
+from rowtui.core.workspace.sync import STAMPS_UP_TO
+
+if TYPE_CHECKING:
+    from rowtui.core.project.project import Project
+    from rowtui.core.state.model import State
+    from rowtui.core.state.stored import Stored
+
+PAUSE_SECONDS = 0.01
+"""Before a commit: what the screen asks for next is answered first."""
+TIDY_SECONDS = 2.0
+"""From a commit until Row's files and the summary follow it, at least."""
+TIDY_SHARE = 50
+"""So many times as long as the last tidying took, that it takes 2 % of a core at most."""
+
+
+class Arrivals:
+    """The completions that one engine has taken. `ahead`: records that are not saved yet."""
+
+    def __init__(
+        self,
+        project: Project,
+        records: asyncio.Lock,
+        look_again: Callable[[], None],
+        tidy: Callable[[], None],
+    ) -> None:
+        """`look_again`: have the screen refresh; `tidy` is called in a thread, some time after."""
+        self._project = project
+        self._records = records
+        self._look_again = look_again
+        self._tidy = tidy
+        self._basis: Stored | None = None  # what is saved, and `ahead` was made from
+        self._ahead: Stored | None = None
+        self._saving: asyncio.Task[None] | None = None
+        self._failed = False  # the whole synchronisation says why
+        self._tidying: asyncio.Task[None] | None = None
+        self._tidied_in = 0.0
+
+    def take(self) -> bool:
+        """Show what was staged, if that is all that is new. In a thread, `records` held."""
+        base = self._base()
+        if base is None:
+            return False
+        project = self._project
+        waiting = list_staged(project.root)
+        unread = [file for file in waiting if file not in base.consumed]
+        if not unread:
+            return False
+        read = read_staged(project.root, unread)
+        if read.unreadable or read.vanished:
+            return False
+        after = without_mended(with_staged(base, read.staged, waiting, int(time.time())))
+        if base is not self._ahead:
+            self._basis = base
+        self._ahead = after
+        project.use(after.state)
+        return True
+
+    def _base(self) -> Stored | None:
+        """The records that are shown, if only staged completions can be new; else None."""
+        project, known = self._project, self._project.known_state
+        if known is None or self._failed:
+            self._failed = False
+            return None
+        saved = project.store.load().stored
+        if project.store.unsaved or saved is None:
+            return None
+        base = saved
+        if self._ahead is not None and saved.state.completed is not self._ahead.state.completed:
+            if self._basis is None or saved.state.generation != self._basis.state.generation:
+                return None  # others have committed
+            base = self._ahead
+        workflow = project.workflow
+        directories = base.directories
+        same = (
+            _is_same(base.state, known)
+            and not base.racy
+            and not base.reread
+            and len(directories) > STAMPS_UP_TO
+            and not directories.bad_set
+            and base.value_file == workflow.value_file
+            and workspace_mtime_ns(workflow.workspace) == base.workspace_mtime_ns
+            and dict(base.products) == {it.name: it.products for it in reversed(workflow.actions)}
+            and base.state.completed.keys() == base.products.keys()
+            and import_row_files(project.root, base).stored is base
+        )
+        return base if same else None
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether something is shown that is not saved."""
+        return self._ahead is not None
+
+    def save(self) -> None:
+        """Begin to save what was taken, if there is anything."""
+        if self._ahead is not None and (self._saving is None or self._saving.done()):
+            self._saving = asyncio.ensure_future(self._save())
+
+    async def saved(self) -> None:
+        """Wait until everything that is shown is saved, or could not be."""
+        self.save()
+        while self._saving is not None and not self._saving.done():
+            await asyncio.wait((self._saving,))
+
+    async def close(self) -> None:
+        """Save what is to be saved; tidy no more."""
+        if self._tidying is not None:
+            self._tidying.cancel()
+            await asyncio.gather(self._tidying, return_exceptions=True)
+            self._tidying = None
+        await self.saved()
+
+    async def _save(self) -> None:
+        await asyncio.sleep(PAUSE_SECONDS)
+        while self._ahead is not None:
+            ahead, basis = self._ahead, self._basis
+            edit = partial(self._edited, ahead, basis)
+            try:
+                stored = await asyncio.to_thread(self._project.store.commit, edit)
+            except (RowtuiError, OSError):
+                self._ahead, self._failed = None, True
+                self._look_again()
+                return
+            async with self._records:
+                ours = stored.state.completed is ahead.state.completed
+                if self._ahead is not ahead and ours:
+                    self._basis = stored  # more came meanwhile, on top of this
+                    continue
+                if self._ahead is not ahead or not ours:
+                    self._look_again()  # others have committed: what is shown may be older
+                self._ahead = None
+                self._project.use(stored.state)
+        if self._tidying is None or self._tidying.done():
+            self._tidying = asyncio.ensure_future(self._tidy_later())
+
+    def _edited(self, ahead: Stored, basis: Stored | None, current: Stored) -> Stored:
+        """What to commit: `ahead`, or what is current now with what was staged."""
+        if (
+            basis is not None
+            and not current.reread
+            and (current.lineage, current.state.generation)
+            == (basis.lineage, basis.state.generation)
+        ):
+            return ahead
+        return with_news(self._project.root, current)
+
+    async def _tidy_later(self) -> None:
+        await asyncio.sleep(max(TIDY_SECONDS, TIDY_SHARE * self._tidied_in))
+        async with self._records:
+            if self._ahead is None:
+                began = time.monotonic()
+                with contextlib.suppress(RowtuiError, OSError):  # the next refresh says it
+                    await asyncio.to_thread(self._tidy)
+                self._tidied_in = time.monotonic() - began
+
+
+def _is_same(one: State, other: State) -> bool:
+    """Whether both have the very same records."""
+    return (
+        one.directories is other.directories
+        and one.completed is other.completed
+        and one.submitted is other.submitted
+        and one.failed is other.failed
+    )
+
+
+class SavedTurn(asyncio.Lock):
+    """The turn of whoever decides something: what is shown is saved when they get it."""
+
+    def __init__(self, records: asyncio.Lock, arrivals: Arrivals) -> None:
+        super().__init__()
+        self._records = records
+        self._arrivals = arrivals
+
+    async def acquire(self) -> Literal[True]:
+        """Wait for the records, and for what is shown to be saved."""
+        while True:
+            await self._arrivals.saved()
+            await self._records.acquire()
+            if not self._arrivals.unsaved:
+                return True
+            self._records.release()
+
+    def release(self) -> None:
+        """Let others have them."""
+        self._records.release()
+
+    def locked(self) -> bool:
+        """Whether somebody has them."""
+        return self._records.locked()
