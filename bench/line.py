@@ -86,7 +86,7 @@ def judge(line: Line, rows: Sequence[Measured], refused: Mapping[str, str]) -> O
     median = _by_size(line, found, "median")
     floor = _by_size(line, [r for r in mine if (r.tool, r.what) == ("floor", line.floor)], "best")
     if ANY in floor:
-        floor = dict.fromkeys(best, floor[ANY]) | floor
+        floor = {size: floor.get(size, floor[ANY]) for size in best}
     other = line.against or line.peer
     theirs = [r for r in mine if r.what == line.what and r.tool == other]
     known = [r for r in mine if r.what == line.what and r.tool == f"{other} (reference)"]
