@@ -53,7 +53,12 @@ def slow(library: Path, below: Path, milliseconds: float) -> dict[str, str]:
 
 
 def measure(
-    folder: Path, tools: Mapping[str, Path], directories: int, milliseconds: float, rounds: int
+    folder: Path,
+    tools: Mapping[str, Path],
+    directories: int,
+    milliseconds: float,
+    rounds: int,
+    at_once: Sequence[int] = AT_ONCE,
 ) -> Iterator[Measured]:
     """Rows as they are measured."""
     make_project(folder, directories)
@@ -67,7 +72,7 @@ def measure(
 
     for tool in tools:
         alone = 0.0
-        for number in AT_ONCE:
+        for number in at_once:
             forget(folder / tool)
             done = once(tool, ("--io-threads", str(number), "show", "status"), environment)
             row = of_runs(f"first scan, {number} at once", directories, tool, [done])

@@ -108,7 +108,12 @@ def others(one: Outcome) -> str:
     """The peer's figures, measured or known."""
     if one.peer:
         origin = " (reference)" if one.reference else ""
-        return f"{names(one.line.against or one.line.peer)}{origin} {several(one.peer)}"
+        text = f"{names(one.line.against or one.line.peer)}{origin} {several(one.peer)}"
+        if one.line.against:
+            times = {size: value / one.best[size] for size, value in one.peer.items()
+                     if one.best.get(size)}  # fmt: skip
+            text += f": {' / '.join(f'{value:.2g}' for value in times.values())} times ours"
+        return text
     return cell(one.line.known)
 
 

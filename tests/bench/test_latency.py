@@ -55,7 +55,7 @@ def test_each_question_about_a_name_below_waits_and_no_other(tmp_path: Path) -> 
 def test_the_commands_are_measured_on_it(tmp_path: Path) -> None:
     tools = {"rowtui": Path(sys.executable).parent / "rowtui"}
 
-    rows = {row.what: row for row in measure(tmp_path / "p", tools, 20, 0.1, 1)}
+    rows = {row.what: row for row in measure(tmp_path / "p", tools, 20, 0.1, 1, (1, 8))}
 
     assert not [row.error for row in rows.values() if row.error]
     assert rows["first scan, 1 at once"].best["directories/s"] > 0

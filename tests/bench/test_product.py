@@ -1,13 +1,14 @@
 """`python -m bench` as it is used: one command, every line told, whatever could not be measured."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from bench.__main__ import choose, main
+from bench.__main__ import choose, main, parser
 from bench.lines import LINES
 from bench.suites import SUITES, Suite, ask
 
@@ -44,6 +45,15 @@ def test_all_lines_and_benches_are_listed(capsys: pytest.CaptureFixture[str]) ->
     assert all(line.name in said for line in LINES)
     assert all(f"  {suite.name} " in said for suite in SUITES)
     assert {line.suite for line in LINES} <= {suite.name for suite in SUITES}
+
+
+def test_the_page_on_measuring_names_options_that_there_are() -> None:
+    page = (ROOT / "docs/bench.md").read_text()
+
+    options = set(re.findall(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*", page))
+    known = {option for action in parser()._actions for option in action.option_strings}
+    assert len(options) > 10
+    assert options - known == {"--io-threads"}
 
 
 def test_words_choose_benches_and_commands() -> None:
