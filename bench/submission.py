@@ -1,9 +1,10 @@
-"""Measure submission over one connection: `python -m bench.submission [--jobs N] [--save NAME]`.
+"""Measure submission over one connection: `python -m bench.submission [--jobs N] [--json FILE]`.
 
 On a real Slurm behind a real sshd on this machine: jobs one by one, each held, its id recorded,
-seen in the queue, and released, with everything that must be on the disk synced to it; then the
-same number, or more, as one array. Nothing is left out: planning, reserving and the journal are in
-the figures, the login is not. The first plan of each project warms up nothing but imports.
+seen in the queue, and released, with everything that must be on the disk synced to it; then as one
+array, of 1,000 and of 10,000 tasks if `--tasks` says nothing else. Nothing is left out: planning,
+reserving and the journal are in the figures, the login is not. The first plan of each project warms
+up nothing but imports.
 """
 
 from __future__ import annotations
@@ -11,27 +12,42 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import statistics
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import Accepted, JobSpec
 from rowtui.core.project.project import Project
 
-from bench.__main__ import machine
+from bench.machine import machine
+from bench.measured import Measured, write
 from bench.remote import NAME, RemoteProjects, remote_projects
 
 HEAD = (
     "| what | jobs | plan s | submit s | jobs/s | CPU s | first answer s |\n"
     "|---|--:|--:|--:|--:|--:|--:|"
 )
+TURNS = 3
+ALONE, ARRAY = "submit jobs one by one", "submit jobs as one array"
+# Arrays of 10,000, and one more job of each kind; every plan of the bench is in the queue at once.
+SETTINGS = {
+    # Nothing starts meanwhile: what jobs take of the two cores is not what is measured.
+    "SchedulerParameters": "sched_interval=3600,batch_sched_delay=60",
+    "MaxArraySize": 10_002,
+    "MaxJobCount": 60_000,
+}
+_PLAN, _SUBMIT, _RATE, _CPU, _FIRST = "plan s", "wall s", "jobs/s", "cpu s", "first answer s"
 
 
-async def submit(project: Project, jobs: int) -> tuple[float, float, float, float]:
-    """Plan and submit: seconds for planning, for submitting, of CPU, until the first answer."""
+async def submit(project: Project, jobs: int, arrays: int) -> dict[str, float]:
+    """Plan and submit: the figures, by their names."""
+    used = time.process_time()
     began = time.perf_counter()
     plan = await asyncio.to_thread(project.plan, project.workflow.actions, limit=jobs)
     planned = time.perf_counter()
-    used = time.process_time()
+    if len({job.array for job in plan.jobs if job.array}) != arrays:
+        raise SystemExit(f"{jobs} jobs are not in {arrays} arrays")
     first = 0.0
     done = 0
     async for step in project.jobs.submit(plan):
@@ -40,34 +56,49 @@ async def submit(project: Project, jobs: int) -> tuple[float, float, float, floa
         if step.done and not first:
             first = time.perf_counter() - planned
         done = step.done
-    ended = time.perf_counter()
+    seconds = time.perf_counter() - planned
+    used = time.process_time() - used
     released = sum(
         entry.detail == "released" for entry in project.jobs.journal.latest(plan.id).values()
     )
     if not done == released == jobs:
         raise SystemExit(f"{jobs} jobs were planned, {done} answered, {released} released")
-    return planned - began, ended - planned, time.process_time() - used, first
+    return {
+        _PLAN: planned - began,
+        _SUBMIT: seconds,
+        _RATE: jobs / seconds,
+        _CPU: used,
+        _FIRST: first,
+    }
 
 
-async def measured(here: RemoteProjects, name: str, jobs: int, *, arrays: bool) -> str:
-    """One line of the table: the best of three."""
-    best = None
-    for turn in range(3):
+async def measured(here: RemoteProjects, name: str, jobs: int, *, arrays: bool) -> Measured:
+    """One row, of some turns; the best has the shortest submission."""
+    turns = []
+    for turn in range(TURNS):
         project = here.open(here.make(f"{name}-{turn}", jobs, arrays=arrays))
         project.synchronise()
         await project.reach.connect(NAME)
-        found = await submit(project, jobs)
-        best = found if best is None or found[1] < best[1] else best
+        turns.append(await submit(project, jobs, int(arrays)))
         await project.let_go()
         here.cluster.run(f"scancel -u {here.cluster.user}", check=False)
-    assert best is not None
-    planning, seconds, cpu, first = best
-    what = f"one array of {jobs:,}" if arrays else "one by one"
-    figures = f"{planning:.2f} | {seconds:.2f} | {jobs / seconds:.0f} | {cpu:.2f} | {first:.2f}"
-    return f"| {what} | {jobs:,} | {figures} |"
+    best = min(turns, key=lambda turn: turn[_SUBMIT])
+    median = {figure: statistics.median(turn[figure] for turn in turns) for figure in best}
+    return Measured(ARRAY if arrays else ALONE, jobs, best=best, median=median, runs=TURNS)
 
 
-async def floors(here: RemoteProjects, jobs: int) -> list[str]:
+def line(row: Measured) -> str:
+    """One line of the table."""
+    best = row.best
+    words = [
+        f"{best[name]:.{digits}f}" if name in best else ""
+        for name, digits in ((_PLAN, 2), (_SUBMIT, 2), (_RATE, 0), (_CPU, 2), (_FIRST, 2))
+    ]
+    what = f"{row.what}, {row.variant}" if row.variant else row.what
+    return f"| {what} | {row.size:,} | {' | '.join(words)} |"
+
+
+async def floors(here: RemoteProjects, jobs: int) -> list[Measured]:
     """What the same jobs cost without us: sbatch over the connection, and sbatch alone."""
     project = here.open(here.make("floors", 1))
     project.synchronise()
@@ -95,40 +126,42 @@ async def floors(here: RemoteProjects, jobs: int) -> list[str]:
     )
     alone = time.perf_counter() - began
     await project.let_go()
+    at_once = f"{scheduler.at_once} sbatch at once"
     return [
-        f"| sbatch over the connection, {scheduler.at_once} at once, nothing recorded | {jobs:,} | "
-        f"| {over:.2f} | {jobs / over:.0f} | | |",
-        f"| sbatch in one remote command, {scheduler.at_once} at once | {jobs:,} | "
-        f"| {alone:.2f} | {jobs / alone:.0f} | | |",
-    ]
+        Measured(
+            ALONE, jobs, "floor", {_SUBMIT: over, _RATE: jobs / over}, {},
+            f"{at_once} over the connection, nothing recorded",
+        ),
+        Measured(
+            ALONE, jobs, "floor", {_SUBMIT: alone, _RATE: jobs / alone}, {},
+            f"{at_once} in one remote command",
+        ),
+    ]  # fmt: skip
 
 
-async def measure(here: RemoteProjects, jobs: int, tasks: int) -> list[str]:
-    """The whole table."""
-    return [
-        HEAD,
-        await measured(here, "jobs", jobs, arrays=False),
-        *await floors(here, jobs),
-        await measured(here, "array", tasks, arrays=True),
-    ]
+async def measure(here: RemoteProjects, jobs: int, tasks: Sequence[int]) -> list[Measured]:
+    """All rows."""
+    rows = [await measured(here, "jobs", jobs, arrays=False), *await floors(here, jobs)]
+    return rows + [await measured(here, f"array-{count}", count, arrays=True) for count in tasks]
 
 
 def main() -> None:
     """Print it, and keep it if that is wanted."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--jobs", type=int, default=200)
-    parser.add_argument("--tasks", type=int, default=1000)
+    parser.add_argument("--tasks", type=int, nargs="*", default=[1000, 10_000])
     parser.add_argument("--save", help="the name of a file in bench/results")
+    parser.add_argument("--json", type=Path, help="a file for the rows")
     given = parser.parse_args()
-    lines = [f"# {machine()}", ""]
-    # Nothing starts meanwhile: what jobs take of the two cores is not what is measured.
-    with remote_projects(SchedulerParameters="sched_interval=3600,batch_sched_delay=60") as here:
-        lines += asyncio.run(measure(here, given.jobs, given.tasks))
+    with remote_projects(**SETTINGS) as here:
+        rows = asyncio.run(measure(here, given.jobs, given.tasks))
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    lines += ["", f"Load after: {load}.", ""]
+    lines = [f"# {machine()}", "", HEAD, *map(line, rows), "", f"Load after: {load}.", ""]
     print("\n".join(lines))
     if given.save:
         (Path(__file__).parent / "results" / given.save).write_text("\n".join(lines))
+    if given.json:
+        write(given.json, rows)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from rowtui.core.submission.script_parts import FIXED, ScriptParts, split_script
 from rowtui.core.text import visible
 
 MOST_TASKS = 1000  # what Slurm's default MaxArraySize of 1001 allows
-LARGEST_SCRIPT = 3 << 20  # bytes; Slurm's default limit is 4 MB
+LARGEST_SCRIPT = 15 << 18  # bytes of tasks; Slurm's default limit for all of it is 4 MB
 
 
 def with_arrays(
@@ -32,6 +32,7 @@ def with_arrays(
     """
     changed: list[PlannedJob] = []
     run: list[tuple[PlannedJob, ScriptParts]] = []
+    shape: tuple[object, ...] = ()  # of the first of them
     size = 0
     tokens: dict[str, str] = {}  # of those that became tasks: the new ones
     tasks: dict[str, tuple[str, int]] = {}  # of new tokens: the array and the number
@@ -55,7 +56,7 @@ def with_arrays(
             and run
             and len(run) < most
             and size + length < LARGEST_SCRIPT
-            and _shape(*run[0]) == _shape(job, parts)
+            and shape == _shape(job, parts)
             and _waits_along(job, run[0][0], len(run), tasks)
         )
         if not fits:
@@ -65,6 +66,8 @@ def with_arrays(
         if parts is None or not (fits or _waits_along(job, job, 0, tasks)):
             changed.append(job)
         else:
+            if not run:
+                shape = _shape(job, parts)
             run.append((job, parts))
             size += length
     end_run()
