@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import select
 import subprocess
 import sys
 import termios
@@ -76,7 +77,11 @@ class Terminal:
     def answer(self, prompt: bytes, typed: bytes) -> None:
         """Wait for this prompt, then type."""
         while not self.seen.endswith(prompt):
-            self.seen += os.read(self.outer, 1 << 16)
+            assert select.select([self.outer], [], [], 60)[0], self.seen
+            try:
+                self.seen += os.read(self.outer, 1 << 16)
+            except OSError:  # it has ended
+                raise AssertionError(self.seen) from None
         os.write(self.outer, typed)
 
     def end(self) -> int:

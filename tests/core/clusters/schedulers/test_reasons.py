@@ -445,8 +445,8 @@ async def test_what_a_real_slurm_does_is_explained(slurm: SlurmCluster) -> None:
     slurm.wait_for(whole, "RUNNING")
     reason = f"squeue -h -j {orphan} -o %r"
     wait_until(lambda: "Never" in slurm.run(reason).stdout, "the orphan to be told")
-    reason = f"squeue -h -j {behind} -o %r"
-    wait_until(lambda: "None" not in slurm.run(reason).stdout, "a reason", every=0.05)
+    start = f"squeue -h -j {behind} -o %S"
+    wait_until(lambda: "N/A" not in slurm.run(start).stdout, "a start", every=0.05)
     # when they are looked at
     scheduler = SlurmScheduler("alpha", LocalTransport({"SLURM_CONF": str(slurm.conf)}))
     snapshot: QueueSnapshot = await scheduler.queue(None)
