@@ -18,6 +18,10 @@ from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import Directories
 from rowtui.core.state.texts import PointerTexts
 
+# Values that are asked for one by one: so many and this share of all, or numpy is no gain.
+FEW = 1000
+FEW_SHARE = 1 / 16
+
 
 class _Cells(NamedTuple):
     """A column: the text `texts[codes[position]]` for each directory; without codes the first."""
@@ -140,16 +144,34 @@ def _columns(
     if with_jobs:
         cells.append(_jobs(element, count, positions))
     for pointer in pointers:
-        column = pointer.column
+        column = _values(pointer, positions)
         if column is None:
             return None
-        codes = np.asarray(column.codes)
-        used = np.flatnonzero(np.bincount(codes[positions]))
-        texts = pointer.of_codes(used.tolist())
-        if texts is None:
-            return None
-        cells.append(_few(texts, used, codes))
+        cells.append(column)
     return cells
+
+
+def _values(pointer: PointerTexts, positions: Any) -> _Cells | None:
+    if pointer.column is None:
+        return None
+    codes = np.asarray(pointer.column.codes)
+    used = np.flatnonzero(np.bincount(codes[positions]))
+    texts = pointer.of_codes(used.tolist())
+    unsure = [code for code, text in zip(used.tolist(), texts, strict=True) if text is None]
+    column = _few([text or "" for text in texts], used, codes)
+    if not unsure:
+        return column
+    asked = positions[np.isin(codes[positions], unsure)]
+    if len(asked) > FEW + len(positions) * FEW_SHARE:
+        return None
+    answers = pointer.at(asked.tolist())
+    if None in answers:
+        return None
+    first = len(column.texts)
+    number: dict[str | None, int] = {}
+    wider = column.codes.astype(np.uint32)
+    wider[asked] = [number.setdefault(text, first + len(number)) for text in answers]
+    return _Cells([*column.texts, *(text or "" for text in number)], wider)
 
 
 def _few(texts: list[str], used: Any, codes: Any) -> _Cells:

@@ -75,9 +75,10 @@ def cut_groups(
     Raises: IncomparableError if they cannot be sorted; RowtuiError for a maximum_size of 0.
     """
     maximum_size = _maximum_size(action, members)
-    result = in_order(action, directories, members, order)
+    split = action.group.split_by_sort_key
+    result = in_order(action, directories, members, order, with_keys=split)
     count = len(result.positions)
-    keys = result.keys if action.group.split_by_sort_key else None
+    keys = result.keys if split else None
     if count >= ordering.NUMPY_FROM:
         from rowtui.core.grouping import wide
 

@@ -51,7 +51,9 @@ class Ordered(NamedTuple):
     """Positions in order, and the key of each (equal or not is all that it says)."""
 
     positions: Any  # array('I') or a numpy array
-    keys: Any  # None without sort_by; else a list, array or numpy array
+    keys: (
+        Any  # None without sort_by, or where none were asked for; else a list, array or numpy array
+    )
 
 
 def size_of(members: Members) -> int:
@@ -85,6 +87,8 @@ def in_order(
     directories: Directories,
     members: Members,
     order: ActionOrder | None = None,
+    *,
+    with_keys: bool = True,
 ) -> Ordered:
     """The members in the action's order. `order` must be of these directories.
 
@@ -98,8 +102,8 @@ def in_order(
     if order is not None and order.sort_by != rule.sort_by:
         order = None
     if order is not None and isinstance(members, int):
-        result = _filtered(order, members)
         sound = order.sound
+        result = _filtered(order, members, with_keys=with_keys or not sound)
     else:
         result = _sorted(directories, rule.sort_by, members)
         sound = False
@@ -107,7 +111,8 @@ def in_order(
         columns = [directories.column(pointer) for pointer in rule.sort_by]
         _refuse_unordered(directories, rule.sort_by, columns, result, action.name)
     if rule.reverse_sort:
-        return Ordered(result.positions[::-1], result.keys[::-1])
+        keys = None if result.keys is None else result.keys[::-1]
+        return Ordered(result.positions[::-1], keys)
     return result
 
 
@@ -122,17 +127,17 @@ def _by_name(members: Members) -> Any:
     return array("I", positions(members))
 
 
-def _filtered(order: ActionOrder, members: DirectorySet) -> Ordered:
+def _filtered(order: ActionOrder, members: DirectorySet, *, with_keys: bool = True) -> Ordered:
     count = len(order.permutation)
     if members.bit_count() >= NUMPY_FROM:
         from rowtui.core.grouping import wide
 
         return Ordered(*wide.filter_order(order.permutation, order.key_ids, members))
     flags = flags_of(members, count)
-    chosen = bytes(map(flags.__getitem__, order.permutation))
+    chosen = bytes([flags[position] for position in order.permutation])
     return Ordered(
         array("I", compress(order.permutation, chosen)),
-        array("I", compress(order.key_ids, chosen)),
+        array("I", compress(order.key_ids, chosen)) if with_keys else None,
     )
 
 

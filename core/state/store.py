@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
+from zlib import adler32, crc32
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.files import publish_new, sync_folder, temporary_sibling, write_synced
@@ -154,9 +155,9 @@ class Store:
             return None
 
     def _orders_path(self, directories: StoredDirectories, key: str) -> Path:
-        import hashlib
-
-        digest = hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()[:32]
+        # Not hashlib, which loads OpenSSL. Whoever reads the file sees whether it is what he wants.
+        raw = key.encode(errors="surrogateescape")
+        digest = f"{crc32(raw):08x}{adler32(raw):08x}"
         ours = directories.file.removeprefix("dirs.").removesuffix(".rtc")
         return self.folder / f"orders.{ours}.{digest}.bin"
 

@@ -36,17 +36,14 @@ class PointerTexts:
         """The stored column of the pointer, if there is one."""
         return self._column
 
-    def of_codes(self, codes: Sequence[int]) -> list[str] | None:
-        """The texts of these codes of the column.
-
-        None if a directory with one of them lacks the value, or must be asked for its own text.
-        """
+    def of_codes(self, codes: Sequence[int]) -> list[str | None]:
+        """The texts of these codes of the column; None where `at` must be asked for each one."""
         assert self._column is not None
         column = self._column
-        if column.missing in codes:
-            return None
-        texts = [_text(column, column.distinct[code]) for code in codes]
-        return None if _LOOK in texts else texts
+        return [
+            None if code == column.missing else _text(column, column.distinct[code]) or None
+            for code in codes
+        ]
 
     def at(self, positions: Sequence[int]) -> list[str | None]:
         """One text for each position; None where the value does not contain the pointer."""
