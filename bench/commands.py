@@ -226,7 +226,7 @@ def once(case: Case, project: Path, program: Path, environment: dict[str, str], 
         case.before(project)
     except OSError as error:
         return Run(0, 0, 0, f"{error}")
-    words = (program, "--no-progress", *case.words)
+    words: list[str | Path] = [program, "--no-progress", *case.words]
     try:
         return run(words, project, environment, log)
     finally:

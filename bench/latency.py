@@ -36,7 +36,7 @@ def compile_shim(folder: Path) -> Path:
     if compiler is None:
         raise SystemExit("needs cc, a C compiler")
     library = folder / "latency.so"
-    words = [compiler, "-shared", "-fPIC", "-O2", "-o", library, SOURCE, "-ldl"]
+    words: list[str | Path] = [compiler, "-shared", "-fPIC", "-O2", "-o", library, SOURCE, "-ldl"]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"cc: {done.stderr.strip().partition(chr(10))[0]}")
@@ -67,7 +67,7 @@ def measure(
     environment = quick | slow(compile_shim(folder), folder, milliseconds)
 
     def once(tool: str, words: Sequence[str], environment: dict[str, str]) -> Run:
-        command = (tools[tool], "--no-progress", "--cluster", "none", *words)
+        command: list[str | Path] = [tools[tool], "--no-progress", "--cluster", "none", *words]
         return run(command, folder / tool, environment, log)
 
     for tool in tools:

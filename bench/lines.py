@@ -6,6 +6,8 @@ more: add a line here, and a row with its name to a bench that writes `--json` (
 
 from __future__ import annotations
 
+from typing import Any
+
 from bench.line import ANY, Line
 
 _10K, _100K, _1M = 10_000, 100_000, 1_000_000
@@ -15,7 +17,7 @@ _CPU, _WALL, _PEAK = "cpu s", "wall s", "peak MB"
 _EACH_ROW = "its rows are printed: ten times as many"
 
 
-def _command(name: str, what: str, figure: str, reach: dict[int, float], **more: str) -> Line:
+def _command(name: str, what: str, figure: str, reach: dict[int, float], **more: Any) -> Line:
     return Line(name, "commands", what, figure, reach, peer="row", **{"floor": _START, **more})
 
 

@@ -137,7 +137,7 @@ def _lists(given: Namespace) -> list[Words]:
 
 def _completions(given: Namespace) -> list[Words]:
     chosen = sorted({max(size, 10_000) for size in sizes(given)})  # a thousand have to complete
-    few = ["--events", "3"] if given.quick else []
+    few = ["--events", "3"] if given.quick else ["--seconds", "10"]
     return [["--directories", str(size), *few] for size in chosen]
 
 
