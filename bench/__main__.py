@@ -57,6 +57,9 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--tpv", metavar="PYTHON", help="of an environment with TPV 3.3")
     made.add_argument("--fastr", metavar="PYTHON", help="of an environment with Fastr")
+    made.add_argument(
+        "--soak", type=float, default=8.0, metavar="MIN", help="minutes of events (%(default)g)"
+    )
     made.add_argument("--quick", action="store_true", help="once, and little: does it work?")
     made.add_argument("--json", type=Path, metavar="FILE", help="write everything there")
     made.add_argument(

@@ -79,7 +79,7 @@ def judge(line: Line, rows: Sequence[Measured], refused: Mapping[str, str]) -> O
         variant = line.variant if line.variant in there or line.variant else next(iter(there))
         ours = [row for row in ours if row.variant == variant]
         mine = [row for row in mine if row.variant in {variant, ""} or line.variant]
-    found = [row for row in ours if line.figure in row.best]
+    found = [row for row in ours if line.figure in row.best and not row.error]
     if not found:
         return Outcome(line, "not measured", _why_not(line, ours, refused))
     best = _by_size(line, found, "best")
@@ -136,5 +136,6 @@ def _why_not(line: Line, ours: Sequence[Measured], refused: Mapping[str, str]) -
     if line.suite in refused:
         return refused[line.suite]
     if ours:
-        return ours[0].error or f"{line.what!r} has no {line.figure!r}"
+        errors = [row.error for row in ours if row.error]
+        return errors[0] if errors else f"{line.what!r} has no {line.figure!r}"
     return line.needs or f"the suite {line.suite!r} has no {line.what!r}"

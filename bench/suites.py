@@ -164,11 +164,12 @@ def _network_plan(given: Namespace) -> list[Words]:
 
 
 def _submission(given: Namespace) -> list[Words]:
-    return [["--jobs", "5", "--tasks", "10"] if given.quick else ["--tasks", "10000"]]
+    return [["--jobs", "5", "--tasks", "10"] if given.quick else ["--tasks", "1000", "10000"]]
 
 
 def _soak(given: Namespace) -> list[Words]:
-    return [["--directories", str(max(sizes(given)))]]
+    minutes = 0.2 if given.quick else given.soak
+    return [["--directories", str(max(sizes(given))), "--minutes", str(minutes)]]
 
 
 def _tui(given: Namespace) -> list[Words]:
@@ -187,7 +188,7 @@ SUITES = (
     Suite("completions", "1,000 completions arrive at the engine", _completions, minutes=2),
     Suite("lists", "filters, orders and pages of long lists", _lists),
     Suite("tui", "the dashboard in a terminal", _tui, "tui_rows", 10),
-    Suite("soak", "the engine's memory after an hour of events", _soak, minutes=20),
+    Suite("soak", "the engine's memory after a long time of events", _soak, minutes=10),
     Suite("mapping", "decisions of the mapper, beside TPV", _mapping, minutes=3),
     Suite("packing", "packings of a million requests", _packing, minutes=4),
     Suite("network_plan", "plans of a million samples, beside Fastr", _network_plan, minutes=2),
