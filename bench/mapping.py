@@ -93,11 +93,15 @@ def questions(case: Case, *, few: bool) -> Json:
     }
 
 
-def tell_tpv(python: str, asked: Json) -> Json:
-    """What TPV's process tells, asked for fewer decisions."""
+def tell_tpv(python: str, asked: Json) -> Json | None:
+    """What TPV's process tells, asked for fewer decisions; None if it can't, which it says."""
     few = {**asked, "first": asked["first"][:OF_TPV], "new": asked["new"][:OF_TPV]}
     program = Path(__file__).with_name("mapping_tpv.py")
-    return tell([python, "-W", "ignore", str(program)], few)
+    try:
+        return tell([python, "-W", "ignore", str(program)], few)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"TPV is not measured: {error}", file=sys.stderr)
+        return None
 
 
 def measured(case: Case, ours: Json, theirs: Json | None) -> list[Measured]:

@@ -93,7 +93,10 @@ def main(words: Sequence[str] | None = None) -> None:
     for name in given.shapes.split(","):
         rows.append(tell(name, given.samples))
         if given.fastr:
-            rows[-1] |= fastr(given.fastr, name)
+            try:
+                rows[-1] |= fastr(given.fastr, name)
+            except (OSError, SystemExit) as error:
+                print(f"Fastr is not measured: {error}", file=sys.stderr)
         if given.json:
             write(given.json, [one for row in rows for one in measured(row, given.samples)])
         lines.append(line(rows[-1]))
