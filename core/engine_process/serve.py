@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from rowtui.core.engine_process.errors import as_value
+from rowtui.core.engine_process.memory import keep_little
 from rowtui.core.engine_process.options import EngineOptions, Opened
 from rowtui.core.engine_process.start import as_line, read_line
 
@@ -80,6 +81,7 @@ def main(
         connection.sendall(as_line((None, opened)))
     threading.Thread(target=_end_surely, args=(os.dup(descriptor),), daemon=True).start()
     _end_with(parent)
+    keep_little()
     import asyncio  # not before the project is open: the screen waits for that
 
     from rowtui.core.engine_process.server import serve
