@@ -9,17 +9,21 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rowtui.core.text import visible
 from rowtui.tui.filters import AsciiGlyphs, GroundsAsAttributes
 from rowtui.tui.key_order import KeysInOrder
 from rowtui.tui.terminal import NO_COLOURS
+from rowtui.tui.widgets.light_strips import LightChops
+from textual._compositor import ChopsUpdate
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rowtui.tui.terminal import Manner
+    from textual.screen import Screen
 
 LONGEST_COPY = 74_000
 """Bytes that go through a terminal to its clipboard: what xterm takes, written in base 64."""
@@ -55,6 +59,12 @@ class TerminalApp(KeysInOrder):
         if self.how.ascii_only:
             ours.append(self._ascii)
         return [*found, *ours] if ours else found
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        """Write what changed."""
+        if type(renderable) is ChopsUpdate:
+            renderable = LightChops(renderable.chops, renderable.spans, renderable.chop_ends)
+        super()._display(screen, renderable)
 
     def terminal_lost(self) -> None:
         """Nobody sees this any more."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from rich.cells import cell_len, set_cell_size
@@ -38,10 +39,11 @@ Cell = Line | Fitted
 
 def line(*parts: str | tuple[str, str]) -> Line:
     """A line of text; each part is a string or (string, style name)."""
-    return tuple(
-        Span(visible(part)) if isinstance(part, str) else Span(visible(part[0]), part[1])
-        for part in parts
-    )
+    spans = []
+    for part in parts:
+        text, style = (part, "") if isinstance(part, str) else part
+        spans.append(Span(text if text.isprintable() else visible(text), style))
+    return tuple(spans)
 
 
 def width_of(spans: Iterable[Span]) -> int:
@@ -123,13 +125,21 @@ def shifted(spans: Line, columns: int, width: int) -> Line:
     return (Span("…", kept[0].style if kept else ""), *kept)
 
 
+@lru_cache(512)
+def _blank(width: int) -> Span:
+    return Span(" " * width)
+
+
 def fit(cell: Cell, width: int, align: str = "left") -> Line:
     """The cell in exactly `width` columns."""
-    spans = cut(cell if isinstance(cell, tuple) else cell.at(width), width)
+    spans = cell if isinstance(cell, tuple) else cell.at(width)
     room = width - width_of(spans)
+    if room < 0 or width <= 0:
+        spans = cut(spans, width)
+        room = width - width_of(spans)
     if room <= 0:
         return spans
-    blank = Span(" " * room)
+    blank = _blank(room)
     return (blank, *spans) if align == "right" else (*spans, blank)
 
 

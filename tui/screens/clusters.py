@@ -51,10 +51,9 @@ class ClustersScreen(View):
         """The list of clusters."""
         return self.query_one("#clusters-list", VirtualTable)
 
-    def on_screen_resume(self) -> None:
-        """What is shown may be old."""
+    async def on_screen_resume(self) -> None:
+        """What is shown may be old. (The view itself is shown again by its base.)"""
         self._asked_after = None
-        super().on_screen_resume()
 
     def show_header(self) -> None:
         """The line at the top, and the ages."""

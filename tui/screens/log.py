@@ -74,7 +74,7 @@ class LogView(View):
 
     # Looking
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """Look at the log now and then."""
         self._timer = self.set_interval(POLL_SECONDS, self._tick)
 
@@ -83,7 +83,7 @@ class LogView(View):
         if self._timer is not None:
             self._timer.pause()
 
-    def on_screen_resume(self) -> None:
+    async def on_screen_resume(self) -> None:
         """Somebody reads it. (The view itself is shown again by its base.)"""
         if self._timer is not None:
             self._timer.resume()

@@ -100,7 +100,7 @@ class NetworkScreen(View):
 
     # Showing
 
-    def on_screen_resume(self) -> None:
+    async def on_screen_resume(self) -> None:
         """Somebody looks: follow the network. (The view itself is shown again by its base.)"""
         self.look.wanted = True
         self.dashboard.look_at_network()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rowtui.tui.actions import TITLES, VIEWS, hints_here
@@ -45,7 +46,12 @@ class View(Screen[None]):
         cls.CSS_PATH = f"{cls.MODE}.tcss"
 
     def __init__(self) -> None:
-        super().__init__()
+        app = self.app
+        across = self._get_breakpoint_classes(app.size.width, app.HORIZONTAL_BREAKPOINTS or [])
+        down = self._get_breakpoint_classes(app.size.height, app.VERTICAL_BREAKPOINTS or [])
+        low = {"-low"} if app.size.height < LOWEST else set()
+        # Textual finds out when it is shown, and styles everything once more.
+        super().__init__(classes=" ".join(across | down | low))
         # Its widgets are styled when they are mounted: no need to style everything once more.
         self._css_update_count = self.app._css_update_count
 
@@ -134,13 +140,15 @@ class View(Screen[None]):
         """One step back inside this view; False if there is none."""
         return False
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """All widgets are there: show what changed meanwhile."""
+        await asyncio.sleep(0)  # to open a view is too much work for one step of the event loop
         self._complete = True
         self.call_after_refresh(self.show)
 
-    def on_screen_resume(self) -> None:
+    async def on_screen_resume(self) -> None:
         """Something may have changed while another view was shown."""
+        await asyncio.sleep(0)
         self.show()
         self.dashboard.logins.show_next()
 

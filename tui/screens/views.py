@@ -32,7 +32,8 @@ def view_class(name: str) -> type[View]:
 
 def looks_of(name: str) -> Path:
     """The file that says how the view with this name looks; its class is loaded as well."""
-    return Path(inspect.getfile(view_class(name))).with_suffix(".tcss")
+    # Textual follows links: another path would be another source of looks, read when it opens.
+    return Path(inspect.getfile(view_class(name))).with_suffix(".tcss").resolve()
 
 
 def open_view(name: str) -> View:

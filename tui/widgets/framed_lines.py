@@ -1,21 +1,25 @@
 """Lines in a frame, without Textual's work for each line.
 
-Textual asks for borders, outlines, opacity, tints and hatches of each line that it draws, which is
-as much work as the line itself. They are the same for all lines of a widget: asked for once, and
-where there is more than a frame, Textual's own way is taken.
+Textual asks for borders, outlines, opacity, tints and hatches of each line that it draws, and sends
+each of its lines through the filters, which is as much work as the line itself. They are the same
+for all lines of a widget: asked for once, and where there is more than a frame, Textual's own way
+is taken.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
+from rowtui.tui.widgets.light_strips import FramedStrip, LightStrip, LineStrip
 from textual._border import get_box
 from textual._styles_cache import StylesCache
 from textual.color import Color
 from textual.css.styles import StylesBase
-from textual.geometry import Size, Spacing
+from textual.filter import LineFilter
+from textual.geometry import Region, Size, Spacing
 from textual.strip import Strip
 from textual.style import Style
 
@@ -33,39 +37,94 @@ class FramedLines(StylesCache):
 
     def __init__(self) -> None:
         super().__init__()
+        self._looks: tuple[object, ...] = ()
         self._edges: Edges | None = None
+        self._tails: dict[int, Strip] = {}  # the frame behind a line that is so many cells short
+        self._frame: object = None  # another one for another look
 
-    def render(  # type: ignore[override]
+    def render(  # type: ignore[override]  # noqa: PLR0917
         self,
         styles: StylesBase,
         size: Size,
         base_background: Color,
         background: Color,
-        *lines: Any,
+        render_content_line: Callable[[int], Strip],
+        filters: Sequence[LineFilter],
+        *titles: Any,
+        content_size: Size,
         padding: Spacing,
-        opacity: float = 1.0,
+        crop: Region,
+        opacity: float,
         **others: Any,
     ) -> list[Strip]:
         """The lines inside `crop`."""
-        plain = opacity == 1.0 and not (padding.left or padding.right or _has_effects(styles))
-        self._edges = _edges(styles, base_background, background) if plain else None
-        known: dict[str, Any] = {**others, "padding": padding, "opacity": opacity}
-        return super().render(styles, size, base_background, background, *lines, **known)
+        updates = getattr(styles, "_cache_key", None)
+        looks = (styles, updates, base_background, background, padding, opacity, tuple(filters))
+        if looks != self._looks or updates is None or size.width != self._width:
+            plain = opacity == 1.0 and not (padding.left or padding.right or _has_effects(styles))
+            self._edges = _edges(styles, base_background, background) if plain else None
+            self._looks, self._frame = looks, object()
+            self._tails.clear()
+            self.clear()
+            self._width = size.width
+        if self._edges is None:
+            known: dict[str, Any] = {
+                **others, "content_size": content_size, "padding": padding, "crop": crop,
+                "opacity": opacity,
+            }  # fmt: skip
+            return super().render(
+                styles, size, base_background, background, render_content_line, filters, *titles,
+                **known,
+            )  # fmt: skip
+        top, dirty, kept = styles.gutter.top, self._dirty_lines, self._cache
+        strips: list[Strip] = []
+        for y in crop.line_range:
+            strip = None if y in dirty else kept.get(y)
+            if strip is None:
+                if 0 <= y - top < content_size.height:
+                    content = render_content_line(y - top)
+                    strip = self._framed(content, content_size.width, background, filters)
+                else:
+                    frame: Any = (*titles, opacity, others["ansi_theme"], others["native_ansi"])
+                    strip = self.render_line(
+                        styles, y, size, content_size, padding, base_background, background,
+                        render_content_line, *frame,
+                    )  # fmt: skip
+                    for one in filters:
+                        strip = strip.apply_filter(one, background)
+                kept[y] = strip
+            strips.append(strip)
+        dirty.difference_update(crop.line_range)
+        if crop.column_span != (0, size.width):
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        return strips
 
-    def render_line(
-        self, styles: StylesBase, y: int, size: Size, content_size: Size, *others: Any
+    def _framed(
+        self, content: Strip, width: int, background: Color, filters: Sequence[LineFilter]
     ) -> Strip:
-        """One line; those of the frame itself are Textual's."""
-        line = y - styles.gutter.top
-        if self._edges is None or not 0 <= line < content_size.height:
-            return super().render_line(styles, y, size, content_size, *others)
-        _, _, _, render_content_line, *_ = others
-        content: Strip = render_content_line(line)
-        edges, room = self._edges, content_size.width - content.cell_length
+        """The line between its edges, as it is drawn."""
+        if isinstance(content, LineStrip) and content.framed_by is self._frame:
+            return content.framed
+        assert self._edges is not None
+        left, right, ground = self._edges
+        room = width - content.cell_length
         if room < 0:
-            content = content.adjust_cell_length(content_size.width, edges.ground)
-        below = [Segment(" " * room, edges.ground)] if room > 0 else []  # the scroll bar
-        return Strip([*edges.left, *content, *below, *edges.right], size.width)
+            content = content.adjust_cell_length(width, ground)
+            room = 0
+        tail = self._tails.get(room)
+        if tail is None:
+            blank = [Segment(" " * room, ground)] if room else []  # the scroll bar
+            tail = Strip([*blank, *right], room + len(right))
+            for one in filters:
+                tail = tail.apply_filter(one, background)
+            self._tails[room] = tail
+        body: Any = LightStrip([*left, *content], width - room + len(left))
+        for one in filters:
+            body = body.apply_filter(one, background)
+        framed = FramedStrip(body, tail) if tail.cell_length else body
+        if isinstance(content, LineStrip):
+            content.framed_by, content.framed = self._frame, framed
+        return framed
 
 
 def _has_effects(styles: StylesBase) -> bool:

@@ -22,6 +22,7 @@ class QuietScrollBar(ScrollBar):
     def __init__(self) -> None:
         super().__init__(vertical=True, name="vertical")
         self._cells: LRUCache[Segment, Strip] = LRUCache(64)
+        self._drawn: tuple[tuple[object, ...], list[Strip]] = ((), [])
 
     def validate_position(self, position: float) -> float:
         """The nearest position before it that is drawn at another place."""
@@ -37,6 +38,14 @@ class QuietScrollBar(ScrollBar):
         drawn = self.render()
         if not isinstance(drawn, ScrollBarRender):
             return super().render_lines(crop)
+        _, background = self.background_colors
+        filters = self.get_line_filters()
+        look = (
+            crop, self.size, drawn.virtual_size, drawn.window_size, drawn.position, drawn.style,
+            background, tuple(filters),
+        )  # fmt: skip
+        if look == self._drawn[0]:
+            return self._drawn[1]
         style = self.app.console.get_style(drawn.style)
         assert style.bgcolor is not None
         assert style.color is not None
@@ -48,8 +57,6 @@ class QuietScrollBar(ScrollBar):
             back_color=style.bgcolor,
             bar_color=style.color,
         )
-        _, background = self.background_colors
-        filters = self.get_line_filters()
         strips = []
         for segment in list(bar.segments)[crop.y : crop.bottom]:
             strip = self._cells.get(segment)
@@ -58,4 +65,5 @@ class QuietScrollBar(ScrollBar):
             for one in filters:
                 strip = strip.apply_filter(one, background)
             strips.append(strip)
+        self._drawn = (look, strips)
         return strips

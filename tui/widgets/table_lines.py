@@ -13,6 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rowtui.tui.render.cells import Span, fit, line, plain, shifted
 from rowtui.tui.render.columns import GAP
+from rowtui.tui.widgets.light_strips import LineStrip
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 Places = Callable[[str, str], Iterable[tuple[int, int]]]
 """Where, in the text of a column, lies what somebody looks for."""
+
+_GAP = " " * GAP
 
 SEEN = Style(bold=True, underline=True)
 
@@ -50,17 +53,13 @@ class TableLines:
             self._grounds[name] = base + part
         for name in ("", "cursor", "idle-cursor"):
             self._grounds[f"{name} changed"] = self._grounds[name] + changed
-        self._styles: dict[tuple[str, str, bool], Style] = {}
+        self._styles: dict[str, _Styles] = {}
 
-    def _style(self, ground: str, name: str, *, seen: bool = False) -> Style:
-        """A style of a cell on its ground; adding styles is dear, and there are few."""
-        style = self._styles.get((ground, name, seen))
-        if style is None:
-            style = self._grounds[ground] + self._palette[name]
-            if seen:
-                style += SEEN
-            self._styles[ground, name, seen] = style
-        return style
+    def _styles_on(self, ground: str) -> _Styles:
+        styles = self._styles.get(ground)
+        if styles is None:
+            styles = self._styles[ground] = _Styles(self._grounds[ground], self._palette)
+        return styles
 
     def blank(self, text: Line, width: int) -> Strip:
         """A line without a row."""
@@ -99,32 +98,61 @@ class TableLines:
     ) -> Strip:
         """One row, with cursor and mark; what `places` finds stands out, long texts are shifted."""
         ground = ("cursor" if look.focus else "idle-cursor") if look.here else ""
-        blank = self._style(ground, "")
-        parts: list[tuple[str, Style]] = [("›" if look.here else " ", self._style(ground, "key"))]
+        styles = self._styles_on(ground)
+        blank = styles[""]
+        texts: list[str] = ["›" if look.here else " "]
+        used: list[Style] = [styles["key"]]
         if can_mark:
-            parts.append(("●" if look.marked else " ", self._style(ground, "eligible")))
-        parts.append((" ", blank))
+            texts.append("●" if look.marked else " ")
+            used.append(styles["eligible"])
+        texts.append(" ")
+        used.append(blank)
+        room = width - (3 if can_mark else 2)
+        cells, flashing = look.cells, look.flashing
         for one in placed:
-            if look.cells is None:
-                text = "·" + " " * (one.width - 1 + GAP)
-                parts.append((text, self._style(ground, "faint")))
+            column, size = one.column, one.width
+            room -= size + GAP
+            if cells is None:
+                texts.append("·" + " " * (size - 1 + GAP))
+                used.append(styles["faint"])
                 continue
-            cell: Cell = look.cells.get(one.column.id, ())
-            here = f"{ground} changed" if one.column.id in look.flashing else ground
+            name = column.id
+            cell: Cell = cells.get(name, ())
+            here = self._styles_on(f"{ground} changed") if name in flashing else styles
             if shift and isinstance(cell, tuple):
-                cell = shifted(cell, shift, one.width)
-            spans = fit(cell, one.width, one.column.align)
-            found = places(one.column.id, plain(spans)) if places else ()
-            marked = _marked_up(spans, found) if found else ((*span, False) for span in spans)
-            for text, style, seen in marked:
-                parts.append((text, self._style(here, "dim" if stale else style, seen=seen)))
-            parts.append((" " * GAP, blank))
+                cell = shifted(cell, shift, size)
+            spans = fit(cell, size, column.align)
+            if places and (found := places(name, plain(spans))):
+                for text, style, seen in _marked_up(spans, found):
+                    texts.append(text)
+                    plainly = here["dim" if stale else style]
+                    used.append(plainly + SEEN if seen else plainly)
+            else:
+                for text, style in spans:
+                    if text:
+                        texts.append(text)
+                        used.append(here["dim" if stale else style])
+            texts.append(_GAP)
+            used.append(blank)
         # Every cell is as wide as its column: nothing has to be measured.
-        room = width - (3 if can_mark else 2) - sum(one.width + GAP for one in placed)
         if room < 0:
-            return Strip(_joined(parts)).adjust_cell_length(width, blank)
-        parts.append((" " * room, blank))
-        return Strip(_joined(parts), width)
+            return Strip(_joined(texts, used)).adjust_cell_length(width, blank)
+        if room:
+            texts.append(" " * room)
+            used.append(blank)
+        return LineStrip(_joined(texts, used), width)
+
+
+class _Styles(dict[str, Style]):
+    """The styles on one ground by name; adding styles is dear, and there are few."""
+
+    def __init__(self, ground: Style, palette: Palette) -> None:
+        self._ground = ground
+        self._palette = palette
+
+    def __missing__(self, name: str) -> Style:
+        self[name] = style = self._ground + self._palette[name]
+        return style
 
 
 def _marked_up(spans: Line, found: Iterable[tuple[int, int]]) -> Iterator[tuple[str, str, bool]]:
@@ -143,17 +171,13 @@ def _marked_up(spans: Line, found: Iterable[tuple[int, int]]) -> Iterator[tuple[
         at += len(text)
 
 
-def _joined(parts: Iterable[tuple[str, Style]]) -> list[Segment]:
+def _joined(texts: list[str], styles: list[Style]) -> list[Segment]:
     """Neighbours of one style as one segment: what Textual does with a line, it does for each."""
     segments: list[Segment] = []
-    texts: list[str] = []
-    now: Style | None = None
-    for text, style in parts:
-        if style is not now and now is not None:
-            segments.append(Segment("".join(texts), now))
-            texts = []
-        now = style
-        texts.append(text)
-    if now is not None:
-        segments.append(Segment("".join(texts), now))
+    begin, now = 0, styles[0]
+    for at, style in enumerate(styles):
+        if style is not now:
+            segments.append(Segment("".join(texts[begin:at]), now))
+            begin, now = at, style
+    segments.append(Segment("".join(texts[begin:]), now))
     return segments

@@ -123,10 +123,12 @@ class VirtualTable(ScrollView, can_focus=True):
         self._placed_at = -1
         self._strips: LRUCache[int, tuple[Look, Strip]] = LRUCache(KEPT_STRIPS)
         self._lines: TableLines | None = None  # in the colours of one theme
+        self._looks: dict[int, Look] = {}  # of rows that were looked at, and are drawn next
         self._cursor_key: Hashable | None = None
         self._flashing: frozenset[tuple[Hashable, str]] = frozenset()
         self.places: Places | None = None  # what stands out in the rows
         self.shift = 0  # columns that long texts are scrolled to the left
+        self._drawing: tuple[int, int] | None = None  # width and first row, while lines are drawn
         self.painted_lines = 0  # lines drawn anew so far; the tests and bench count with it
 
     # What is shown
@@ -148,6 +150,7 @@ class VirtualTable(ScrollView, can_focus=True):
             self._forget_strips()
             self.refresh()
         self.source = source
+        self._looks = {}
         self.rows_changed()
 
     def say_if_empty(self, text: Line) -> None:
@@ -377,36 +380,49 @@ class VirtualTable(ScrollView, can_focus=True):
         self._strips.clear()
 
     def _repaint_row(self, index: int) -> None:
+        self._looks.pop(index, None)
         y = index - self._top + 1
         if 1 <= y < self._height:
             self.refresh(Region(0, y, self._width, 1))
 
     def _repaint_different(self) -> None:
-        shown = range(self._top, min(self._top + self._visible_rows, self.source.row_count))
-        different = [index for index in shown if not self._is_drawn(index)]
-        if len(different) > self._visible_rows // 2:  # many small regions are dearer than one
-            self.refresh(Region(0, 1, self._width, self._visible_rows))
+        top, visible = self._top, self._visible_rows
+        looks: dict[int, Look] = {}
+        for index in range(top, min(top + visible, self.source.row_count)):
+            look = self._look(index)
+            kept = self._strips.get(index)
+            if kept is None or kept[0] != look:
+                looks[index] = look
+        if len(looks) > visible // 2:  # many small regions are dearer than one
+            self.refresh(Region(0, 1, self._width, visible))
         else:
-            for index in different:
+            for index in looks:
                 self._repaint_row(index)
-
-    def _is_drawn(self, index: int) -> bool:
-        kept = self._strips.get(index)
-        return kept is not None and kept[0] == self._look(index)
+        self._looks = looks
 
     def _look(self, index: int) -> Look:
         key = self.source.key(index)
+        flashing = self._flashing
         return Look(
             self.source.row(index),
             index == self.cursor,
             self.has_focus,
             self.can_mark and key is not None and key in self.marks,
-            tuple(column for row, column in self._flashing if row == key),
+            tuple([column for row, column in flashing if row == key]) if flashing else (),
         )
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines of the screen; where they are is the same for all of them."""
+        self._drawing = (self._width, self._top)
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._drawing = None
+            self._looks = {}
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
-        width = self._width
+        width, top = self._drawing or (self._width, self._top)
         if width != self._placed_at:  # the scroll bar came or went
             self._place_columns()
             self._forget_strips()
@@ -415,10 +431,10 @@ class VirtualTable(ScrollView, can_focus=True):
             lines = self._lines = TableLines(self, Palette(self.app))
         if y == 0:
             return lines.heading(self._placed, self._gutter, self.sort, width)
-        index = y - 1 + self._top
+        index = y - 1 + top
         if index >= self.source.row_count:
             return lines.blank(self.empty if index == 0 else (), width)
-        look = self._look(index)
+        look = self._looks.pop(index, None) or self._look(index)
         kept = self._strips.get(index)
         if kept is not None and kept[0] == look:
             return kept[1]

@@ -1,0 +1,173 @@
+"""Lines of the screen that cost what is in them: no cache is made before somebody asks for it.
+
+A strip of Textual's makes seven caches when it is made, and a line becomes six strips on its way
+to the terminal: that was a third of what a page of a list cost. These do the same work, and have
+the same parts of a line in the same order; `tests/tui/widgets/test_light_strips.py` compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.color import ColorSystem
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
+from textual._compositor import ChopsUpdate
+from textual.cache import FIFOCache
+from textual.color import Color
+from textual.filter import ANSIToTruecolor, LineFilter
+from textual.strip import Strip
+
+_CACHES = {
+    "_divide_cache": 4,
+    "_crop_cache": 16,
+    "_style_cache": 16,
+    "_filter_cache": 4,
+    "_line_length_cache": 4,
+    "_crop_extend_cache": 4,
+    "_offsets_cache": 4,
+}
+"""Those of Textual's strip, with their sizes."""
+
+FRAME = 2
+"""Cells behind the text of a line: a scroll bar and a frame."""
+
+_MOST_STYLES = 2000
+
+_TRUE: dict[tuple[ANSIToTruecolor, Color], dict[Style, bool]] = {}
+"""By filter and background: whether a style comes out of it as it was."""
+
+
+class LightStrip(Strip):
+    """A strip whose width is known."""
+
+    __slots__ = ()
+
+    def __init__(self, segments: list[Segment], cell_length: int) -> None:
+        self._segments = segments
+        self._cell_length = cell_length
+        self._render_cache = None
+        self._link_ids = None
+        self._cell_count = None
+
+    def __getattr__(self, name: str) -> Any:
+        """A cache, when somebody asks for it."""
+        if name not in _CACHES:
+            raise AttributeError(name)
+        cache: FIFOCache[Any, Any] = FIFOCache(_CACHES[name])
+        setattr(self, name, cache)
+        return cache
+
+    def apply_filter(self, filter: LineFilter, background: Color) -> Strip:  # noqa: A002
+        """The strip itself where nothing changes, which is so in most themes."""
+        if type(filter) is ANSIToTruecolor and self._is_true(filter, background):
+            return self
+        cached = self._filter_cache.get((filter, background))
+        if cached is None:
+            assert self._cell_length is not None
+            cached = LightStrip(filter.apply(self._segments, background), self._cell_length)
+            self._filter_cache[filter, background] = cached
+        return cached
+
+    def _is_true(self, to_true: ANSIToTruecolor, background: Color) -> bool:
+        known = _TRUE.get((to_true, background))
+        if known is None or len(known) > _MOST_STYLES:
+            if len(_TRUE) > _MOST_STYLES:
+                _TRUE.clear()
+            known = _TRUE[to_true, background] = {}
+        for _, style, _ in self._segments:
+            if style is None:
+                continue
+            true = known.get(style)
+            if true is None:
+                true = to_true.truecolor_style(style, background.rich_color) == style
+                known[style] = true
+            if not true:
+                return False
+        return True
+
+    def render(self, console: Console) -> str:
+        """The strip for the terminal."""
+        drawn = self._render_cache
+        if drawn is None:
+            parts = []
+            for text, style, _ in self._segments:
+                if style is None:
+                    parts.append(text)
+                elif style._ansi is None or style._link:
+                    system = console._color_system or ColorSystem.TRUECOLOR
+                    parts.append(self.render_style(style, text, color_system=system))
+                else:
+                    ansi = style._ansi
+                    parts.append(f"\x1b[{ansi}m{text}\x1b[0m" if ansi else text)
+            drawn = self._render_cache = "".join(parts)
+        return drawn
+
+
+class FramedStrip(LightStrip):
+    """A line in its frame: the line itself, and behind it what all lines of a widget share."""
+
+    __slots__ = ("_body", "_tail")
+
+    def __init__(self, body: LightStrip, tail: Strip) -> None:
+        self._body = body
+        self._tail = tail
+        self._cell_length = body.cell_length + tail.cell_length
+        self._render_cache = None
+        self._link_ids = None
+        self._cell_count = None
+
+    def __getattr__(self, name: str) -> Any:
+        """The parts of the whole line are needed by whoever cuts it elsewhere."""
+        if name == "_segments":
+            self._segments = [*self._body._segments, *self._tail._segments]
+            return self._segments
+        return super().__getattr__(name)
+
+    def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
+        """Cut where the line ends: its frame was cut for the line before."""
+        cuts = list(cuts)
+        width = self._body.cell_length
+        if cuts[0] == width and cuts[-1] == self._cell_length:
+            return [self._body, *self._tail.divide([cut - width for cut in cuts[1:]])]
+        return super().divide(cuts)
+
+    def render(self, console: Console) -> str:
+        """The strip for the terminal."""
+        return self._body.render(console) + self._tail.render(console)
+
+
+class LineStrip(LightStrip):
+    """A line that its widget keeps: it also keeps itself in the frame that it was in last."""
+
+    __slots__ = ("framed", "framed_by")
+
+    def __init__(self, segments: list[Segment], cell_length: int) -> None:
+        super().__init__(segments, cell_length)
+        self.framed_by: object = None
+        self.framed: Strip = self
+
+
+class LightChops(ChopsUpdate):
+    """What changed on the screen, written as Textual writes it.
+
+    A part of a line that ends a cell or two behind what changed is written whole, as it is kept for
+    the terminal already.
+    """
+
+    def render_segments(self, console: Console) -> str:
+        """The change for the terminal."""
+        parts: list[str] = []
+        last_y = self.spans[-1][0]
+        for y, x1, x2 in self.spans:
+            for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
+                if strip is None or x >= x2 or end <= x1:
+                    continue
+                seen = strip if end <= x2 + FRAME else strip.crop(0, x2 - x)
+                parts.append(f"\x1b[{y + 1};{x + 1}H")
+                parts.append(seen.render(console))
+            if y != last_y:
+                parts.append("\n")
+        return "".join(parts)
