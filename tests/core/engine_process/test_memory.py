@@ -17,10 +17,12 @@ kept = []
 
 def work():
     blocks = []
-    for _ in range(600):
-        blocks.append(bytes(100_000))
-        kept.append(bytes(1_000))
+    for _ in range(300):
+        blocks.append(b"x" * 100_000)
+        kept.append(b"x" * 1_000)
+    together.wait()
 
+together = threading.Barrier(4)
 threads = [threading.Thread(target=work) for _ in range(4)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
