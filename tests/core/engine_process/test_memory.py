@@ -13,13 +13,13 @@ from rowtui.core.engine_process.memory import keep_little
 
 if sys.argv[1] == "little":
     keep_little(every=0.05)
-kept = []
+kept, little = [], 1_000  # a constant would be one object
 
 def work():
     blocks = []
     for _ in range(300):
         blocks.append(b"x" * 100_000)
-        kept.append(b"x" * 1_000)
+        kept.append(b"x" * little)
     together.wait()
 
 together = threading.Barrier(4)
