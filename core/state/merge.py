@@ -12,7 +12,9 @@ import os
 import sys
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import accumulate, islice
+from operator import eq
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from rowtui.core.state.container import pack
 from rowtui.core.state.directories import NO_VALUE, Segment, Stamp, StoredDirectories
@@ -21,21 +23,21 @@ from rowtui.core.state.names import NameTable, Remap, merge_names, remap
 
 if TYPE_CHECKING:
     from rowtui.core.state.columns import RankColumn
+    from rowtui.core.state.pointed import Pointed
 
 # Values are rewritten into one file when this many pile up, when more than this share of them is
 # dead, or when all of them are so few that it costs nothing.
 MOST_SEGMENTS = 8
 DEAD_SHARE = 0.3
 SMALL = 1 << 20
-# From this share of all directories on (one in so many), a table of all is faster than sorting.
-DENSE = 16
 
 
 class Found(Protocol):
     """What a reading found, as columns aligned to the names that were read.
 
     `raw` is compact JSON, None for bad directories and without a value file. `bad` maps positions
-    in this reading to reasons, `completed` actions to bit sets of such positions.
+    in this reading to reasons, `completed` actions to bit sets of such positions. There may be a
+    mapping `pointed` as well: the values' pointers that were resolved already (`pointed.py`).
     """
 
     @property
@@ -71,6 +73,14 @@ def build_directories(
     return made
 
 
+class Merged(NamedTuple):
+    """Merged directories; where old positions went; and where each name that was read is now."""
+
+    directories: StoredDirectories
+    mapping: Remap
+    where: Sequence[int | None]
+
+
 def merge_directories(
     old: StoredDirectories,
     vanished: Collection[bytes],
@@ -86,24 +96,40 @@ def merge_directories(
     `generation` only goes into the names of new files. Vanished positions of `found` count as
     vanished. Raises: CorruptCacheError if `old` is damaged.
     """
-    gone = {names[position] for position in found.vanished}
-    known = old.table
-    read = {name: at for at, name in enumerate(names) if name not in gone}
-    fresh_names = (
-        [name for name, at in zip(read, known.positions(list(read)), strict=True) if at is None]
-        if len(old)
-        else list(read)
-    )
-    table, mapping = merge_names(known, {*vanished, *gone} - read.keys(), fresh_names)
-    where = dict(zip(read.values(), table.positions(list(read)), strict=True))
-    placed = _in_order_of_position(where, len(table))
+    return merge_found(
+        old,
+        vanished,
+        names,
+        found,
+        value_file=value_file,
+        pointers=pointers,
+        generation=generation,
+    )[:2]
+
+
+def merge_found(
+    old: StoredDirectories,
+    vanished: Collection[bytes],
+    names: Sequence[bytes],
+    found: Found,
+    *,
+    value_file: str | None,
+    pointers: Sequence[str] = (),
+    generation: int = 1,
+) -> Merged:
+    """Like `merge_directories`, and says where each of `names` is (None: it vanished)."""
+    table, mapping, placed, where = _places(old, vanished, names, frozenset(found.vanished))
     cells = _Cells.moved(old, mapping, len(table))
     segments, unwritten = cells.put(old, found, placed, generation)
-    bad_set = remap(old.bad_set, mapping) & ~bit_set(to for to, _ in placed)
-    reasons = {
-        to: why for at, why in old.reasons.items() if (to := mapping.position(at)) is not None
-    }
-    fresh = {to: found.bad[at] for at in found.bad if (to := where.get(at)) is not None}
+    bad_set = remap(old.bad_set, mapping)
+    if bad_set:
+        bad_set &= ~bit_set(placed.to)
+    reasons = (
+        {to: why for at, why in old.reasons.items() if (to := mapping.position(at)) is not None}
+        if old.bad_set
+        else {}
+    )
+    fresh = {to: found.bad[at] for at in found.bad if (to := where[at]) is not None}
     bad_set |= bit_set(fresh)
     still = frozenset(positions(bad_set))
     reasons = {at: why for at, why in {**reasons, **fresh}.items() if at in still}
@@ -116,7 +142,7 @@ def merge_directories(
         "stamp_size": memoryview(cells.lengths).cast("B"),
         "reasons": _packed_reasons(reasons),
     }
-    pointed = _pointed_to(found, placed, still, pointers)
+    pointed = _pointed(found, len(names), pointers)
     for index, pointer in enumerate(pointers):
         sections[f"column{index}"] = _column(
             old.column(pointer), mapping, placed, pointed[pointer], len(table)
@@ -138,7 +164,47 @@ def merge_directories(
         unwritten={**_still_unwritten(old, segments), **unwritten},
         folder=old.folder,
     )
-    return made, mapping
+    return Merged(made, mapping, where)
+
+
+class _Placed(NamedTuple):
+    """What was found, by position: the positions, ascending, and where it stands in `found`."""
+
+    to: Sequence[int]
+    at: Sequence[int]
+
+
+def _places(
+    old: StoredDirectories,
+    vanished: Collection[bytes],
+    names: Sequence[bytes],
+    lost: Collection[int],
+) -> tuple[NameTable, Remap, _Placed, Sequence[int | None]]:
+    """The new table, what moved, and where what was read belongs; `lost` vanished meanwhile."""
+    if not len(old):
+        order = sorted(range(len(names)), key=names.__getitem__)
+        if lost:
+            order = [at for at in order if at not in lost]
+        ordered = list(map(names.__getitem__, order))
+        if not any(map(eq, ordered, islice(ordered, 1, None))):
+            everywhere: list[int | None] = [None] * len(names)
+            for to, at in enumerate(order):
+                everywhere[at] = to
+            table = NameTable.of(ordered)
+            placed = _Placed(range(len(order)), order)
+            return table, Remap((), 0, len(order)), placed, everywhere
+    known = old.table
+    gone = {names[position] for position in lost}
+    read = {name: at for at, name in enumerate(names) if name not in gone}
+    asked = list(read)
+    fresh = [name for name, at in zip(asked, known.positions(asked), strict=True) if at is None]
+    table, mapping = merge_names(known, {*vanished, *gone} - read.keys(), fresh)
+    found_at = sorted(zip(table.positions(asked), read.values(), strict=True))
+    placed = _Placed([to for to, _ in found_at if to is not None], [at for _, at in found_at])
+    where: list[int | None] = [None] * len(names)
+    for to, at in zip(*placed, strict=True):
+        where[at] = to
+    return table, mapping, placed, where
 
 
 def empty_directories() -> StoredDirectories:
@@ -156,17 +222,6 @@ def empty_directories() -> StoredDirectories:
     }
     packed = pack({**meta, "value_file": None, "values": []}, sections)
     return StoredDirectories("", 0, 0, (), packed=packed)
-
-
-def _in_order_of_position(where: Mapping[int, int | None], count: int) -> list[tuple[int, int]]:
-    """(position of `count`, position in what was found) for each that has one, ascending."""
-    if len(where) * DENSE < count:
-        return sorted((to, at) for at, to in where.items() if to is not None)
-    found_at = [-1] * count
-    for at, to in where.items():
-        if to is not None:
-            found_at[to] = at
-    return [(to, at) for to, at in enumerate(found_at) if at >= 0]
 
 
 class _Cells:
@@ -195,34 +250,35 @@ class _Cells:
         return cells
 
     def put(
-        self,
-        old: StoredDirectories,
-        found: Found,
-        placed: Sequence[tuple[int, int]],
-        generation: int,
+        self, old: StoredDirectories, found: Found, placed: _Placed, generation: int
     ) -> tuple[list[Segment], dict[str, bytes]]:
         """Enter what was found; returns the segments that hold all values, and the new ones.
 
-        `placed`: (position, position in `found`), ascending: whoever reads all values later
-        reads them from front to back.
+        In order of position: whoever reads all values later reads them from front to back.
         """
         segments = list(old.segments)
         base = sum(segment.size for segment in segments)
-        parts: list[bytes] = []
-        place = base
-        raws, stamps = found.raw, found.stamps
-        starts, sizes, times, lengths = self.starts, self.sizes, self.times, self.lengths
-        for to, at in placed:
-            raw = raws[at]
-            times[to], lengths[to] = stamps[at]
-            if raw is None:
-                sizes[to] = NO_VALUE
+        parts = [b"" if raw is None else raw for raw in map(found.raw.__getitem__, placed.at)]
+        lengths = array("I", map(len, parts))
+        starts = array("Q", accumulate(lengths, initial=base))
+        place = starts.pop()
+        if not all(parts):
+            for index, part in enumerate(parts):
+                if not part:  # no JSON is that short
+                    lengths[index], starts[index] = NO_VALUE, 0
+        times, sizes = _stamp_columns(found.stamps)
+        for into, column in (
+            (self.starts, starts),
+            (self.sizes, lengths),
+            (self.times, array("q", map(times.__getitem__, placed.at))),
+            (self.lengths, array("q", map(sizes.__getitem__, placed.at))),
+        ):
+            if len(column) == len(into):
+                into[:] = column
                 continue
-            starts[to] = place
-            sizes[to] = length = len(raw)
-            parts.append(raw)
-            place += length
-        live = sum(sizes) - NO_VALUE * sizes.count(NO_VALUE)
+            for to, cell in zip(placed.to, column, strict=True):
+                into[to] = cell
+        live = sum(self.sizes) - NO_VALUE * self.sizes.count(NO_VALUE)
         crowded = len(segments) >= MOST_SEGMENTS or (bool(segments) and live < SMALL)
         if crowded or place - live > DEAD_SHARE * place:
             fresh = b"".join(parts)
@@ -239,86 +295,82 @@ class _Cells:
                 if length != NO_VALUE:
                     self.starts[at] = place
                     place += length
-        if not parts:
-            return segments, {}
         data = b"".join(parts)
+        if not data:
+            return segments, {}
         name = _file("values", generation)
         segments.append(Segment(name, len(data)))
         return segments, {name: data}
 
 
-def _pointed_to(
-    found: Found,
-    fresh: Sequence[tuple[int, int]],
-    bad: Collection[int],
-    pointers: Sequence[str],
-) -> dict[str, list[Any]]:
-    """What each pointer points to in the values just read, each parsed once."""
-    pointed: dict[str, list[Any]] = {pointer: [] for pointer in pointers}
-    if not pointers:
-        return pointed
+def _stamp_columns(stamps: Sequence[Stamp]) -> tuple[Sequence[int], Sequence[int]]:
+    times, sizes = getattr(stamps, "times", None), getattr(stamps, "sizes", None)
+    if isinstance(times, array) and isinstance(sizes, array):  # as columns already
+        return times, sizes
+    return [time for time, _ in stamps], [size for _, size in stamps]
+
+
+def _pointed(found: Found, count: int, pointers: Sequence[str]) -> Mapping[str, Pointed]:
+    """What each pointer points to in the values just read; those not resolved yet are parsed."""
+    known: Mapping[str, Pointed] = getattr(found, "pointed", {})
+    rest = [pointer for pointer in pointers if pointer not in known]
+    if not rest:
+        return known
     import orjson
-    from rowtui.core.values import MISSING, resolve
+    from rowtui.core.state.pointed import Pointed, pointed_to
 
     loads, raws = orjson.loads, found.raw
-    for start in range(0, len(fresh), _PARSED_AT_ONCE):
-        chunk = fresh[start : start + _PARSED_AT_ONCE]
-        values: list[Any] = [None if (raw := raws[at]) is None else loads(raw) for _, at in chunk]
-        plain = set(map(type, values)) == {dict}
-        for pointer, into in pointed.items():
-            key = _top_key(pointer)
-            if plain and key is not None:  # nearly always: then that is all there is to do
-                into += [value.get(key, MISSING) for value in values]
-            else:
-                into += [resolve(value, pointer) for value in values]
-            if bad:
-                for offset, (to, _) in enumerate(chunk, start):
-                    if to in bad:
-                        into[offset] = MISSING
-    return pointed
+    columns = [Pointed(count) for _ in rest]
+    for start in range(0, count, _PARSED_AT_ONCE):
+        some = raws[start : start + _PARSED_AT_ONCE]
+        values: list[Any] = [None if raw is None else loads(raw) for raw in some]
+        bad = [at for at in range(len(some)) if start + at in found.bad] if found.bad else []
+        for column, chunk in zip(columns, pointed_to(values, rest, bad), strict=True):
+            column.put(start, chunk)
+    return {**known, **dict(zip(rest, columns, strict=True))}
 
 
 _PARSED_AT_ONCE = 1 << 10  # values; they stay in the processor's cache
 
 
-def _top_key(pointer: str) -> str | None:
-    """The key of the top object that a pointer names, None if it is not so simple."""
-    if not pointer.startswith("/") or "~" in pointer or "/" in pointer[1:]:
-        return None
-    return pointer[1:]
-
-
 def _column(
-    before: RankColumn,
-    mapping: Remap,
-    fresh: Sequence[tuple[int, int]],
-    pointed: Sequence[Any],
-    count: int,
+    before: RankColumn, mapping: Remap, placed: _Placed, pointed: Pointed, count: int
 ) -> bytes:
-    """The column of a pointer: old ranks are translated, only new values are ranked."""
+    """The column of a pointer: old ranks are translated, only distinct new values are ranked."""
     from rowtui.core.state.columns import rank_values
+    from rowtui.core.state.pointed import NOTHING
+    from rowtui.core.values import MISSING
 
     used: list[int] = []
+    moved: array[int] | None = None
     if mapping.runs:
         moved = array("I", b"\xff" * (4 * count))
         for start, stop, new in mapping.runs:
             moved[new : new + stop - start] = array("I", before.codes[start:stop])
-        for to, _ in fresh:
+        for to in placed.to:
             moved[to] = NO_VALUE
         used = sorted(code for code in set(moved) if code < before.missing)
-    ranked = rank_values(before.pointer, [*(before.distinct[code] for code in used), *pointed])
-    if mapping.runs and list(ranked.distinct) == list(before.distinct):
+    fresh = list(map(pointed.codes.__getitem__, placed.at))
+    kinds = dict.fromkeys(fresh)  # in the order in which a reader of the whole meets them
+    values = [MISSING if kind == NOTHING else pointed.distinct[kind] for kind in kinds]
+    ranked = rank_values(before.pointer, [*(before.distinct[code] for code in used), *values])
+    ranks = dict(zip(kinds, ranked.codes[len(used) :], strict=True))
+    if moved is None:
+        codes = array("I", bytes(4 * count))
+    elif list(ranked.distinct) == list(before.distinct):
         codes = moved  # no rank has changed
-    elif mapping.runs:
+    else:
         translated = dict(zip(used, ranked.codes, strict=False))
         translated[before.missing] = ranked.missing
         translated[NO_VALUE] = ranked.missing
         codes = array("I", map(translated.__getitem__, moved))
+    kind = "H" if ranked.missing <= 0xFFFF else "I"
+    if len(fresh) == count:
+        narrow = array(kind, map(ranks.__getitem__, fresh))
     else:
-        codes = array("I", bytes(4 * count))
-    for (to, _), code in zip(fresh, ranked.codes[len(used) :], strict=True):
-        codes[to] = code
-    narrow = array("H" if ranked.missing <= 0xFFFF else "I", codes)
+        for to, code in zip(placed.to, fresh, strict=True):
+            codes[to] = ranks[code]
+        narrow = array(kind, codes)
     uniform = ranked.uniform and (before.uniform or not used)
     return type(before)(before.pointer, narrow, ranked.distinct, ranked.mixed, uniform).to_bytes()
 

@@ -8,7 +8,7 @@ Source: Row A3.5, relative products since 0.7; `""` and a trailing slash never m
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 class Products:
@@ -19,8 +19,8 @@ class Products:
 
     def __init__(self, products: Mapping[str, tuple[str, ...]]) -> None:
         self.actions = tuple(products)
-        self._plain: dict[str, int] = {}  # names directly inside the directory -> their bit
-        self._nested: dict[str, int] = {}  # paths with a slash -> their bit
+        self._plain: dict[bytes, int] = {}  # names directly inside the directory -> their bit
+        self._nested: dict[bytes, int] = {}  # paths with a slash -> their bit
         self._needs: list[tuple[int, int]] = []  # (bits of all products, bit of the action)
         bits: dict[str, int] = {}
         for position, wanted in enumerate(products.values()):
@@ -29,7 +29,7 @@ class Products:
             need = 0
             for product in wanted:
                 bit = bits.setdefault(product, 1 << len(bits))
-                (self._nested if "/" in product else self._plain)[product] = bit
+                (self._nested if "/" in product else self._plain)[os.fsencode(product)] = bit
                 need |= bit
             self._needs.append((need, 1 << position))
         self._known: dict[int, int] = {}  # bits found -> actions complete
@@ -38,20 +38,19 @@ class Products:
         """Whether there is anything to look for."""
         return bool(self._needs)
 
-    def complete_in(self, folder: int) -> int:
-        """The actions that are complete in the directory with this descriptor.
+    def complete_in(self, entries: Iterable[bytes], root: int, folder: bytes) -> int:
+        """The actions that are complete in a directory that has these entries.
 
-        One listing of the directory serves all products directly inside it.
-        Raises: OSError if it cannot be listed.
+        One listing of the directory serves all products directly inside it. `folder` is its path
+        from the descriptor `root`, with a slash at its end; products deeper inside cost a stat.
         """
         found = 0
-        if self._plain:
-            wanted = self._plain.get
-            for entry in os.listdir(folder):
-                found |= wanted(entry, 0)
+        wanted = self._plain.get
+        for entry in entries:
+            found |= wanted(entry, 0)
         for path, bit in self._nested.items():
             try:
-                os.stat(path, dir_fd=folder, follow_symlinks=False)
+                os.stat(folder + path, dir_fd=root, follow_symlinks=False)
             except OSError:  # missing, or a file where a folder is needed
                 continue
             found |= bit

@@ -6,13 +6,16 @@ really different from what is stored, so that a look at everything rewrites noth
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.core.state.directories import Stamp
 from rowtui.core.state.model import DirectorySet
 from rowtui.core.state.stored import Stored
 from rowtui.core.workflow.model import Workflow
-from rowtui.core.workspace.read import Reading
+from rowtui.core.workspace.read import Reading, Stamps
+
+if TYPE_CHECKING:
+    from rowtui.core.state.pointed import Pointed
 
 
 def workflow_pointers(workflow: Workflow) -> tuple[str, ...]:
@@ -31,6 +34,7 @@ class Wanted(NamedTuple):
     names: list[bytes]
     value_file: str | None
     actions: tuple[str, ...]
+    pointers: tuple[str, ...] = ()
 
 
 class Gathered:
@@ -39,24 +43,23 @@ class Gathered:
     def __init__(self) -> None:
         self.names: list[bytes] = []
         self.raw: list[bytes | None] = []
-        self.stamps: list[Stamp] = []
+        self.stamps = Stamps(0)
         self.bad: dict[int, str] = {}
         self.vanished: list[int] = []
         self.completed: dict[str, DirectorySet] = {}
+        self.pointed: Mapping[str, Pointed] = {}
 
 
 def append_changed(found: Gathered, wanted: Wanted, reading: Reading, stored: Stored) -> None:
     """Add to `found` what is new or not as it is stored; the rest needs no rewriting."""
     directories = stored.directories
     names = wanted.names
-    if not len(directories):  # all of it is new
-        begin = len(found.names)
-        found.names += names
-        found.raw += reading.raw
-        found.stamps += reading.stamps
-        found.bad.update((begin + at, reason) for at, reason in reading.bad.items())
-        found.vanished += [begin + at for at in reading.vanished]
+    if not len(directories) and not found.names:  # all of it is new
+        found.names, found.raw, found.stamps = names, reading.raw, reading.stamps
+        found.bad, found.vanished = reading.bad, reading.vanished
+        found.pointed = reading.pointed
         return
+    found.pointed = {}
     where = directories.table.positions(names)
     comparable = stored.value_file == wanted.value_file
     bad = dict(directories.bad)

@@ -11,6 +11,7 @@ import os
 import time
 from array import array
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,17 +65,25 @@ def list_workspace(path: Path) -> Listing:
     try:
         listed_at = time.time_ns()
         mtime = os.fstat(fd).st_mtime_ns
-        # scandir of a descriptor gives str; os.fsencode brings back the very bytes.
+        names: list[bytes] = []
+        inodes = array("Q")
         with os.scandir(fd) as entries:
-            found = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+            while some := list(islice(entries, _AT_ONCE)):
+                found = [entry for entry in some if entry.is_dir(follow_symlinks=False)]
+                inodes.extend([entry.inode() for entry in found])
+                # scandir of a descriptor gives str; os.fsencode brings back the very bytes. No name
+                # has a NUL, and one long text is encoded much faster than many short ones.
+                if found:
+                    text = "\0".join([entry.name for entry in found])
+                    names += os.fsencode(text).split(b"\0")
     except OSError as error:
         raise _unusable(path, error) from None
     finally:
         os.close(fd)
-    inodes = array("Q", [entry.inode() for entry in found])
-    # No name has a NUL, and one long text is encoded much faster than a million short ones.
-    text = "\0".join([entry.name for entry in found])
-    return Listing(os.fsencode(text).split(b"\0") if found else [], inodes, mtime, listed_at)
+    return Listing(names, inodes, mtime, listed_at)
+
+
+_AT_ONCE = 1 << 12  # entries: those of a million directories would take 250 MB
 
 
 def workspace_mtime_ns(path: Path) -> int:

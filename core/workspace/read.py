@@ -10,16 +10,31 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import visible
 from rowtui.core.workspace.completion import Products
-from rowtui.core.workspace.list import open_workspace
-from rowtui.core.workspace.value import NotJSONError, compact_value
-from rowtui.core.workspace.workers import Workers, in_chunks
+from rowtui.core.workspace.list import (
+    RACY_NS,
+    list_workspace,
+    open_workspace,
+    workspace_mtime_ns,
+)
+from rowtui.core.workspace.value import NotJSONError
+from rowtui.core.workspace.workers import (
+    PROCESSES_PAY_FROM,
+    Workers,
+    in_chunks,
+)
+
+if TYPE_CHECKING:
+    from rowtui.core.state.pointed import Pointed
+    from rowtui.core.workspace.batch import ValueBatch
 
 Progress = Callable[[int, int], None]  # (done, total)
 Stamp = tuple[int, int]  # (mtime_ns, size)
@@ -39,6 +54,37 @@ _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _OURS = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM))
 
 
+class Stamps(Sequence[Stamp]):
+    """A stamp for each name, as two arrays: `times` (mtime_ns) and `sizes` (bytes)."""
+
+    __slots__ = ("sizes", "times")
+
+    def __init__(self, count: int) -> None:
+        """`NO_STAMP`, `count` times."""
+        self.times = array("q", bytes(8 * count))
+        self.sizes = array("q", bytes(8 * count))
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __getitem__(self, at: int) -> Stamp:  # type: ignore[override]
+        return self.times[at], self.sizes[at]
+
+    def append(self, stamp: Stamp) -> None:
+        """One more."""
+        self.times.append(stamp[0])
+        self.sizes.append(stamp[1])
+
+    def __eq__(self, other: object) -> bool:
+        """Also with a plain list of stamps."""
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Stamps({list(self)})"
+
+
 class Reading(NamedTuple):
     """What was found, as columns aligned to the names that were asked for.
 
@@ -46,13 +92,15 @@ class Reading(NamedTuple):
     `stamps`: (mtime_ns, size) of the value file as it was before it was read; `NO_STAMP` if none.
     `bad`: position -> why the directory is set aside. `vanished`: positions of directories that no
     longer exist. `completed`: action -> bit set over positions, an entry for every action.
+    `pointed`: what each JSON pointer that was asked for points to.
     """
 
     raw: list[bytes | None]
-    stamps: list[Stamp]
+    stamps: Stamps
     bad: dict[int, str]
     vanished: list[int]
     completed: dict[str, int]
+    pointed: Mapping[str, Pointed] = {}
 
 
 def read_directories(
@@ -61,42 +109,92 @@ def read_directories(
     *,
     value_file: str | None,
     products: Mapping[str, tuple[str, ...]],
+    pointers: Sequence[str] = (),
+    stamped: bool = False,
     workers: Workers | None = None,
     progress: Progress | None = None,
     value_limit: int = VALUE_LIMIT,
 ) -> Reading:
     """Read the value and look for the products of each directory, best in inode order.
 
-    `products` maps actions to product paths relative to a directory. `progress` is called in this
-    thread. `value_limit` is in bytes; a larger value file is bad.
+    `products` maps actions to product paths relative to a directory; `pointers` are resolved in
+    each value. `stamped`: only the stamps of the value files are wanted, no values. `progress` is
+    called in this thread. `value_limit` is in bytes; a larger value file is bad.
+    Each value file is opened once, and each directory listed once if products are looked for.
     Raises: RowtuiError if the workspace cannot be read, or a worker process was ended.
     """
     total = len(names)
-    reading = Reading([None] * total, [NO_STAMP] * total, {}, [], {})
+    stamps = Stamps(total)
+    pointed: dict[str, Pointed] = {}
+    if pointers and value_file is not None:
+        from rowtui.core.state.pointed import Pointed
+
+        pointed = {pointer: Pointed(total) for pointer in pointers}
+    reading = Reading([None] * total, stamps, {}, [], {}, pointed)
     sets = {action: bytearray((total + 7) >> 3) for action in products}
     if value_file is not None:
         _refuse_unusable(value_file)
-        import orjson  # noqa: F401  (before any fork: once instead of once in every process)
+        if not stamped:
+            import orjson  # noqa: F401  (before any fork: once instead of once in every process)
     wanted = {action: tuple(paths) for action, paths in products.items()}
-    arguments = (os.fsencode(workspace), value_file, wanted, value_limit)
+    place = os.path.join(os.getcwdb(), os.fsencode(workspace))
+    began = workspace_mtime_ns(workspace)
+    recent = time.time_ns() - began < RACY_NS
+    arguments = (place, value_file, wanted, value_limit, (tuple(pointers), stamped, os.getpid()))
     done = 0
     for start, found in in_chunks(Reader, arguments, names, workers or Workers.for_count(total)):
-        raw, stamps, bad, vanished, completed = found
-        count = len(raw)
-        reading.raw[start : start + count] = raw
-        reading.stamps[start : start + count] = stamps
-        reading.bad.update((start + position, reason) for position, reason in bad.items())
+        raw, times, sizes, bad, vanished, completed, columns = found
+        count = len(times) >> 3
+        if raw:
+            reading.raw[start : start + count] = raw
+        stamps.times[start : start + count] = array("q", times)
+        stamps.sizes[start : start + count] = array("q", sizes)
+        if bad:
+            reading.bad.update((start + position, reason) for position, reason in bad.items())
         reading.vanished.extend(start + position for position in vanished)
         for action, members in completed.items():
-            cells = members.to_bytes((count + 7) >> 3, "little")
-            sets[action][start >> 3 : (start >> 3) + len(cells)] = cells
+            if members:
+                cells = members.to_bytes((count + 7) >> 3, "little")
+                sets[action][start >> 3 : (start >> 3) + len(cells)] = cells
+        for column, chunk in zip(pointed.values(), columns, strict=True):
+            column.put(start, chunk)
         done += count
         if progress:
             progress(done, total)
+    looked_only = stamped and not products
+    if not looked_only and (recent or workspace_mtime_ns(workspace) != began):
+        _forget_strangers(workspace, names, reading, sets)
     reading.vanished.sort()
     for action, whole in sets.items():
         reading.completed[action] = int.from_bytes(whole, "little")
     return reading
+
+
+def _forget_strangers(
+    workspace: Path, names: Sequence[bytes], reading: Reading, sets: Mapping[str, bytearray]
+) -> None:
+    """Have vanished what no longer is a directory: a symlink may have taken its place.
+
+    Only asked for when the workspace changed while it was read, or just before.
+    """
+    gone = set(reading.vanished)
+    if len(names) < PROCESSES_PAY_FROM:
+        root = open_workspace(workspace)
+        try:
+            strangers = [at for at, name in enumerate(names) if _is_gone(root, name)]
+        finally:
+            os.close(root)
+    else:
+        there = set(list_workspace(workspace).names)
+        strangers = [at for at, name in enumerate(names) if name not in there]
+    for at in strangers:
+        if at not in gone:
+            reading.vanished.append(at)
+            reading.bad.pop(at, None)
+            reading.raw[at] = None
+            reading.stamps.times[at], reading.stamps.sizes[at] = NO_STAMP
+            for cells in sets.values():
+                cells[at >> 3] &= ~(1 << (at & 7))
 
 
 def stat_values(
@@ -112,21 +210,23 @@ def stat_values(
     A stamp that differs from the one in `Reading.stamps` means that the file was edited.
     Raises: RowtuiError like `read_directories`.
     """
-    _refuse_unusable(value_file)
-    total = len(names)
-    stamps: list[Stamp | None] = [None] * total
-    arguments = (os.fsencode(workspace), value_file)
-    done = 0
-    for start, found in in_chunks(Stamper, arguments, names, workers or Workers.for_count(total)):
-        stamps[start : start + len(found)] = found
-        done += len(found)
-        if progress:
-            progress(done, total)
-    return stamps
+    found = read_directories(
+        workspace,
+        names,
+        value_file=value_file,
+        products={},
+        stamped=True,
+        workers=workers,
+        progress=progress,
+    )
+    return [None if stamp == NO_STAMP else stamp for stamp in found.stamps]
 
 
 class Reader:
-    """The task of `read_directories`: reads a chunk of directories through one open workspace."""
+    """The task of `read_directories`: reads a chunk of directories of one open workspace.
+
+    Everything is reached by a path from the workspace: that saves opening each directory by itself.
+    """
 
     def __init__(
         self,
@@ -134,83 +234,143 @@ class Reader:
         value_file: str | None,
         products: dict[str, tuple[str, ...]],
         value_limit: int,
+        more: tuple[tuple[str, ...], bool, int] = ((), False, 0),
     ) -> None:
+        """`more`: pointers, whether only stamps are wanted, and the asking process's id."""
+        pointers, stamped, asking = more
         self._root = open_workspace(Path(os.fsdecode(workspace)))
+        self._prefix = workspace + b"/"  # listdir knows no descriptor to start from
+        if asking not in (0, os.getpid()):  # in a process of its own
+            os.fchdir(self._root)
+            self._prefix = b""
         self._value_file = value_file
+        self._tail = b"/" + os.fsencode(value_file or "")
         self._shown = visible(value_file or "")
         self._limit = value_limit
         self._products = Products(products)
+        self._pointers = () if value_file is None or stamped else pointers
+        self._stamped = stamped
 
     def close(self) -> None:
         """Let go of the workspace."""
         os.close(self._root)
 
     def __call__(self, names: Sequence[bytes]) -> tuple[Any, ...]:
-        """(raw, stamps, bad, vanished, completed) for these names, as in `Reading`."""
-        raw: list[bytes | None] = []
-        stamps: list[Stamp] = []
+        """(raw, times, sizes, bad, vanished, completed, columns) for these names.
+
+        As in `Reading`; times and sizes of stamps are arrays' bytes, `raw` is empty if there are no
+        values, and there is a chunk of a `Pointed` for each pointer.
+        """
+        times = array("q")
+        sizes = array("q")
         bad: dict[int, str] = {}
         vanished: list[int] = []
         complete: list[int] = []
-        value_file, looks = self._value_file, bool(self._products)
+        entries: Sequence[bytes] = ()
+        root, prefix, products = self._root, self._prefix, self._products
+        looks, stamped, reads = bool(products), self._stamped, self._value_file is not None
+        values = self._batch(len(names)) if reads and not stamped else None
         for position, name in enumerate(names):
-            value: bytes | None = None
             stamp, actions, reason = NO_STAMP, 0, ""
             try:
-                folder = os.open(name, _FOLDER, dir_fd=self._root)
-                try:
-                    if value_file is not None:
-                        value, stamp, reason = self._read(folder, value_file)
-                    if looks:
-                        actions = self._products.complete_in(folder)
-                finally:
-                    os.close(folder)
+                if looks:
+                    entries = os.listdir(prefix + name)
+                elif not reads:
+                    os.close(os.open(name, _FOLDER, dir_fd=root))
             except OSError as error:
                 _stop_if_ours(error)
-                value, reason = None, f"the directory cannot be read: {error.strerror}"
-            if reason and self._is_gone(name):
-                vanished.append(position)
-                value, stamp, actions = None, NO_STAMP, 0
-            elif reason:
-                bad[position] = reason
-            raw.append(value)
-            stamps.append(stamp)
+                reason = f"the directory cannot be read: {error.strerror}"
+            else:
+                if values:
+                    text, stamp, reason = self._read(name)
+                    if not reason:
+                        try:
+                            values.add(position, text)
+                        except NotJSONError as error:
+                            reason = self._not_json(error)
+                    elif not looks:
+                        reason = self._why_unreadable(name) or reason
+                elif stamped:
+                    stamp = self._stamp(name)
+                if looks:
+                    actions = products.complete_in(entries, root, name + b"/")
+            if reason:
+                if _is_gone(root, name):
+                    vanished.append(position)
+                    stamp, actions = NO_STAMP, 0
+                else:
+                    bad[position] = reason
+            times.append(stamp[0])
+            sizes.append(stamp[1])
             complete.append(actions)
-        return raw, stamps, bad, vanished, self._products.bit_sets(complete)
+        columns = values.close() if values else []
+        if values and values.bad:
+            bad |= {at: self._not_json(why) for at, why in values.bad.items()}
+        return (
+            values.raw if values else [],
+            times.tobytes(),
+            sizes.tobytes(),
+            bad,
+            vanished,
+            products.bit_sets(complete) if looks else {},
+            columns,
+        )
 
-    def _read(self, folder: int, value_file: str) -> tuple[bytes | None, Stamp, str]:
-        """(compact JSON or None, stamp, why there is none) of the directory `folder`."""
+    def _batch(self, count: int) -> ValueBatch:
+        from rowtui.core.workspace.batch import ValueBatch
+
+        return ValueBatch(count, self._pointers)
+
+    def _not_json(self, why: object) -> str:
+        return f"{self._shown} is not valid JSON: {why}"
+
+    def _stamp(self, name: bytes) -> Stamp:
         try:
-            fd = os.open(value_file, _FILE, dir_fd=folder)
+            status = os.stat(name + self._tail, dir_fd=self._root)
+        except OSError as error:
+            _stop_if_ours(error)
+            return NO_STAMP
+        return status.st_mtime_ns, status.st_size
+
+    def _why_unreadable(self, name: bytes) -> str:
+        """Why a directory cannot be read, if it is the directory's fault."""
+        try:
+            os.close(os.open(name, _FOLDER, dir_fd=self._root))
+        except OSError as error:
+            _stop_if_ours(error)
+            return f"the directory cannot be read: {error.strerror}"
+        return ""
+
+    def _read(self, name: bytes) -> tuple[bytes, Stamp, str]:
+        """(the value file's text, stamp, why there is none) of a directory."""
+        try:
+            fd = os.open(name + self._tail, _FILE, dir_fd=self._root)
         except FileNotFoundError:
-            return None, NO_STAMP, f"it has no value file {self._shown}"
+            return b"", NO_STAMP, f"it has no value file {self._shown}"
         except OSError as error:
             _stop_if_ours(error)
             if error.errno == errno.ENXIO:  # a socket
-                return None, NO_STAMP, f"{self._shown} is not a regular file"
-            return None, NO_STAMP, f"{self._shown} cannot be read: {error.strerror}"
+                return b"", NO_STAMP, f"{self._shown} is not a regular file"
+            return b"", NO_STAMP, f"{self._shown} cannot be read: {error.strerror}"
         try:
             # Before reading: an edit in between leaves a stamp that is older than the file.
             status = os.fstat(fd)
             stamp = status.st_mtime_ns, status.st_size
             if not stat.S_ISREG(status.st_mode):
-                return None, stamp, f"{self._shown} is not a regular file"
+                return b"", stamp, f"{self._shown} is not a regular file"
             if stamp[1] > self._limit:
-                return None, stamp, self._too_large(stamp[1])
-            text = os.read(fd, max(stamp[1] + 1, 512))
+                return b"", stamp, self._too_large(stamp[1])
+            text = os.read(fd, stamp[1] + 1 if stamp[1] else 512)
             if len(text) != stamp[1]:  # it grew or shrank just now, or reads are cut short
                 text = self._read_on(fd, text)
         except OSError as error:
             _stop_if_ours(error)
-            return None, NO_STAMP, f"{self._shown} cannot be read: {error.strerror}"
+            return b"", NO_STAMP, f"{self._shown} cannot be read: {error.strerror}"
         finally:
             os.close(fd)
         if len(text) > self._limit:
-            return None, stamp, self._too_large(len(text))
-        try:
-            return compact_value(text), stamp, ""
-        except NotJSONError as error:
-            return None, stamp, f"{self._shown} is not valid JSON: {error}"
+            return b"", stamp, self._too_large(len(text))
+        return text, stamp, ""
 
     def _too_large(self, size: int) -> str:
         return f"{self._shown} has {size:,} bytes, more than the {self._limit:,} allowed"
@@ -222,40 +382,16 @@ class Reader:
             length += len(part)
         return b"".join(parts)
 
-    def _is_gone(self, name: bytes) -> bool:
-        """Whether the name no longer is a directory (a symlink in its place isn't one)."""
-        try:
-            status = os.stat(name, dir_fd=self._root, follow_symlinks=False)
-        except (FileNotFoundError, NotADirectoryError):
-            return True
-        except OSError:
-            return False
-        return not stat.S_ISDIR(status.st_mode)
 
-
-class Stamper:
-    """The task of `stat_values`."""
-
-    def __init__(self, workspace: bytes, value_file: str) -> None:
-        self._root = open_workspace(Path(os.fsdecode(workspace)))
-        self._file = os.fsencode(value_file)
-
-    def close(self) -> None:
-        """Let go of the workspace."""
-        os.close(self._root)
-
-    def __call__(self, names: Sequence[bytes]) -> list[Stamp | None]:
-        """One stamp per name."""
-        found: list[Stamp | None] = []
-        for name in names:
-            try:
-                status = os.stat(os.path.join(name, self._file), dir_fd=self._root)
-            except OSError as error:
-                _stop_if_ours(error)
-                found.append(None)
-            else:
-                found.append((status.st_mtime_ns, status.st_size))
-        return found
+def _is_gone(root: int, name: bytes) -> bool:
+    """Whether the name no longer is a directory (a symlink in its place isn't one)."""
+    try:
+        status = os.stat(name, dir_fd=root, follow_symlinks=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return not stat.S_ISDIR(status.st_mode)
 
 
 def _refuse_unusable(value_file: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.state.container import CorruptCacheError
 from rowtui.core.state.directories import Stamp
 from rowtui.core.state.export import export_row_files
-from rowtui.core.state.merge import merge_directories
+from rowtui.core.state.merge import merge_found
 from rowtui.core.state.model import State
 from rowtui.core.state.records import (
     Before,
@@ -73,13 +74,17 @@ class Compiled(NamedTuple):
 
 
 class Disk(NamedTuple):
-    """How the workspace is looked at; the parts are replaceable for tests and other processes."""
+    """How the workspace is looked at; the parts are replaceable for tests and other processes.
+
+    `stamped`: directories that were looked at just now, and the stamps of their value files.
+    """
 
     list_: Callable[[Path], Listing] = list_workspace
     read: Callable[..., Reading] = read_directories
     stat: Callable[..., list[Stamp | None]] = stat_values
     workers: Workers | None = None
     progress: Progress | None = None
+    stamped: tuple[Sequence[bytes], Sequence[Stamp]] | None = None
 
 
 def synchronise(
@@ -141,6 +146,10 @@ def synchronise(
 
 def _is_behind(stored: Stored, waiting: Iterable[str]) -> bool:
     return any(due(stored)) or any(file in stored.consumed for file in waiting)
+
+
+# Names, what was found there, whether what was not found is gone, and where the names are now.
+_Scan = tuple[list[bytes], Reading, bool, Sequence[int | None] | None]
 
 
 class _Run:
@@ -242,12 +251,20 @@ class _Run:
         return with_staged(stored, staged, waiting, int(time.time()))
 
     def _with_scan(
-        self, stored: Stored, names: list[bytes], found: Reading, replacing: bool
+        self,
+        stored: Stored,
+        names: list[bytes],
+        found: Reading,
+        replacing: bool,
+        where: Sequence[int | None] | None,
     ) -> Stored:
-        where = stored.directories.table.positions(names)
-        usable = [None if at in found.bad else to for at, to in enumerate(where)]
-        everything = (1 << len(names)) - 1
-        scanned = to_positions(everything, usable)
+        """Enter what a scan found; `where` the names are, if that is known."""
+        if where is None:
+            where = stored.directories.table.positions(names)
+        scanned = 0
+        if replacing:
+            usable = [None if at in found.bad else to for at, to in enumerate(where)]
+            scanned = to_positions((1 << len(names)) - 1, usable)
         sets = {action: to_positions(members, where) for action, members in found.completed.items()}
         if replacing and self._first is not None:
             # What jobs completed since this was read is newer than it.
@@ -287,7 +304,7 @@ class _Run:
 
     def _with_workspace(
         self, stored: Stored, known_actions: set[str]
-    ) -> tuple[Stored, list[tuple[list[bytes], Reading, bool]], bool]:
+    ) -> tuple[Stored, list[_Scan], bool]:
         """(records for the directories there are now, what to enter of scans, any new ones)."""
         value_file = self.workflow.value_file
         everything = self.full or stored.reread
@@ -301,16 +318,24 @@ class _Run:
         there: list[bytes] = []  # known and still there, best order first
         if listing:
             old = set(stored.directories.table.all())
-            new = [at for at, name in enumerate(listing.names) if name not in old]
-            added = listing.in_reading_order(new)
-            if len(listing.names) - len(new) < len(old):
-                vanished = list(old.difference(listing.names))
-            if everything or other_values or renewed:
-                unknown = set(added)
-                there = [name for name in listing.in_reading_order() if name not in unknown]
+            if old:
+                new = [at for at, name in enumerate(listing.names) if name not in old]
+                added = listing.in_reading_order(new)
+                if len(listing.names) - len(new) < len(old):
+                    vanished = list(old.difference(listing.names))
+                if everything or other_values or renewed:
+                    there = listing.in_reading_order()
+                    if added:
+                        unknown = set(added)
+                        there = [name for name in there if name not in unknown]
+            else:
+                added = listing.in_reading_order()
+            del old
         every_action = tuple(self._products)
-        whole = added + (there if everything else [])
-        reads = [Wanted(whole, value_file, every_action)]
+        whole = added + there if everything and there else added
+        first = not len(stored.directories)
+        pointers = workflow_pointers(self.workflow)
+        reads = [Wanted(whole, value_file, every_action, pointers if first else ())]
         values = (
             [] if everything else there if other_values else self._edited(stored, vanished, listing)
         )
@@ -319,20 +344,19 @@ class _Run:
         unseen = () if everything else tuple(a for a in renewed if a not in known_actions)
         rescans = [(Wanted(there, None, changed), True), (Wanted(there, None, unseen), False)]
         found = Gathered()
-        scans: list[tuple[list[bytes], Reading, bool]] = []
+        scans: list[_Scan] = []
         for wanted in reads:
             if wanted.names:
                 reading = self._read(wanted)
                 append_changed(found, wanted, reading, stored)
                 if wanted.actions:
-                    scans.append((wanted.names, reading, self.full))
+                    scans.append((wanted.names, reading, self.full, None))
         for wanted, replacing in rescans:
             if wanted.names and wanted.actions:
-                scans.append((wanted.names, self._read(wanted), replacing))
-        pointers = workflow_pointers(self.workflow)
+                scans.append((wanted.names, self._read(wanted), replacing, None))
         stale = not set(pointers) <= set(stored.directories.pointers)
         if found.names or vanished or found.vanished or stale or not stored.directories.file:
-            directories, mapping = merge_directories(
+            merged = merge_found(
                 stored.directories,
                 vanished,
                 found.names,
@@ -341,7 +365,10 @@ class _Run:
                 pointers=pointers,
                 generation=stored.state.generation + 1,
             )
-            stored = moved(stored, directories, mapping)
+            stored = moved(stored, merged.directories, merged.mapping)
+            scans = [
+                (*scan[:3], merged.where) if scan[0] is found.names else scan for scan in scans
+            ]
         if listing and (stored.workspace_mtime_ns, stored.racy) != (
             listing.mtime_ns,
             listing.racy,
@@ -371,25 +398,33 @@ class _Run:
         if value_file is None:
             return []
         gone = set(vanished)
-        if self.check_values or len(directories) <= STAMPS_UP_TO:
-            known = set(directories.table.all()) - gone
-            ordered = listing.in_reading_order() if listing else directories.table.all()
-            names = [name for name in ordered if name in known]
+        names: Sequence[bytes]
+        now: Sequence[Stamp | None] | None = None
+        if self.disk.stamped:
+            names, now = self.disk.stamped
+        elif self.check_values or len(directories) <= STAMPS_UP_TO:
+            names = listing.in_reading_order() if listing else directories.table.all()
         elif 0 < directories.bad_set.bit_count() <= STAMPS_UP_TO:
             # People mend these: as soon as one is mended it should come back.
-            bad = [directories.table[at] for at in directories.bad]
-            names = [name for name in bad if name not in gone]
+            names = [directories.table[at] for at in directories.bad]
         else:
             names = []
         if not names:
             return []
-        now = self.disk.stat(self.workflow.workspace, names, value_file)
         where = directories.table.positions(names)
+        if now is None:
+            if gone or None in where:
+                kept = [
+                    at is not None and name not in gone
+                    for at, name in zip(where, names, strict=True)
+                ]
+                names, where = list(compress(names, kept)), list(compress(where, kept))
+            now = self.disk.stat(self.workflow.workspace, names, value_file) if names else []
         times, sizes = directories.stamp_times, directories.stamp_sizes
         return [
             name
             for name, stamp, at in zip(names, now, where, strict=True)
-            if at is not None and (times[at], sizes[at]) != (stamp or NO_STAMP)
+            if at is not None and (times[at], sizes[at]) != (stamp or NO_STAMP) and name not in gone
         ]
 
     def _read(self, wanted: Wanted) -> Reading:
@@ -401,6 +436,8 @@ class _Run:
             arguments["workers"] = self.disk.workers
         if self.disk.progress:
             arguments["progress"] = self.disk.progress
+        if wanted.pointers:
+            arguments["pointers"] = wanted.pointers
         reading = self.disk.read(
             self.workflow.workspace,
             wanted.names,

