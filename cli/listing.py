@@ -38,8 +38,9 @@ PIECE = 1 << 16  # rows that are laid out at once
 # So many rows, counted once and once more for each value, are laid out faster by numpy, its import
 # included.
 WIDE_FROM = 250_000
-# Decoding all names at once is cheaper from this share of them on.
+# Decoding all names at once is cheaper from this share of them on; if they have one length, that.
 ALL_NAMES_FROM = 1 / 8
+ALL_OF_ONE_LENGTH_FROM = 1 / 64
 
 
 class Element(NamedTuple):
@@ -241,14 +242,16 @@ class _Names:
     """
 
     def __init__(self, directories: Directories, shown: int) -> None:
-        many = shown >= ALL_NAMES_FROM * len(directories)
         self.width = 0
-        if many and isinstance(directories, StoredDirectories) and directories.table.width:
-            blob = bytes(directories.table.blob)
-            if is_plain(blob):
-                self.width = directories.table.width
-                self._text = blob.decode("ascii")
+        table = directories.table if isinstance(directories, StoredDirectories) else None
+        if table and table.width and shown >= ALL_OF_ONE_LENGTH_FROM * len(directories):
+            blob = table.blob
+            pieces = (bytes(blob[at : at + PIECE]) for at in range(0, len(blob), PIECE))
+            if all(map(is_plain, pieces)):
+                self.width = table.width
+                self._text = str(blob, "ascii")
                 return
+        many = shown >= ALL_NAMES_FROM * len(directories)
         self._get = directories.names().__getitem__ if many else directories.name
 
     def at(self, positions: Sequence[int]) -> list[str]:

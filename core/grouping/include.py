@@ -90,7 +90,11 @@ def _answer(condition: Condition, directories: Directories, among: DirectorySet)
         by_position = bytes(map(verdicts.__getitem__, column.codes))
     return _Answers(
         true=_as_set(by_position, _IS_TRUE) if _TRUE in verdicts else 0,
-        unknown=_as_set(by_position, _IS_UNKNOWN) if max(verdicts) > _TRUE else 0,
+        unknown=(
+            _as_set(by_position, _IS_UNKNOWN)
+            if _UNORDERED in by_position or _MISSING in by_position
+            else 0
+        ),
     )
 
 

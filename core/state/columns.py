@@ -35,7 +35,7 @@ Key = tuple[Any, ...]
 
 
 class RankColumn:
-    """A `Column` (see `rowtui.core.state.model`). `codes` are 16 or 32 bits wide.
+    """A `Column` (see `rowtui.core.state.model`). `codes` are 8, 16 or 32 bits wide.
 
     `mixed` is also set when an array, or a number that both an integer and a double may stand
     for, leaves the decision to an exact comparison. `uniform`: all values are scalars of one type,
@@ -70,6 +70,9 @@ class RankColumn:
         else a JSON array, so that reading a million of them takes no longer than copying them.
         """
         codes = self.codes if isinstance(self.codes, array) else _narrow(self.codes, self.missing)
+        short = single_bytes(codes, self.missing + 1)
+        if short is not None:
+            codes = array("B", short)
         form, distinct = _packed(self.distinct)
         header = {
             "pointer": self.pointer,
@@ -95,7 +98,7 @@ class RankColumn:
         if not isinstance(header, dict):
             raise ValueError("a column with a strange header")
         count, size = header.get("count"), header.get("size")
-        code = "H" if header.get("code") == 2 else "I"
+        code = {1: "B", 2: "H"}.get(header.get("code", 0), "I")
         body = memoryview(data)[end + 1 :]
         if not isinstance(count, int) or not isinstance(size, int) or not 0 <= size <= len(body):
             raise ValueError("a column with a strange header")
@@ -111,18 +114,22 @@ class RankColumn:
 
 def _all_at_most(codes: array[Any], largest: int) -> bool:
     """Whether no code is larger; twenty times faster where one byte is enough for each."""
+    if codes.itemsize == 1:
+        return largest >= 0xFF or not codes.tobytes().translate(None, bytes(range(largest + 1)))
     if codes.itemsize == 2 and largest < 0x100:
         raw = codes.tobytes()
         high = raw[1::2] if sys.byteorder == "little" else raw[0::2]
         low = single_bytes(codes, largest + 1) or b""
-        return not high.strip(b"\0") and not low.translate(None, bytes(range(largest + 1)))
+        return high == bytes(len(high)) and not low.translate(None, bytes(range(largest + 1)))
     return not codes or max(codes) <= largest
 
 
 def single_bytes(codes: Sequence[int], count: int) -> bytes | None:
     """The codes, which all are below `count`, as a byte each; None where one byte is too few."""
-    if count > 0x100 or not isinstance(codes, array) or codes.itemsize != 2:
+    if count > 0x100 or not isinstance(codes, array) or codes.itemsize > 2:
         return None
+    if codes.itemsize == 1:
+        return codes.tobytes()
     return codes.tobytes()[sys.byteorder == "big" :: 2]
 
 

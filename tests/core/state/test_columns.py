@@ -100,6 +100,22 @@ def test_more_than_65535_distinct_values_need_wide_codes() -> None:
     assert rank_values("/p", list(range(65_535))).codes.itemsize == 2  # type: ignore[attr-defined]
 
 
+def test_few_distinct_values_are_kept_in_a_byte_for_each_directory() -> None:
+    for count, size in ((255, 1), (256, 2)):
+        column = rank_values("/p", [*range(count), MISSING])
+        again = RankColumn.from_bytes(column.to_bytes())
+        assert again.codes.itemsize == size  # type: ignore[attr-defined]
+        assert list(again.codes) == list(column.codes) == [*range(count + 1)]
+
+
+@pytest.mark.parametrize("count", [3, 300])
+def test_a_code_that_stands_for_nothing_is_refused(count: int) -> None:
+    data = bytearray(rank_values("/p", list(range(count))).to_bytes())
+    data[-1] = count + 1 & 0xFF if count < 256 else 0xFF
+    with pytest.raises(ValueError, match="codes that stand for nothing"):
+        RankColumn.from_bytes(bytes(data))
+
+
 numbers = st.one_of(
     st.lists(st.integers(-5, 5)),
     st.lists(st.integers(-(2**65), 2**65)),

@@ -18,6 +18,11 @@ def table_of(found: set[bytes]) -> NameTable:
     return NameTable.of(sorted(found))
 
 
+@given(st.sets(st.integers(0, 50_000)))
+def test_a_set_gives_its_positions_also_where_they_are_few_and_far_apart(chosen: set[int]) -> None:
+    assert positions(bit_set(chosen)) == sorted(chosen)
+
+
 @given(names, names)
 def test_a_name_has_its_place_in_the_order_of_bytes(there: set[bytes], other: set[bytes]) -> None:
     table = table_of(there)
