@@ -24,7 +24,13 @@ from rowtui.core.state.container import Container, CorruptCacheError
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.merge import empty_directories
 from rowtui.core.state.model import State
-from rowtui.core.state.stored import Stored, pack_stored, unpack_stored, with_submitted_due
+from rowtui.core.state.stored import (
+    Stored,
+    pack_stored,
+    unpack_stored,
+    with_known_directories,
+    with_submitted_due,
+)
 from rowtui.core.text import visible
 
 # What is no longer current is kept this long, and for this many generations: whichever is longer.
@@ -192,7 +198,7 @@ class Store:
                     f"{visible(str(self.folder / file))} cannot be read: {error.strerror}",
                     "you need read permission on the project's .row folder",
                 ) from None
-            stored = self._checked(stored, damaged)
+            stored = self._checked(with_known_directories(stored, self._last), damaged)
             self._last, self.unsaved = stored, False
             return View(stored, highest, tuple(damaged), files, tuple(notices))
         return View(unsaved, highest, tuple(damaged), files, tuple(notices))

@@ -131,6 +131,24 @@ def with_submitted_due(stored: Stored, before: Stored | None) -> Stored:
     return stored._replace(row=row._replace(submitted_due=is_due))
 
 
+def with_known_directories(stored: Stored, known: Stored | None) -> Stored:
+    """`stored` with the directories of `known`, if they are the same.
+
+    Those are open already, and what somebody worked out for them holds. Opens nothing.
+    """
+    if known is None:
+        return stored
+    new, old = stored.directories, known.directories
+    if (
+        old.packed
+        or (old.file, old.folder, old.pointers) != (new.file, new.folder, new.pointers)
+        or (old.bad_set, old.nameless_set, len(old)) != (new.bad_set, new.nameless_set, len(new))
+        or old.segments != new.segments
+    ):
+        return stored
+    return stored._replace(state=stored.state._replace(directories=old))
+
+
 class _Later(Mapping[str, Mapping[int, JobKey]]):
     """Jobs that are only worked out when somebody looks: most commands don't."""
 

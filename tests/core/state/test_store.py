@@ -334,3 +334,27 @@ def open_folder(tmp_path_factory: Any) -> Any:
 def test_sets_beyond_the_last_directory_are_never_written(tmp_path: Path) -> None:
     stored = Store(tmp_path).commit(full_of_records)
     assert stored.state.everything == bit_set(range(9))
+
+
+def test_directories_that_are_open_are_not_opened_again_for_what_others_commit(
+    tmp_path: Path,
+) -> None:
+    ours, theirs = Store(tmp_path), Store(tmp_path)
+    ours.commit(with_count(1))
+    before = ours.load().stored
+    assert before is not None
+    theirs.commit(with_count(2))
+
+    after = ours.load().stored
+    assert after is not None
+    assert after.state.completed == {"a": 2}
+    assert after.directories is before.directories
+
+    theirs.commit(
+        lambda stored: stored._replace(
+            state=stored.state._replace(directories=built({b"other": 1}), completed={"a": 1})
+        )
+    )
+    other = ours.load().stored
+    assert other is not None
+    assert other.directories.names() == ["other"]
