@@ -17,7 +17,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from rowtui.core.clusters.described import remember_description
 from rowtui.core.clusters.schedulers.base import Accepted, JobSpec
+from rowtui.core.clusters.schedulers.slurm_describe import describe_over
 from rowtui.core.project.project import Project
 
 from bench.machine import machine
@@ -139,8 +141,22 @@ async def floors(here: RemoteProjects, jobs: int) -> list[Measured]:
     ]  # fmt: skip
 
 
+async def learn_limits(here: RemoteProjects) -> None:
+    """Ask how long arrays may be: nobody asks a cluster whose partitions are configured."""
+    os.environ["XDG_CACHE_HOME"] = str(here.cluster.work / "cache")
+    project = here.open(here.make("limits", 1))
+    await project.reach.connect(NAME)
+    cluster = project.reach.known(NAME)
+    assert cluster is not None
+    described = await describe_over(project.reach.transport(cluster))
+    assert described is not None
+    remember_description(cluster, described)
+    await project.let_go()
+
+
 async def measure(here: RemoteProjects, jobs: int, tasks: Sequence[int]) -> list[Measured]:
     """All rows."""
+    await learn_limits(here)
     rows = [await measured(here, "jobs", jobs, arrays=False), *await floors(here, jobs)]
     return rows + [await measured(here, f"array-{count}", count, arrays=True) for count in tasks]
 

@@ -3,7 +3,8 @@
 Takes planned jobs; gives the same jobs with the arrays that they belong to, and the script of an
 array. Jobs that each depend on the task with their own number of one array before are an array too.
 Jobs have the same shape if their scripts differ only in the part between the header and the
-fixed part: token, directories, values, resources in words. The tasks' parts stand in one `case`.
+fixed part: token, directories and values. The tasks' parts stand in one `case`, what they all say
+of their resources behind it, once.
 Source: slurm_rig 5 (one array of 10,000 takes 10 ms, one by one 100 s), sbatch's manual.
 """
 
@@ -50,7 +51,7 @@ def with_arrays(
         job = depending(planned, tokens)
         most = most_tasks.get(job.destination.cluster, 0)
         parts = _parts(job) if most else None
-        length = len(parts.own.encode("utf-8", "surrogateescape")) if parts else 0
+        length = len(_of_task(parts.own)[0].encode("utf-8", "surrogateescape")) if parts else 0
         fits = (
             parts is not None
             and run
@@ -97,7 +98,22 @@ def _waits_along(
 
 def _shape(job: PlannedJob, parts: ScriptParts) -> tuple[object, ...]:
     header = tuple(line for line in parts.header if not _names_job(line))
-    return (job.action_index, job.destination, header, parts.rest)
+    return (job.action_index, job.destination, header, _of_task(parts.own)[1], parts.rest)
+
+
+def _of_task(own: str) -> tuple[str, str]:
+    """A job's own part without what jobs that ask for the same say too, and that.
+
+    Every word of these lines is quoted, so that none of them can stand in a name.
+    """
+    exports = own.find("\nexport ACTION_WORKSPACE_PATH=") + 1
+    token = own.find("\nrowtui_token=", exports) + 1
+    identity = own.find("\n", token) + 1
+    rest = own.find("\nrowtui_not_utf8=", identity) + 1
+    if not 0 < exports < token < identity < rest:
+        return own, ""
+    task = own[:exports] + own[token:identity] + own[rest:]
+    return task, own[exports:token] + own[identity:rest]
 
 
 def _names_job(line: str) -> bool:
@@ -130,17 +146,24 @@ def array_script(jobs: Sequence[PlannedJob]) -> str:
     assert first is not None
     name = f"#SBATCH --job-name={header_value(visible(jobs[0].action))}"
     header = [name if _names_job(line) else line.replace("%j", "%A_%a") for line in first.header]
+    tasks = [_of_task(_own(job)) for job in jobs]
+    if len({common for _, common in tasks}) > 1:  # in an older plan
+        tasks = [(_own(job), "") for job in jobs]
     lines = [*header, "", 'case "$SLURM_ARRAY_TASK_ID" in']
-    for job in jobs:
-        parts = _parts(job)
-        assert parts is not None
-        lines += [f"{job.task})", parts.own, ";;"]
+    for job, (text, _) in zip(jobs, tasks, strict=True):
+        lines += [f"{job.task})", text, ";;"]
     lines += [
         "*)",
         'echo >&2 "rowtui: this array has no task $SLURM_ARRAY_TASK_ID: nothing was run."',
         "exit 3",
         ";;",
         "esac",
-        "",
+        tasks[0][1],
     ]
     return "\n".join(lines) + FIXED + first.rest
+
+
+def _own(job: PlannedJob) -> str:
+    parts = _parts(job)
+    assert parts is not None
+    return parts.own

@@ -158,13 +158,14 @@ class _Run:
                 ready = []
                 for unit in chunk:
                     going: list[PlannedJob] = []
+                    beside: set[str] = set()  # their tokens
                     scheduler = self.access(unit).scheduler
                     for job in unit.jobs:
-                        beside = {it.token for it in going}
                         if why := cannot_wait(job, self.sent, scheduler, beside):
                             yield await self.skip(job, why)
                         else:
                             going.append(job)
+                            beside.add(job.token)
                     if going:
                         ready.append(Unit(tuple(going)))
                 if ready:
