@@ -200,3 +200,45 @@ def test_the_command_line_never_loads_the_dashboard(folder: Path) -> None:
         report = Report(folder, "--cluster", "local", *arguments)
         assert not report.packages & {"textual", "rich", "asyncssh", "watchfiles"}, arguments
         assert not {module for module in report.modules if module.startswith("rowtui.tui")}
+
+
+# All of rowtui that a status or a listing of a small project may load, and what costs a start dear
+# although it is light: a change that needs more pays for it with every command that people type.
+TO_LOOK_AT_A_PROJECT = {
+    "cli": "commands environment loop main output plain_words progress project quick table",
+    "cli.commands": "show_status show_directories",
+    "core": "errors files grouping project state text values workflow",
+    "core.grouping": "cost form include model order status",
+    "core.project": "project rows summary surroundings workflows",
+    "core.state": "columns container directories merge model names postcard store stored texts",
+    "core.workflow": "compiled find model",
+}
+DEAR = {
+    "argparse", "ast", "dataclasses", "datetime", "decimal", "gettext", "hashlib", "inspect",
+    "logging", "pickle", "random", "shutil", "socket", "statistics", "subprocess", "tempfile",
+    "threading", "tomllib",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "further"),
+    [
+        (("show", "status", "--all"), {"core.grouping.select"}),
+        (("show", "status", "d03", "d04"), {"core.grouping.select"}),
+        (("show", "directories"), {"cli.listing"}),
+        (("show", "directories", "-a", "two", "--eligible"), {"cli.listing"}),
+        (("show", "directories", "-a", "one", "--value", "/v"), {"cli.listing"}),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_what_is_typed_all_day_loads_what_it_needs_and_no_more(
+    arguments: tuple[str, ...], further: set[str], folder: Path
+) -> None:
+    allowed = {f"rowtui.{name}" for name in {"cli", "core", *further}}
+    for package, names in TO_LOOK_AT_A_PROJECT.items():
+        allowed |= {f"rowtui.{package}.{name}" for name in names.split()}
+
+    report = Report(folder, *arguments)
+
+    assert {module for module in report.modules if module.startswith("rowtui.")} <= allowed
+    assert not report.packages & {*HEAVY, *DEAR, "orjson", "tomli"}
