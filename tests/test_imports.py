@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -149,6 +150,16 @@ def test_a_status_that_is_still_true_costs_a_few_looks(folder: Path) -> None:
         "changes": 0,
         "processes": 0,
     }
+
+
+def test_a_copied_project_is_looked_at_itself(folder: Path, tmp_path: Path) -> None:
+    copied = tmp_path / "copied"
+    shutil.copytree(folder, copied)
+    shutil.rmtree(copied / "workspace" / "d04")
+
+    report = Report(copied, "show", "status")
+
+    assert report.text.splitlines()[1].split()[:5] == ["one", "4", "0", "15", "0"]
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,8 @@ def _still_holds(root: str, own: str, summary: dict[str, Any]) -> bool:
     newest = f"done.{summary['generation']}.rtc"
     if newest not in (records := _entries(own)) or _has_newer(records, summary["generation"]):
         return False
+    if os.path.join(root, "workflow.toml") not in summary["files"]:
+        return False  # copied with its project from elsewhere: it tells of the files there
     if any(identity(path) != seen for path, seen in summary["files"].items()):
         return False
     workspace = summary["workspace"]
