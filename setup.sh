@@ -100,7 +100,7 @@ link_checkout() {
     rm -rf "$site/rowtui"
     mkdir -p "$site/rowtui"
     for folder in core cli tui themes; do ln -s "$PWD/$folder" "$site/rowtui/$folder"; done
-    printf '#!%s\nimport sys\n\nfrom rowtui.cli.main import main\n\nsys.exit(main())\n' \
+    printf '#!%s\nimport sys\n\nfrom rowtui.cli.main import start\n\nsys.exit(start())\n' \
         "$PWD/.venv/bin/python" > .venv/bin/rowtui
     chmod +x .venv/bin/rowtui
 }
