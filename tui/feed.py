@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine import ENGINE_BACK, ENGINE_LOST
 from rowtui.core.engine_process.errors import EngineLost
-from rowtui.tui.render.marks import RUN_MARKS
 from rowtui.tui.render.status import changed_counts
 from rowtui.tui.session import describe
 
@@ -272,6 +271,8 @@ def _run_news(old: NetworkView | None, new: NetworkView | None) -> list[tuple[st
     was = old.run.status if old.run and old.run.id == new.run.id else None
     if was is new.run.status:
         return []
+    from rowtui.tui.render.run_marks import RUN_MARKS
+
     mark = RUN_MARKS[new.run.status]
     why = f": {new.run.why}" if new.run.why else ""
     return [(f"run {new.run.id} {mark.word}{why}", mark.style)]

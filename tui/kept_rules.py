@@ -29,7 +29,7 @@ class KeptStylesheet(Stylesheet):
         super().__init__(variables=variables)
         self._key = frozenset(self._variables.items())
         self._readings = 0
-        self._styled = 0
+        self.styled = 0  # nodes, so far
         self._about: dict[frozenset[str], tuple[list[RuleSet], tuple[str, ...]]] = {}
         self._narrow: list[RuleSet] | None = None  # rules that may be about the node at hand
 
@@ -85,8 +85,8 @@ class KeptStylesheet(Stylesheet):
                 return
             self._narrow = rules
             super().apply(node, animate=animate, cache=cache)
-            self._styled += 1
-            setattr(node, _MARK, (self._styled, self._look(node, wanted)))
+            self.styled += 1
+            setattr(node, _MARK, (self.styled, self._look(node, wanted)))
         finally:
             self._narrow = before
 

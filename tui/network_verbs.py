@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rowtui.core.engine import JobState
-from rowtui.core.runs.limits import describe as describe_limits
 from rowtui.core.text import plural
 from rowtui.tui.render.cells import line
 from rowtui.tui.work import start
@@ -53,6 +52,8 @@ class NetworkVerbs:
             if limits is None:
                 self._app.notify("Nothing was started.", markup=False)
                 return
+            from rowtui.core.runs.limits import describe as describe_limits
+
             told = "; ".join(describe_limits(limits)) or "no limits"
             self._session.note("you", f"let the network run: {told}")
             work = partial(self._session.engine.network_start, limits, anew=anew)

@@ -11,18 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rowtui.core.engine import CheckState
 from rowtui.core.text import plural
 from rowtui.tui.pace import Pace
-from rowtui.tui.render.plan import (
-    Became,
-    Sending,
-    Wanted,
-    chosen_words,
-    jobs_words,
-    outcome_of,
-    requests_words,
-)
 from rowtui.tui.session import describe
 from rowtui.tui.work import start
 from textual.screen import ModalScreen
@@ -33,6 +23,7 @@ if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.feed import Feed
     from rowtui.tui.job_verbs import JobVerb
+    from rowtui.tui.render.plan import Sending, Wanted
     from rowtui.tui.session import Session
 
 MOST_NOTED = 200
@@ -63,6 +54,8 @@ class Verbs:
             ask = partial(ask, directories=directories)
             self._prepare(ask, "groups", set(directories))
             return
+        from rowtui.tui.render.plan import Wanted  # what plans is not part of the first paint
+
         those = None if groups is None else tuple(groups)
         wanted = Wanted(action_index, those, frozenset(firsts or ()))
         self._prepare(ask, "groups", firsts, wanted)
@@ -122,6 +115,8 @@ class Verbs:
 
     def review(self, plan: Plan, view: str, wanted: Wanted | None) -> None:
         """Show a plan, to be confirmed."""
+        from rowtui.tui.render.plan import Sending, jobs_words
+
         self._session.sending = Sending(plan, asked_in=view, wanted=wanted)
         start(self._app, partial(self._ask_transfers, self._session.sending), "transfers")
         start(self._app, partial(self._review, self._session.sending), "review", exclusive=True)
@@ -156,12 +151,16 @@ class Verbs:
             return
         if sending.copying.conflict:  # found while the yes was typed
             return
+        from rowtui.tui.render.plan import chosen_words
+
         sending.phase = "sending"
         self._session.note("you", f"confirmed {chosen_words(sending)}")
         start(self._app, partial(self._send, sending), "send")
         self._app.show_again("sending")
 
     async def _send(self, sending: Sending) -> None:
+        from rowtui.tui.render.plan import outcome_of
+
         if not await self._without_what_is_off(sending):
             return
         sending.started = self._session.clock()
@@ -249,6 +248,8 @@ class Verbs:
             self._session.note("submit", told, style)
 
     def _tell_result(self, sending: Sending) -> None:
+        from rowtui.tui.render.plan import Became, requests_words
+
         accepted = sending.accepted
         total = requests_words(sending.plan)
         text = f"{accepted:,} of {total} accepted by {sending.chosen.where}"
@@ -266,6 +267,8 @@ class Verbs:
 
     async def _review(self, sending: Sending) -> None:
         """The checks, each as soon as it is known; none of them holds anything up."""
+        from rowtui.core.engine import CheckState
+
         checks = self._session.engine.review(sending.plan)
         try:
             async for check in checks:

@@ -151,6 +151,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--slow", action="store_true", help="DataTable with 1,000,000 rows as well")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there as well")
     parser.add_argument("--no-peers", action="store_true", help="install nothing")
     chosen = parser.parse_args()
     kept: dict[str, Any] = {"machine": machine()}
@@ -183,6 +184,11 @@ def main() -> None:
         "measured elsewhere, because loading 1,000,000 rows takes minutes (`--slow` does it).",
     ])  # fmt: skip
     print(text)
+    if chosen.json is not None:
+        listed = [
+            dict(zip(("what", "measured", "reach", "floor"), row, strict=True)) for row in rows
+        ]
+        chosen.json.write_text(json.dumps(listed, indent=1, ensure_ascii=False) + "\n")
     (RESULTS / "tui.md").write_text(text + "\n")
     (RESULTS / "tui.json").write_text(json.dumps(kept, indent=1) + "\n")
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.engine import JobState as GraphState
 from rowtui.core.grouping.model import Status
-from rowtui.core.runs.model import RunStatus
 from rowtui.tui.render.cells import line
 
 if TYPE_CHECKING:
@@ -61,15 +60,6 @@ GRAPH_MARKS = {
     GraphState.MISSING: Mark("◌", "missing", "dim"),
 }
 """Jobs of a network."""
-
-RUN_MARKS = {
-    RunStatus.NEW: Mark("○", "new", "eligible"),
-    RunStatus.RUNNING: Mark("▶", "running", "submitted"),
-    RunStatus.PAUSED: Mark("▲", "paused", "warning"),
-    RunStatus.FINISHED: Mark("✓", "finished", "completed"),
-    RunStatus.FAILED: Mark("✗", "failed", "failed"),
-    RunStatus.STOPPED: Mark("○", "stopped", "waiting"),
-}
 
 HERE = Mark("●", "here", "completed")
 CONNECTED = Mark("●", "connected", "completed")

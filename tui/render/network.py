@@ -13,10 +13,11 @@ from rowtui.core.text import plural
 from rowtui.core.values import compact
 from rowtui.tui.render.cells import Span, line, portion, width_of, wrapped
 from rowtui.tui.render.columns import Column
-from rowtui.tui.render.marks import GRAPH_MARKS, RUN_MARKS
+from rowtui.tui.render.marks import GRAPH_MARKS
 from rowtui.tui.render.network_boxes import IN_ORDER, link_mark
 from rowtui.tui.render.numbers import duration
 from rowtui.tui.render.run_limits import asked_text
+from rowtui.tui.render.run_marks import RUN_MARKS
 
 if TYPE_CHECKING:
     from rowtui.core.engine import NetworkView

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.core.project.pace import Pace
 from rowtui.tui.render.cells import line
 
 if TYPE_CHECKING:
@@ -18,8 +17,8 @@ def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line
     """Directories an hour over the last day, and what is left at this rate."""
     if view is None or action is None:
         return []
-    pace = next((one for one in view.paces if one.action == action.name), Pace())
-    if not any(pace.hours):
+    pace = next((one for one in view.paces if one.action == action.name), None)
+    if pace is None or not any(pace.hours):
         return [line(("no job of it completed within a day", "dim"))]
     most = max(pace.hours)
     bars = "".join(

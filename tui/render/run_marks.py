@@ -1,0 +1,15 @@
+"""How the run of a network stands, as glyph, word and colour; apart, as few projects have one."""
+
+from __future__ import annotations
+
+from rowtui.core.runs.model import RunStatus
+from rowtui.tui.render.marks import Mark
+
+RUN_MARKS = {
+    RunStatus.NEW: Mark("○", "new", "eligible"),
+    RunStatus.RUNNING: Mark("▶", "running", "submitted"),
+    RunStatus.PAUSED: Mark("▲", "paused", "warning"),
+    RunStatus.FINISHED: Mark("✓", "finished", "completed"),
+    RunStatus.FAILED: Mark("✗", "failed", "failed"),
+    RunStatus.STOPPED: Mark("○", "stopped", "waiting"),
+}
