@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import subprocess
@@ -12,7 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.errors import RowtuiError
-from rowtui.core.submission.journal import Journal, end_detail, job_records, read_end_detail
+from rowtui.core.submission.journal import (
+    Journal,
+    _line,
+    end_detail,
+    job_records,
+    read_end_detail,
+)
 from rowtui.core.submission.model import Destination, JournalEntry, Plan, PlannedJob, Step
 from rowtui.core.text import Cost
 
@@ -36,6 +43,22 @@ def plan(*tokens: str) -> Plan:
     return Plan(
         PLAN, "2026-01-01T00:00:00Z", "me", "local", "local", tuple(map(job, tokens)), Cost()
     )
+
+
+@given(
+    token=st.text(), detail=st.text(st.characters()), cluster=st.text(max_size=3),
+    at=st.floats(0, 1e12) | st.integers(0, 10**12), task=st.none() | st.integers(0, 10**6),
+)  # fmt: skip
+def test_a_line_is_what_json_would_write(
+    token: str, detail: str, cluster: str, at: float, task: int | None
+) -> None:
+    written = _line(JournalEntry(token, PLAN, Step.SENDING, at, 7, detail, cluster, task))
+
+    fields: dict[str, object] = {"at": round(at, 3), "detail": detail, "job_id": 7}
+    fields |= {"step": "sending", "token": token, "v": 1}
+    fields |= {"cluster": cluster} if cluster else {}
+    fields |= {} if task is None else {"task": task}
+    assert written == json.dumps(fields, separators=(",", ":")).encode() + b"\n"
 
 
 def test_entries_come_back_in_order(tmp_path: Path) -> None:
