@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
+from rowtui.core.project.workflows import compiled_workflow
+from rowtui.core.state.directories import Stamp, StoredDirectories
 from rowtui.core.state.model import DirectorySet, positions
+from rowtui.core.state.names import flags
 from rowtui.core.state.records import Before, to_positions, with_scanned
 from rowtui.core.state.staging import stage_completions
 from rowtui.core.state.stored import Stored
 from rowtui.core.text import visible
-from rowtui.core.workspace.list import list_workspace
+from rowtui.core.workspace.list import Listing, list_workspace
 from rowtui.core.workspace.products import look_for_products
-from rowtui.core.workspace.read import Reading
+from rowtui.core.workspace.read import Reading, read_directories
+from rowtui.core.workspace.sync import synchronise
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Progress, Project
@@ -49,33 +54,82 @@ def scan(
         for each in project.workflow.actions
         if action is None or each.name == action
     }
-    listed = (
-        list_workspace(workspace).in_reading_order() if names is None else _known(project, names)
-    )
+    value_file = project.workflow.value_file if names is None else None
+    listing = list_workspace(workspace) if names is None else None
+    listed = listing.in_reading_order() if listing else _known(project, names or ())
     stored = project.store.load().stored
-    reading = look_for_products(
-        workspace, listed, products, workers=project.disk(None).workers, progress=progress
+    reading = read_directories(
+        workspace,
+        listed,
+        value_file=value_file,
+        products=products,
+        stamped=True,
+        workers=project.disk(None).workers,
+        progress=progress,
     )
     if names is not None and (reading.vanished or reading.bad):
         _refuse_missing(project, listed, reading)
-    completions = {
-        name: [listed[at] for at in positions(members)]
-        for name, members in reading.completed.items()
-        if members
-    }
-    lost = {}
+    lost: dict[str, int] = {}
+    where: Sequence[int | None] = ()
     if stored is not None:
-        before = Before(stored.directories.table.positions(listed), stored.state.completed)
+        where = stored.directories.table.positions(listed)
+        before = _Looked(stored.directories, Before(where, stored.state.completed))
         lost = _take_back(project, listed, reading.completed, reading.bad, before)
+    completions = _by_name(listed, reading.completed, stored, where)
     if completions:
         stage_completions(project.root, completions)
-    if names is None and project.workflow.value_file is not None:
-        project.synchronise(check_values=True, export=False, progress=progress)
+    if listing and value_file is not None:
+        _synchronise(project, listing, listed, reading.stamps, progress)
     return ScanReport(
         scanned=len(listed),
         found={name: len(found) for name, found in completions.items()},
         lost=lost,
     )
+
+
+class _Looked(NamedTuple):
+    """What was known when the products were looked for, and the directories of that time."""
+
+    directories: StoredDirectories
+    before: Before
+
+
+def _by_name(
+    listed: Sequence[bytes],
+    completed: Mapping[str, DirectorySet],
+    stored: Stored | None,
+    where: Sequence[int | None],
+) -> dict[str, list[bytes]]:
+    """The names that completed each action, those that none did left out."""
+    found = {name: members for name, members in completed.items() if members}
+    if stored is None or None in where or not found:
+        return {name: [listed[at] for at in positions(members)] for name, members in found.items()}
+    names = stored.directories.table.all()  # sorted, so that nobody has to sort them again
+    return {
+        name: list(compress(names, flags(to_positions(members, where), len(names))))
+        for name, members in found.items()
+    }
+
+
+def _synchronise(
+    project: Project,
+    listing: Listing,
+    listed: Sequence[bytes],
+    stamps: Sequence[Stamp],
+    progress: Progress | None,
+) -> None:
+    """Enter what was found, and read the values again that the stamps show to be edited."""
+    disk = project.disk(progress)._replace(list_=lambda _: listing, stamped=(listed, stamps))
+    synced = synchronise(
+        project.store,
+        project.workflow,
+        export=False,
+        disk=disk,
+        compiled=compiled_workflow(project.workflow),
+    )
+    for notice in synced.notices:
+        project.notice(notice)
+    project.use(synced.state)
 
 
 def _known(project: Project, names: Sequence[str]) -> list[bytes]:
@@ -105,7 +159,9 @@ def look_again(project: Project, names: Sequence[bytes]) -> bool:
     """
     products = {each.name: each.products for each in project.workflow.actions}
     where = [project.state.directories.position(os.fsdecode(name)) for name in names]
-    before = Before(where, project.state.completed)
+    directories = project.state.directories
+    assert isinstance(directories, StoredDirectories)
+    before = _Looked(directories, Before(where, project.state.completed))
     reading = look_for_products(project.workflow.workspace, names, products)
     found: dict[str, int] = {}
     news: dict[str, list[bytes]] = {}
@@ -132,24 +188,28 @@ def _take_back(
     listed: Sequence[bytes],
     completed: Mapping[str, DirectorySet],
     unreadable: Collection[int],
-    before: Before,
+    looked: _Looked,
 ) -> dict[str, int]:
     """Un-complete the directories that were looked at and lack the products.
 
-    Only what was complete `before` the look: a job that ended since then knows better.
+    Only what was complete before the look: a job that ended since then knows better.
     """
     lost: dict[str, int] = {}
 
     def edit(stored: Stored) -> Stored:
         lost.clear()
-        where = stored.directories.table.positions(listed)
-        usable = [None if at in unreadable else to for at, to in enumerate(where)]
+        where = looked.before.where
+        if stored.directories is not looked.directories:
+            where = stored.directories.table.positions(listed)
+        usable = where
+        if unreadable:
+            usable = [None if at in unreadable else to for at, to in enumerate(where)]
         looked_at = to_positions((1 << len(listed)) - 1, usable)
         for name, members in completed.items():
             complete = stored.state.completed.get(name, 0)
             gone = complete & looked_at & ~to_positions(members, where)
             if gone:
-                gone &= to_positions(before.complete(name), where)
+                gone &= to_positions(looked.before.complete(name), where)
             if gone:
                 lost[name] = gone.bit_count()
                 stored = with_scanned(stored, gone, {name: 0}, replacing=True)

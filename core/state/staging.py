@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from operator import lt
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,9 +21,10 @@ from rowtui.core.files import read_bounded, sync_folder, write_synced
 from rowtui.core.state.postcard import (
     PostcardError,
     decode_completed,
-    encode_completed,
+    encode_completed_blocks,
     is_utf8,
 )
+from rowtui.core.state.postcard import encode_names as encode_block
 from rowtui.core.text import visible
 
 ENDINGS = (".postcard", ".names")
@@ -87,7 +90,9 @@ def stage_completions(root: Path, completions: Mapping[str, Iterable[str | bytes
     plain: dict[str, list[bytes]] = {}
     other: dict[str, list[bytes]] = {}
     for action, given in completions.items():
-        names = sorted({name if type(name) is bytes else os.fsencode(name) for name in given})
+        names = [name if type(name) is bytes else os.fsencode(name) for name in given]
+        if not all(map(lt, names, islice(names, 1, None))):
+            names = sorted(set(names))
         if b"".join(names).isascii():  # nearly always
             plain[action] = names
             continue
@@ -96,7 +101,8 @@ def stage_completions(root: Path, completions: Mapping[str, Iterable[str | bytes
     made = []
     try:
         if any(plain.values()):
-            made.append(_publish(root, ".postcard", encode_completed(_nonempty(plain))))
+            blocks = {it: (len(names), encode_block(names)) for it, names in plain.items() if names}
+            made.append(_publish(root, ".postcard", encode_completed_blocks(blocks)))
         if any(other.values()):
             made.append(_publish(root, ".names", encode_names(_nonempty(other))))
     except OSError as error:

@@ -75,6 +75,12 @@ class Stamps(Sequence[Stamp]):
         self.times.append(stamp[0])
         self.sizes.append(stamp[1])
 
+    def are(self, times: list[int], sizes: list[int], where: Sequence[Any]) -> bool:
+        """Whether these are the stamps that stand at `where`."""
+        return self.times == array("q", map(times.__getitem__, where)) and self.sizes == array(
+            "q", map(sizes.__getitem__, where)
+        )
+
     def __eq__(self, other: object) -> bool:
         """Also with a plain list of stamps."""
         return isinstance(other, Sequence) and list(self) == list(other)

@@ -37,7 +37,13 @@ from rowtui.core.text import plural, visible
 from rowtui.core.workflow.model import Workflow
 from rowtui.core.workspace.gather import Gathered, Wanted, append_changed, workflow_pointers
 from rowtui.core.workspace.list import Listing, list_workspace, workspace_mtime_ns
-from rowtui.core.workspace.read import NO_STAMP, Reading, read_directories, stat_values
+from rowtui.core.workspace.read import (
+    NO_STAMP,
+    Reading,
+    Stamps,
+    read_directories,
+    stat_values,
+)
 from rowtui.core.workspace.workers import Workers
 
 # Up to this many directories, every command looks whether their value files were edited: a stat
@@ -420,7 +426,9 @@ class _Run:
                 ]
                 names, where = list(compress(names, kept)), list(compress(where, kept))
             now = self.disk.stat(self.workflow.workspace, names, value_file) if names else []
-        times, sizes = directories.stamp_times, directories.stamp_sizes
+        times, sizes = directories.stamp_times.tolist(), directories.stamp_sizes.tolist()
+        if isinstance(now, Stamps) and None not in where and now.are(times, sizes, where):
+            return []
         return [
             name
             for name, stamp, at in zip(names, now, where, strict=True)
