@@ -213,9 +213,12 @@ async def come_and_go(project: Any) -> None:
 
 def take_back(project: Any, completed: dict[str, int]) -> None:
     """As `clean`: what is complete is as it was in the beginning."""
-    project.store.commit(
+    from rowtui.core.state.staging import discard_staged, list_staged
+
+    stored = project.store.commit(
         lambda stored: stored._replace(state=stored.state._replace(completed=dict(completed)))
     )
+    discard_staged(project.root, set(list_staged(project.root)) & stored.consumed.keys())
 
 
 def open_engine(options: Any) -> tuple[Any, Callable[[], Any]]:
