@@ -7,6 +7,7 @@ Source: Row A5.2, A7.2, B.18.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.builtin import CLUSTERS
 from rowtui.core.clusters.described import needs_description
@@ -16,11 +17,11 @@ from rowtui.core.clusters.partition import choose_partition
 from rowtui.core.errors import Problem, RowtuiError
 from rowtui.core.files import read_bounded
 from rowtui.core.text import visible
-from rowtui.core.workflow.inherit import FromError, inherit
-from rowtui.core.workflow.load import LARGEST_FILE
 from rowtui.core.workflow.model import Action, Workflow
-from rowtui.core.workflow.parse import RawWorkflow, parse_tables
 from rowtui.core.workflow.toml_file import TomlFile, did_you_mean
+
+if TYPE_CHECKING:
+    from rowtui.core.workflow.parse import RawWorkflow
 
 # A job on one directory may fail what a larger group passes (`require_cpus_multiple_of`).
 _SIZES_TO_TRY = 256
@@ -119,6 +120,10 @@ class _Places:
         return Problem(self.shown, line, column, text, hint, severity, action.index)
 
     def locate(self, index: int, keys: tuple[str | int, ...]) -> tuple[int, int]:
+        from rowtui.core.workflow.inherit import FromError, inherit
+        from rowtui.core.workflow.load import LARGEST_FILE
+        from rowtui.core.workflow.parse import parse_tables
+
         if self.read is None and not self.failed:
             try:
                 file = TomlFile(read_bounded(self.workflow.path, LARGEST_FILE), self.shown)
