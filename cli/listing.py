@@ -35,9 +35,9 @@ STYLES = {
     Status.WAITING: "cyan dim italic",
 }
 PIECE = 1 << 16  # rows that are laid out at once
-# So many rows, counted once and once more for each value, are laid out faster by numpy, its import
+# So many rows, counted once and twice more for each value, are laid out faster by numpy, its import
 # included.
-WIDE_FROM = 250_000
+WIDE_FROM = 150_000
 # Decoding all names at once is cheaper from this share of them on; if they have one length, that.
 ALL_NAMES_FROM = 1 / 8
 ALL_OF_ONE_LENGTH_FROM = 1 / 64
@@ -123,7 +123,7 @@ class Listing:
     def _wide(self, columns: Sequence[Column]) -> WideRows | None:
         """The rows as arrays, if there are so many that it pays, and they are that simple."""
         rows = sum(element.size for element in self._elements)
-        if rows * (1 + len(self._pointers)) < WIDE_FROM:
+        if rows * (1 + 2 * len(self._pointers)) < WIDE_FROM:
             return None
         from rowtui.cli.wide_listing import wide_rows
 

@@ -12,12 +12,17 @@ START = "import sys; from rowtui.cli.main import start; sys.exit(start()); print
 def started(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", START, *words],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_all_that_is_shown_arrives_and_the_code_is_the_commands(tmp_path: Path) -> None:
-    (tmp_path / "workflow.toml").write_text('[[action]]\nname = "a"\ncommand = "true {directory}"\n')
+    (tmp_path / "workflow.toml").write_text(
+        '[[action]]\nname = "a"\ncommand = "true {directory}"\n'
+    )
     for number in range(5_000):
         (tmp_path / "workspace" / f"{number:040}").mkdir(parents=True)
 
