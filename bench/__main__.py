@@ -94,6 +94,19 @@ def choose(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return [suite.name for suite in SUITES if suite.name in chosen], list(dict.fromkeys(cases))
 
 
+def command(words: Sequence[str]) -> str:
+    """What was asked, without the places of this machine."""
+    shown = ["python -m bench"]
+    dropped = False
+    for word in words:
+        if not dropped and not word.startswith(("--save", "--note", "--json", "--keep")):
+            place = "/" in word
+            shown.append(f"{word.partition('=')[0]}=PATH" if place and "=" in word
+                         else "PATH" if place else word)  # fmt: skip
+        dropped = word in {"--save", "--note", "--json", "--keep"}
+    return " ".join(shown)
+
+
 def listing() -> str:
     """All benches and lines."""
     told = ["benches:"]
@@ -123,8 +136,13 @@ def main(words: Sequence[str] | None = None) -> None:
         print(listing())
         return
     picked, given.cases = choose([word for word in given.only.split(",") if word])
-    head = [f"# {machine()}", "", f"`{' '.join(['python -m bench', *(words or sys.argv[1:])])}`"]
-    head += ["", *([given.note, ""] if given.note else [])]
+    head = [
+        f"# {machine()}",
+        "",
+        f"`{command(words or sys.argv[1:])}`",
+        "",
+        *([given.note, ""] if given.note else []),
+    ]
     rows: list[Measured] = []
     refused = {suite.name: "not asked for (--only)" for suite in SUITES}
     text = ""

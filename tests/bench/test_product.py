@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.__main__ import choose, main, parser
+from bench.__main__ import choose, command, main, parser
 from bench.lines import LINES
 from bench.suites import SUITES, Suite, ask
 
@@ -74,3 +74,9 @@ def test_a_bench_that_is_missing_or_fails_is_a_reason(capfd: pytest.CaptureFixtu
     assert wrong[0] == []
     assert "unrecognized arguments: --no-such-option" in wrong[1]
     assert "unrecognized" in capfd.readouterr().err
+
+
+def test_a_saved_table_says_what_was_asked_without_places_of_the_machine() -> None:
+    words = ["--sizes", "10", "--keep", "/x/y", "--row=/opt/row", "--note", "a b", "--quick"]
+
+    assert command(words) == "python -m bench --sizes 10 --row=PATH --quick"
