@@ -192,13 +192,13 @@ def test_columns_hold_ranks_of_the_distinct_values(project: Path) -> None:
         magic, header, body = dirs.sections[f"column{index}"].split(b"\n", 2)
         assert magic == b"rowtui column 1"
         meta = json.loads(header)
-        assert (meta["pointer"], meta["count"], meta["code"]) == (pointer, len(names), 2)
+        assert (meta["pointer"], meta["count"], meta["code"]) == (pointer, len(names), 1)
         form = meta["form"]
         raw = body[: meta["size"]]
         distinct = (
             json.loads(raw) if form == "json" else struct.unpack(f"<{len(raw) // 8}{form}", raw)
         )
-        codes = struct.unpack(f"<{len(names)}H", body[meta["size"] :])
+        codes = struct.unpack(f"<{len(names)}B", body[meta["size"] :])
         for name, code in zip(names, codes, strict=True):
             if name == "bad":
                 assert code == len(distinct)
