@@ -12,7 +12,7 @@ import os
 import sys
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate, islice, repeat
 from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -341,12 +341,11 @@ def _column(
     from rowtui.core.state.pointed import NOTHING
     from rowtui.core.values import MISSING
 
-    used: list[int] = []
-    moved: array[int] | None = None
-    if mapping.runs:
-        moved = array("I", b"\xff" * (4 * count))
-        for start, stop, new in mapping.runs:
-            moved[new : new + stop - start] = array("I", before.codes[start:stop])
+    kept = sum(stop - start for start, stop, _ in mapping.runs)
+    if kept == mapping.old_size and kept + len(placed.to) == count:  # there only are more
+        used: Sequence[int] = range(before.missing)
+    else:
+        moved = _moved(array("I", before.codes), mapping, count, NO_VALUE)
         for to in placed.to:
             moved[to] = NO_VALUE
         used = sorted(code for code in set(moved) if code < before.missing)
@@ -355,24 +354,31 @@ def _column(
     values = [MISSING if kind == NOTHING else pointed.distinct[kind] for kind in kinds]
     ranked = rank_values(before.pointer, [*(before.distinct[code] for code in used), *values])
     ranks = dict(zip(kinds, ranked.codes[len(used) :], strict=True))
-    if moved is None:
-        codes = array("I", bytes(4 * count))
-    elif list(ranked.distinct) == list(before.distinct):
-        codes = moved  # no rank has changed
+    codes: array[int]
+    if len(fresh) == count:
+        codes = array("I", map(ranks.__getitem__, fresh))
+    elif isinstance(before.codes, array) and list(ranked.distinct) == list(before.distinct):
+        codes = _moved(before.codes, mapping, count, before.missing)  # no rank has changed
     else:
         translated = dict(zip(used, ranked.codes, strict=False))
         translated[before.missing] = ranked.missing
-        translated[NO_VALUE] = ranked.missing
-        codes = array("I", map(translated.__getitem__, moved))
-    kind = "H" if ranked.missing <= 0xFFFF else "I"
-    if len(fresh) == count:
-        narrow = array(kind, map(ranks.__getitem__, fresh))
-    else:
+        there = array("I", map(translated.get, before.codes, repeat(ranked.missing)))
+        codes = _moved(there, mapping, count, ranked.missing)
+    if len(fresh) < count:
         for to, code in zip(placed.to, fresh, strict=True):
             codes[to] = ranks[code]
-        narrow = array(kind, codes)
+    kind = "H" if ranked.missing <= 0xFFFF else "I"
+    narrow = codes if codes.typecode == kind else array(kind, codes)
     uniform = ranked.uniform and (before.uniform or not used)
     return type(before)(before.pointer, narrow, ranked.distinct, ranked.mixed, uniform).to_bytes()
+
+
+def _moved(cells: array[int], mapping: Remap, count: int, empty: int) -> array[int]:
+    """The cells at their new positions; `empty` where there is none."""
+    moved = array(cells.typecode, [empty]) * count
+    for start, stop, new in mapping.runs:
+        moved[new : new + stop - start] = cells[start:stop]
+    return moved
 
 
 def _still_unwritten(old: StoredDirectories, segments: Sequence[Segment]) -> dict[str, bytes]:

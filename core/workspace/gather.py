@@ -6,13 +6,18 @@ really different from what is stored, so that a look at everything rewrites noth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core.state.directories import Stamp, StoredDirectories
 from rowtui.core.state.model import DirectorySet
+from rowtui.core.state.records import Before, to_positions
 from rowtui.core.state.stored import Stored
 from rowtui.core.workflow.model import Workflow
-from rowtui.core.workspace.read import Reading, Stamps
+from rowtui.core.workspace.list import Listing
+from rowtui.core.workspace.read import Reading
+from rowtui.core.workspace.stamps import NO_STAMP, Stamps
 
 if TYPE_CHECKING:
     from rowtui.core.state.pointed import Pointed
@@ -82,3 +87,78 @@ def append_changed(found: Gathered, wanted: Wanted, reading: Reading, stored: St
         found.names.append(name)
         found.raw.append(reading.raw[at])
         found.stamps.append(reading.stamps[at])
+
+
+def edited(
+    directories: StoredDirectories,
+    names: Sequence[bytes],
+    stamps: Sequence[Stamp | None] | None,
+    stat: Callable[[Sequence[bytes]], Sequence[Stamp | None]],
+    gone: Collection[bytes],
+) -> list[bytes]:
+    """Those of `names` that are known, not `gone`, and whose value file is not as it was read.
+
+    `stamps`: of all names, if they are known; else `stat` tells those that are needed.
+    """
+    where = directories.table.positions(names)
+    if stamps is None:
+        if gone or None in where:
+            pairs = zip(where, names, strict=True)
+            kept = [at is not None and name not in gone for at, name in pairs]
+            names, where = list(compress(names, kept)), list(compress(where, kept))
+        stamps = stat(names) if names else []
+    times, sizes = directories.stamp_times.tolist(), directories.stamp_sizes.tolist()
+    if isinstance(stamps, Stamps) and None not in where and stamps.are(times, sizes, where):
+        return []
+    return [
+        name
+        for name, stamp, at in zip(names, stamps, where, strict=True)
+        if at is not None and (times[at], sizes[at]) != (stamp or NO_STAMP) and name not in gone
+    ]
+
+
+def compare(
+    stored: Stored, listing: Listing, all_: object
+) -> tuple[list[bytes], list[bytes], list[bytes]]:
+    """Names that are new, that vanished and (if `all_` is true) that are still there."""
+    known = stored.directories.table.all()
+    if not known:
+        return listing.in_reading_order(), [], []
+    new = set(listing.names).difference(known)
+    added: list[bytes] = []
+    if new:
+        places = [at for at, name in enumerate(listing.names) if name in new]
+        added = listing.in_reading_order(places)
+    vanished: list[bytes] = []
+    if len(listing.names) - len(new) < len(known):
+        vanished = list(set(known).difference(listing.names))
+    there = listing.in_reading_order() if all_ else []
+    return added, vanished, [name for name in there if name not in new] if new else there
+
+
+def found_where(
+    stored: Stored,
+    first: Stored | None,
+    names: Sequence[bytes],
+    found: Reading,
+    where: Sequence[int | None] | None = None,
+) -> tuple[DirectorySet, dict[str, DirectorySet]]:
+    """The positions that were looked at, and where each action was found complete.
+
+    `first`: the records when `names` were read, if what was not found there is gone (what jobs
+    completed since is newer than the look); without it, what was looked at is not asked for.
+    `where`: the positions of the names, if they are known.
+    """
+    if where is None:
+        where = stored.directories.table.positions(names)
+    sets = {action: to_positions(members, where) for action, members in found.completed.items()}
+    if first is None:
+        return 0, sets
+    usable = [None if at in found.bad else to for at, to in enumerate(where)]
+    scanned = to_positions((1 << len(names)) - 1, usable)
+    known = Before(first.directories.table.positions(names), first.state.completed)
+    for action, members in sets.items():
+        lacking = stored.state.completed.get(action, 0) & scanned & ~members
+        if lacking:
+            sets[action] |= lacking & ~to_positions(known.complete(action), where)
+    return scanned, sets

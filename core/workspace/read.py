@@ -25,6 +25,7 @@ from rowtui.core.workspace.list import (
     open_workspace,
     workspace_mtime_ns,
 )
+from rowtui.core.workspace.stamps import NO_STAMP, Stamp, Stamps
 from rowtui.core.workspace.value import NotJSONError
 from rowtui.core.workspace.workers import (
     PROCESSES_PAY_FROM,
@@ -37,13 +38,9 @@ if TYPE_CHECKING:
     from rowtui.core.workspace.batch import ValueBatch
 
 Progress = Callable[[int, int], None]  # (done, total)
-Stamp = tuple[int, int]  # (mtime_ns, size)
 
 # A value file is a few hundred bytes; one this large is a mistake that would fill the memory.
 VALUE_LIMIT = 64 << 20
-
-# The stamp of a directory without a value file.
-NO_STAMP: Stamp = (0, 0)
 
 # O_NOFOLLOW: the name was a directory when it was listed; a symlink in its place is another thing.
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -52,43 +49,6 @@ _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 # Not the directory's fault: the whole reading stops.
 _OURS = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM))
-
-
-class Stamps(Sequence[Stamp]):
-    """A stamp for each name, as two arrays: `times` (mtime_ns) and `sizes` (bytes)."""
-
-    __slots__ = ("sizes", "times")
-
-    def __init__(self, count: int) -> None:
-        """`NO_STAMP`, `count` times."""
-        self.times = array("q", bytes(8 * count))
-        self.sizes = array("q", bytes(8 * count))
-
-    def __len__(self) -> int:
-        return len(self.times)
-
-    def __getitem__(self, at: int) -> Stamp:  # type: ignore[override]
-        return self.times[at], self.sizes[at]
-
-    def append(self, stamp: Stamp) -> None:
-        """One more."""
-        self.times.append(stamp[0])
-        self.sizes.append(stamp[1])
-
-    def are(self, times: list[int], sizes: list[int], where: Sequence[Any]) -> bool:
-        """Whether these are the stamps that stand at `where`."""
-        return self.times == array("q", map(times.__getitem__, where)) and self.sizes == array(
-            "q", map(sizes.__getitem__, where)
-        )
-
-    def __eq__(self, other: object) -> bool:
-        """Also with a plain list of stamps."""
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Stamps({list(self)})"
 
 
 class Reading(NamedTuple):

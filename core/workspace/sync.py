@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,9 +20,7 @@ from rowtui.core.state.export import export_row_files
 from rowtui.core.state.merge import merge_found
 from rowtui.core.state.model import State
 from rowtui.core.state.records import (
-    Before,
     moved,
-    to_positions,
     with_actions,
     with_scanned,
     with_staged,
@@ -35,15 +32,17 @@ from rowtui.core.state.store import NotSavedError, Store
 from rowtui.core.state.stored import Identity, Stored
 from rowtui.core.text import plural, visible
 from rowtui.core.workflow.model import Workflow
-from rowtui.core.workspace.gather import Gathered, Wanted, append_changed, workflow_pointers
-from rowtui.core.workspace.list import Listing, list_workspace, workspace_mtime_ns
-from rowtui.core.workspace.read import (
-    NO_STAMP,
-    Reading,
-    Stamps,
-    read_directories,
-    stat_values,
+from rowtui.core.workspace.gather import (
+    Gathered,
+    Wanted,
+    append_changed,
+    compare,
+    edited,
+    found_where,
+    workflow_pointers,
 )
+from rowtui.core.workspace.list import Listing, list_workspace, workspace_mtime_ns
+from rowtui.core.workspace.read import Reading, read_directories, stat_values
 from rowtui.core.workspace.workers import Workers
 
 # Up to this many directories, every command looks whether their value files were edited: a stat
@@ -265,21 +264,8 @@ class _Run:
         where: Sequence[int | None] | None,
     ) -> Stored:
         """Enter what a scan found; `where` the names are, if that is known."""
-        if where is None:
-            where = stored.directories.table.positions(names)
-        scanned = 0
-        if replacing:
-            usable = [None if at in found.bad else to for at, to in enumerate(where)]
-            scanned = to_positions((1 << len(names)) - 1, usable)
-        sets = {action: to_positions(members, where) for action, members in found.completed.items()}
-        if replacing and self._first is not None:
-            # What jobs completed since this was read is newer than it.
-            first = self._first.state.completed
-            known = Before(self._first.directories.table.positions(names), first)
-            for action, members in sets.items():
-                lacking = stored.state.completed.get(action, 0) & scanned & ~members
-                if lacking:
-                    sets[action] |= lacking & ~to_positions(known.complete(action), where)
+        first = self._first if replacing else None
+        scanned, sets = found_where(stored, first, names, found, where)
         after = with_scanned(stored, scanned, sets, replacing=replacing)
         if replacing and after is not stored:
             lost = sum(
@@ -323,20 +309,7 @@ class _Run:
         vanished: list[bytes] = []
         there: list[bytes] = []  # known and still there, best order first
         if listing:
-            old = set(stored.directories.table.all())
-            if old:
-                new = [at for at, name in enumerate(listing.names) if name not in old]
-                added = listing.in_reading_order(new)
-                if len(listing.names) - len(new) < len(old):
-                    vanished = list(old.difference(listing.names))
-                if everything or other_values or renewed:
-                    there = listing.in_reading_order()
-                    if added:
-                        unknown = set(added)
-                        there = [name for name in there if name not in unknown]
-            else:
-                added = listing.in_reading_order()
-            del old
+            added, vanished, there = compare(stored, listing, everything or other_values or renewed)
         every_action = tuple(self._products)
         whole = added + there if everything and there else added
         first = not len(stored.directories)
@@ -400,40 +373,25 @@ class _Run:
     ) -> list[bytes]:
         """The known directories whose value file is not the one that was read."""
         value_file = self.workflow.value_file
-        directories = stored.directories
         if value_file is None:
             return []
-        gone = set(vanished)
-        names: Sequence[bytes]
-        now: Sequence[Stamp | None] | None = None
+        names: Sequence[bytes] = ()
+        count = len(stored.directories)
         if self.disk.stamped:
-            names, now = self.disk.stamped
-        elif self.check_values or len(directories) <= STAMPS_UP_TO:
-            names = listing.in_reading_order() if listing else directories.table.all()
-        elif 0 < directories.bad_set.bit_count() <= STAMPS_UP_TO:
+            names = self.disk.stamped[0]
+        elif self.check_values or count <= STAMPS_UP_TO:
+            names = listing.in_reading_order() if listing else stored.directories.table.all()
+        elif 0 < stored.directories.bad_set.bit_count() <= STAMPS_UP_TO:
             # People mend these: as soon as one is mended it should come back.
-            names = [directories.table[at] for at in directories.bad]
-        else:
-            names = []
+            names = [stored.directories.table[at] for at in stored.directories.bad]
         if not names:
             return []
-        where = directories.table.positions(names)
-        if now is None:
-            if gone or None in where:
-                kept = [
-                    at is not None and name not in gone
-                    for at, name in zip(where, names, strict=True)
-                ]
-                names, where = list(compress(names, kept)), list(compress(where, kept))
-            now = self.disk.stat(self.workflow.workspace, names, value_file) if names else []
-        times, sizes = directories.stamp_times.tolist(), directories.stamp_sizes.tolist()
-        if isinstance(now, Stamps) and None not in where and now.are(times, sizes, where):
-            return []
-        return [
-            name
-            for name, stamp, at in zip(names, now, where, strict=True)
-            if at is not None and (times[at], sizes[at]) != (stamp or NO_STAMP) and name not in gone
-        ]
+        stamps = None if self.disk.stamped is None else self.disk.stamped[1]
+
+        def stat(chosen: Sequence[bytes]) -> Sequence[Stamp | None]:
+            return self.disk.stat(self.workflow.workspace, chosen, value_file)
+
+        return edited(stored.directories, names, stamps, stat, frozenset(vanished))
 
     def _read(self, wanted: Wanted) -> Reading:
         for known, reading in self._readings:
