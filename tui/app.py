@@ -136,6 +136,7 @@ class RowtuiApp(TerminalApp):
         start(self, self._feed.run, "feed")
         start(self, self.logins.listen, "logins")
         start(self, self._load_views, "views")
+        self.keep_little()
 
     async def _load_views(self) -> None:
         """The other views, while nobody waits for them: opening one finds it loaded."""

@@ -66,6 +66,13 @@ class TerminalApp(KeysInOrder):
             renderable = LightChops(renderable.chops, renderable.spans, renderable.chop_ends)
         super()._display(screen, renderable)
 
+    def keep_little(self) -> None:
+        """After the first frame: a large answer leaves no hole in memory. The process is ours."""
+        if not self.is_headless:
+            from rowtui.core.engine_process.memory import keep_little
+
+            keep_little()
+
     def terminal_lost(self) -> None:
         """Nobody sees this any more."""
         self.end_by_signal(signal.SIGHUP)

@@ -16,6 +16,7 @@ from rowtui.tui.widgets.rows import ListRows
 from rowtui.tui.widgets.virtual_table import VirtualTable
 from textual._styles_cache import StylesCache
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tests.tui.sample import SampleEngine
 
@@ -92,3 +93,19 @@ async def test_a_page_is_drawn_once_as_textual_draws_it_and_without_the_scroll_b
         table.action_last()
         await pilot.pause()
         assert drawn
+
+
+async def test_every_widget_that_is_drawn_in_a_frame_of_ours_looks_as_textual_draws_it() -> None:
+    async with RowtuiApp(SampleEngine()).run_test(size=(120, 40)) as pilot:
+        compared = set()
+        for key in "126358":
+            await pilot.press(key)
+            await pilot.pause()
+            for widget in pilot.app.screen.walk_children(Widget):
+                whole = widget.region.size.region
+                if isinstance(widget._styles_cache, FramedLines) and whole.area:
+                    ours = FramedLines().render_widget(widget, whole)
+                    theirs = StylesCache().render_widget(widget, whole)
+                    assert picture(ours) == picture(theirs), widget
+                    compared.add(type(widget).__name__)
+        assert {"VirtualTable", "Panel", "OneLine", "TextLines"} <= compared

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rowtui.tui.render.cells import cut, fit
+from rowtui.tui.widgets.framed_lines import FramedLines
 from rowtui.tui.widgets.palette import Palette, as_content
 from textual import events
 from textual.strip import Strip
@@ -27,6 +28,7 @@ class OneLine(Widget):
 
     def __init__(self, *, name: str) -> None:
         super().__init__(id=name)
+        self._styles_cache = FramedLines()
         self._spans: Line = ()
         self._areas: tuple[Pressable, ...] = ()
         self._palette: Palette | None = None
@@ -66,6 +68,7 @@ class Panel(Static):
 
     def __init__(self, title: str, *, name: str) -> None:
         super().__init__("", id=name, markup=False)
+        self._styles_cache = FramedLines()
         self.border_title = title
         self._lines: list[Line] = []
         self._shown: tuple[object, ...] = ()

@@ -33,7 +33,7 @@ class Edges(NamedTuple):
 
 
 class FramedLines(StylesCache):
-    """For a widget whose `render_line` gives whole lines."""
+    """For any widget that is drawn line by line."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,8 +61,8 @@ class FramedLines(StylesCache):
         updates = getattr(styles, "_cache_key", None)
         looks = (styles, updates, base_background, background, padding, opacity, tuple(filters))
         if looks != self._looks or updates is None or size.width != self._width:
-            plain = opacity == 1.0 and not (padding.left or padding.right or _has_effects(styles))
-            self._edges = _edges(styles, base_background, background) if plain else None
+            plain = opacity == 1.0 and not _has_effects(styles)
+            self._edges = _edges(styles, base_background, background, padding) if plain else None
             self._looks, self._frame = looks, object()
             self._tails.clear()
             self.clear()
@@ -114,11 +114,12 @@ class FramedLines(StylesCache):
         tail = self._tails.get(room)
         if tail is None:
             blank = [Segment(" " * room, ground)] if room else []  # the scroll bar
-            tail = Strip([*blank, *right], room + len(right))
+            tail = Strip([*blank, *right], room + sum(one.cell_length for one in right))
             for one in filters:
                 tail = tail.apply_filter(one, background)
             self._tails[room] = tail
-        body: Any = LightStrip([*left, *content], width - room + len(left))
+        before = sum(one.cell_length for one in left)
+        body: Any = LightStrip([*left, *content], before + width - room)
         for one in filters:
             body = body.apply_filter(one, background)
         framed = FramedStrip(body, tail) if tail.cell_length else body
@@ -136,7 +137,9 @@ def _has_effects(styles: StylesBase) -> bool:
     )
 
 
-def _edges(styles: StylesBase, base_background: Color, background: Color) -> Edges:
+def _edges(
+    styles: StylesBase, base_background: Color, background: Color, padding: Spacing
+) -> Edges:
     _, (right, right_color), _, (left, left_color) = styles.border
     inner = Style(background=base_background + background)
     outer = Style(background=base_background)
@@ -144,4 +147,9 @@ def _edges(styles: StylesBase, base_background: Color, background: Color) -> Edg
     for kind, color, at in ((left, left_color, 0), (right, right_color, 2)):
         style = Style(foreground=base_background + color)
         found.append([get_box(kind, inner, outer, style)[1][at]] if kind else [])
-    return Edges(found[0], found[1], inner.rich_style)
+    ground = inner.rich_style
+    if padding.left:
+        found[0].append(Segment(" " * padding.left, ground))
+    if padding.right:
+        found[1].insert(0, Segment(" " * padding.right, ground))
+    return Edges(found[0], found[1], ground)

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.cells import Line, Span, plain, width_of
+from rowtui.tui.widgets.framed_lines import FramedLines
 from rowtui.tui.widgets.palette import Palette
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
@@ -33,6 +34,7 @@ class TextLines(ScrollView, Generic[Item], can_focus=True):
 
     def __init__(self, colour: Callable[[Item], Line], *, name: str) -> None:
         super().__init__(id=name)
+        self._styles_cache = FramedLines()
         self._colour: Callable[[Item], Line] = colour
         self.lines: Sequence[Item] = ()
         self.empty: Line = ()
