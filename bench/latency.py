@@ -67,7 +67,7 @@ def measure(
     environment = quick | slow(compile_shim(folder), folder, milliseconds)
 
     def once(tool: str, words: Sequence[str], environment: dict[str, str]) -> Run:
-        command: list[str | Path] = [tools[tool], "--no-progress", "--cluster", "none", *words]
+        command: list[str | Path] = [tools[tool], "--no-progress", *words]
         return run(command, folder / tool, environment, log)
 
     for tool in tools:
