@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.local import LocalScheduler
 from rowtui.core.engine import QueueAsked, QueueRow, RowKey
 from rowtui.core.in_process import InProcessEngine
 from rowtui.core.project.project import Project
@@ -70,13 +71,15 @@ async def one_runs(engine: InProcessEngine) -> QueueRow:
 
 
 async def ended(project: Project, token: str) -> None:
-    """Until another program of the same project knows that the job has ended."""
+    """Until another program of the same project, and the queue itself, know that it has ended."""
     other = Project.open(project.root, cluster="local", environment=project.environment)
+    queue = LocalScheduler()
     async with asyncio.timeout(PATIENCE):
         while True:
             await other.jobs.ask()
             jobs = {job.record.token: job for job in (await other.jobs.view()).jobs}
-            if not jobs[token].state.active:
+            there = (await queue.find([token]) or {}).get(token, ())
+            if not jobs[token].state.active and not any(job.state.active for job in there):
                 return
             await asyncio.sleep(0.05)
 
