@@ -7,7 +7,9 @@ Source: Row A3.5; A3.4 for what Row does not notice.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import time
 from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +20,8 @@ from rowtui.core.state.directories import Stamp, StoredDirectories
 from rowtui.core.state.model import DirectorySet, positions
 from rowtui.core.state.names import flags
 from rowtui.core.state.records import Before, to_positions, with_scanned
-from rowtui.core.state.staging import stage_completions
+from rowtui.core.state.staging import list_staged, stage_completions
+from rowtui.core.state.store import NotSavedError, without_outlived
 from rowtui.core.state.stored import Stored
 from rowtui.core.text import visible
 from rowtui.core.workspace.list import Listing, list_workspace
@@ -75,9 +78,19 @@ def scan(
         where = stored.directories.table.positions(listed)
         before = _Looked(stored.directories, Before(where, stored.state.completed))
         lost = _take_back(project, listed, reading.completed, reading.bad, before)
-    completions = _by_name(listed, reading.completed, stored, where)
+    found = {name: members for name, members in reading.completed.items() if members}
+    known: dict[str, DirectorySet] = {}
+    if stored is None or None in where:
+        completions = {
+            it: [listed[at] for at in positions(members)] for it, members in found.items()
+        }
+    else:
+        known = {name: to_positions(members, where) for name, members in found.items()}
+        completions = _sorted_names(stored, known)
     if completions:
-        stage_completions(project.root, completions)
+        staged = stage_completions(project.root, completions)
+        if stored is not None and known and len(staged) == 1:
+            _enter(project, staged[0].name, stored, known)
     if listing and value_file is not None:
         _synchronise(project, listing, listed, reading.stamps, progress)
     return ScanReport(
@@ -94,21 +107,34 @@ class _Looked(NamedTuple):
     before: Before
 
 
-def _by_name(
-    listed: Sequence[bytes],
-    completed: Mapping[str, DirectorySet],
-    stored: Stored | None,
-    where: Sequence[int | None],
-) -> dict[str, list[bytes]]:
-    """The names that completed each action, those that none did left out."""
-    found = {name: members for name, members in completed.items() if members}
-    if stored is None or None in where or not found:
-        return {name: [listed[at] for at in positions(members)] for name, members in found.items()}
-    names = stored.directories.table.all()  # sorted, so that nobody has to sort them again
+def _sorted_names(stored: Stored, found: Mapping[str, DirectorySet]) -> dict[str, list[bytes]]:
+    """The names in each of these sets, sorted, so that nobody has to sort them again."""
+    names = stored.directories.table.all() if found else []
     return {
-        name: list(compress(names, flags(to_positions(members, where), len(names))))
-        for name, members in found.items()
+        name: list(compress(names, flags(members, len(names)))) for name, members in found.items()
     }
+
+
+def _enter(project: Project, file: str, looked: Stored, found: Mapping[str, DirectorySet]) -> None:
+    """Enter what was staged just now, whose positions are known: nobody need read it again."""
+
+    def edit(stored: Stored) -> Stored:
+        completed = dict(stored.state.completed)
+        moved = stored.directories is not looked.directories
+        if moved or file in stored.consumed or not found.keys() <= completed.keys():
+            return stored
+        for name, members in found.items():
+            completed[name] |= members
+        generation = stored.state.generation + 1
+        waiting = list_staged(project.root)
+        consumed = without_outlived(stored.consumed, waiting, generation)
+        return stored._replace(
+            state=stored.state._replace(completed=completed),
+            consumed={**consumed, file: (generation, int(time.time()))},
+        )
+
+    with contextlib.suppress(NotSavedError):  # then it waits, as others' files do
+        project.store.commit(edit)
 
 
 def _synchronise(
