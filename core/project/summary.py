@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without importing typing
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ VERSION = 2
 FILE = "summary.json"
 # Value files are looked at one by one for as many directories as `synchronise` does it for.
 MOST_STAMPS = 1_000
+# One by one, unless these first ones take longer each: local answers come within 0.01 ms.
+ASKED_FIRST = 8
+SLOW_SECONDS = 0.000_2
+AT_ONCE = 16
 
 
 def read_text(start: str, which: str) -> str | None:
@@ -86,12 +91,41 @@ def _still_holds(root: str, own: str, summary: dict[str, Any]) -> bool:
     workspace = summary["workspace"]
     if os.stat(workspace).st_mtime_ns != summary["workspace_mtime_ns"]:
         return False
-    value_file = summary["value_file"]
-    for name, mtime_ns, size in summary["stamps"]:
-        status = os.stat(os.path.join(workspace, name, value_file))
-        if (status.st_mtime_ns, status.st_size) != (mtime_ns, size):
-            return False
-    return True
+    folder = os.path.join(workspace, "")
+    return _same_files(folder, "/" + (summary["value_file"] or ""), summary["stamps"])
+
+
+def _same_files(before: str, after: str, stamps: list[list[Any]]) -> bool:
+    """Whether the value files of directories are as they were. Raises: OSError if one is gone."""
+    begun = time.perf_counter()
+    if not all(_is_same(before, after, *stamp) for stamp in stamps[:ASKED_FIRST]):
+        return False
+    left = stamps[ASKED_FIRST:]
+    if time.perf_counter() - begun < ASKED_FIRST * SLOW_SECONDS:
+        return all(_is_same(before, after, *stamp) for stamp in left)
+    # Somewhere far away, where one waits for each answer: ask for many at a time.
+    import threading
+
+    same: list[bool] = []
+
+    def ask(own: list[list[Any]]) -> None:
+        try:
+            same.append(all(_is_same(before, after, *stamp) for stamp in own))
+        except (OSError, ValueError):
+            same.append(False)
+
+    shares = [left[start::AT_ONCE] for start in range(AT_ONCE)]
+    threads = [threading.Thread(target=ask, args=(share,), daemon=True) for share in shares]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return all(same)
+
+
+def _is_same(before: str, after: str, name: str, mtime_ns: int, size: int) -> bool:
+    status = os.stat(before + name + after)
+    return status.st_mtime_ns == mtime_ns and status.st_size == size
 
 
 def _entries(folder: str) -> list[str]:
