@@ -1,8 +1,8 @@
 """The table of `show directories` for very many rows: the same text, laid out with numpy.
 
 A line is a row of bytes: the name is copied from the blob of all names, every other cell from the
-few texts that its column has. Only for names of one length and texts of printable ASCII, without
-colours; anything else is left to `listing.py`, which also finds the words for what is wrong.
+few texts that its column has. Only for texts of printable ASCII, without colours; anything else is
+left to `listing.py`, which also finds the words for what is wrong.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from rowtui.core.state.texts import PointerTexts
 # Values that are asked for one by one: so many and this share of all, or numpy is no gain.
 FEW = 1000
 FEW_SHARE = 1 / 16
+# Of names of different lengths: each byte of a piece's rows takes eight more for a moment.
+LONGEST = 80
 
 
 class _Cells(NamedTuple):
@@ -30,23 +32,53 @@ class _Cells(NamedTuple):
     codes: Any = None  # numpy integers
 
 
+class _Names:
+    """All names, as rows of bytes."""
+
+    def __init__(self, cells: Any, offsets: Any) -> None:
+        """`cells`: the bytes of all names; `offsets`: where each begins, and the end of the last.
+
+        Or `cells` are the rows already, and there are no offsets.
+        """
+        self._cells = cells
+        self._begins = None if offsets is None else offsets[:-1]
+        self._lengths = None if offsets is None else np.diff(offsets)
+
+    def longest(self, positions: Any) -> int:
+        """The length of the longest of these."""
+        if self._lengths is None:
+            return int(self._cells.shape[1])
+        return int(self._lengths[positions].max(initial=0))
+
+    def take(self, positions: Any) -> Any:
+        """These, with spaces behind the shorter ones."""
+        if self._begins is None or self._lengths is None:
+            return self._cells.take(positions, axis=0)
+        column = np.arange(self.longest(positions))
+        # A name at the end may be shorter than the longest: what is taken for it is replaced.
+        rows = self._cells.take(self._begins[positions][:, None] + column, mode="clip")
+        rows[column >= self._lengths[positions][:, None]] = ord(" ")
+        return rows
+
+
 class WideRows:
     """The rows of some elements. `widths`: the widest of each column, headers included."""
 
     def __init__(
         self,
-        names: Any,
+        names: _Names,
         elements: Sequence[Element],
         cells: Sequence[Sequence[_Cells]],
         columns: Sequence[Column],
     ) -> None:
-        """`names`: a row of bytes for each directory; `cells`: the other columns by element."""
+        """`cells`: the other columns by element."""
         self._names = names
         self._elements = elements
         self._cells = cells
         self._right = [column.right for column in columns[1:]]
         self.widths = [len(column.header) for column in columns]
-        self.widths[0] = max(self.widths[0], names.shape[1])
+        for element in elements:
+            self.widths[0] = max(self.widths[0], names.longest(_positions(element)))
         for of_element in cells:
             for at, column in enumerate(of_element, 1):
                 self.widths[at] = max(self.widths[at], *map(len, column.texts))
@@ -54,8 +86,7 @@ class WideRows:
     def pieces(self, number: int, *, separate: bool) -> Iterator[str]:
         """The lines of one element, many at once; an empty one between its groups if separate."""
         element, cells = self._elements[number], self._cells[number]
-        positions = np.asarray(element.cut.positions)[: element.size]
-        name_width = self._names.shape[1]
+        positions = _positions(element)
         tables, lengths = self._tables(cells)
         size = self.widths[0] + sum(1 + table.shape[1] for table in tables) + 1
         room = np.full((min(PIECE, element.size), size), ord(" "), dtype=np.uint8)
@@ -63,7 +94,9 @@ class WideRows:
         for start in range(0, element.size, PIECE):
             here = positions[start : start + PIECE]
             lines = room[: len(here)]
-            lines[:, :name_width] = self._names.take(here, axis=0)
+            names = self._names.take(here)
+            lines[:, : names.shape[1]] = names
+            lines[:, names.shape[1] : self.widths[0]] = ord(" ")
             at = self.widths[0] + 1
             for table, column in zip(tables, cells, strict=True):
                 end = at + table.shape[1]
@@ -127,19 +160,27 @@ def wide_rows(
     return WideRows(names, elements, cells, columns)
 
 
-def _plain_names(directories: Directories) -> Any:
-    if not isinstance(directories, StoredDirectories) or not directories.table.width:
+def _positions(element: Element) -> Any:
+    return np.asarray(element.cut.positions)[: element.size]
+
+
+def _plain_names(directories: Directories) -> _Names | None:
+    if not isinstance(directories, StoredDirectories):
         return None
-    cells = np.frombuffer(directories.table.blob, dtype=np.uint8)
+    table = directories.table
+    cells = np.frombuffer(table.blob, dtype=np.uint8)
     if not len(cells) or cells.min() < ord(" ") or cells.max() > ord("~"):
         return None
-    return cells.reshape(-1, directories.table.width)
+    if table.width:
+        return _Names(cells.reshape(-1, table.width), None)
+    offsets = np.asarray(table.offsets)
+    return _Names(cells, offsets) if np.diff(offsets).max() <= LONGEST else None
 
 
 def _columns(
     element: Element, count: int, pointers: Sequence[PointerTexts], *, with_jobs: bool
 ) -> list[_Cells] | None:
-    positions = np.asarray(element.cut.positions)[: element.size]
+    positions = _positions(element)
     cells = [_statuses(element, count, positions)]
     if with_jobs:
         cells.append(_jobs(element, count, positions))

@@ -42,8 +42,7 @@ class NameTable(Sequence[bytes]):
     def of(cls, names: Sequence[bytes]) -> NameTable:
         """The table of names that are sorted and differ."""
         offsets = array("I", accumulate(map(len, names), initial=0))
-        lengths = set(map(len, names))
-        return cls(b"".join(names), offsets, lengths.pop() if len(lengths) == 1 else 0)
+        return cls(b"".join(names), offsets, _shared_length(offsets))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -223,12 +222,15 @@ def merge_names(
         elif name:
             blob += name
             offsets.append(len(blob))
-    size = len(offsets) - 1
-    lengths = set(map(len, fresh))
-    if len(old) > len(gone):
-        lengths.add(old.width)
-    width = lengths.pop() if len(lengths) == 1 else 0
-    return NameTable(bytes(blob), offsets, width), Remap(_joined(runs), len(old), size)
+    table = NameTable(bytes(blob), offsets, _shared_length(offsets))
+    return table, Remap(_joined(runs), len(old), len(table))
+
+
+def _shared_length(offsets: array[int]) -> int:
+    """The length that all names share, or 0."""
+    first, end = offsets[1] if len(offsets) > 1 else 0, offsets[-1]
+    same = first and end == first * (len(offsets) - 1)
+    return first if same and offsets == array("I", range(0, end + 1, first)) else 0
 
 
 def _joined(runs: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:

@@ -30,13 +30,17 @@ VALUES = {
     }
     for number in range(COUNT)
 }
-DIRECTORIES = built(VALUES, pointers=["/a", "/b", "/c", "/z"])
+POINTERS = ["/a", "/b", "/c", "/z"]
+ONE_LENGTH = built(VALUES, pointers=POINTERS)
+LENGTHS = built(
+    {name + b"x" * (name[-1] % 5): it for name, it in VALUES.items()}, pointers=POINTERS
+)
 
 bits = st.integers(0, (1 << COUNT) - 1)
 
 
 @st.composite
-def elements(draw: Any) -> Element:
+def elements(draw: Any, directories: Directories) -> Element:
     completed, submitted, failed = draw(bits), draw(bits), draw(bits)
     submitted &= ~completed
     eligible = draw(bits) & ~completed & ~submitted
@@ -45,21 +49,28 @@ def elements(draw: Any) -> Element:
     action = Action(0, "x", "true", group=rule)
     row = ActionStatus(action, completed, submitted, eligible, waiting, failed & eligible)
     statuses = draw(st.lists(st.sampled_from(Status), min_size=1, unique=True))
-    cut = cut_groups(action, DIRECTORIES, with_status(row, statuses))
+    cut = cut_groups(action, directories, with_status(row, statuses))
     jobs = {at: Submitted("c", 7 * 10**at) for at in range(COUNT) if submitted >> at & 1}
     return Element(cut, draw(st.integers(0, len(cut))), row, jobs, only_status(row, statuses))
 
 
 @given(
-    shown=st.lists(elements(), min_size=1, max_size=3),
+    given=st.sampled_from([ONE_LENGTH, LENGTHS]).flatmap(
+        lambda it: st.tuples(st.just(it), st.lists(elements(it), min_size=1, max_size=3))
+    ),
     pointers=st.lists(st.sampled_from(["/a", "/b", "/c", "/z"]), max_size=2),
     piece=st.sampled_from([1, 3, 1 << 16]),
     with_jobs=st.booleans(),
     separate=st.booleans(),
 )
 def test_many_rows_are_printed_as_few_are(
-    shown: list[Element], pointers: list[str], piece: int, with_jobs: bool, separate: bool
+    given: tuple[Directories, list[Element]],
+    pointers: list[str],
+    piece: int,
+    with_jobs: bool,
+    separate: bool,
 ) -> None:
+    directories, shown = given
     printed = {}
 
     for wide_from in (0, 1 << 40):
@@ -70,7 +81,7 @@ def test_many_rows_are_printed_as_few_are(
             mock.patch.object(listing, "WIDE_FROM", wide_from),
             mock.patch.object(wide_listing, "wide_rows", wraps=wide_listing.wide_rows) as taken,
         ):
-            Listing(DIRECTORIES, shown, pointers, with_jobs=with_jobs, separate=separate).write(
+            Listing(directories, shown, pointers, with_jobs=with_jobs, separate=separate).write(
                 Output(color="never"), header=True
             )
         assert taken.called is (wide_from == 0)
@@ -89,8 +100,9 @@ def rows_of(directories: Directories, pointers: list[str]) -> Any:
 
 
 def test_plain_names_and_values_are_taken_and_strange_ones_are_left_alone() -> None:
-    assert rows_of(DIRECTORIES, ["/a", "/b"]) is not None
+    assert rows_of(ONE_LENGTH, ["/a", "/b"]) is not None
     assert rows_of(built({b"a\n": {}, b"b ": {}}), []) is None
-    assert rows_of(built({b"a": {}, b"bb": {}}), []) is None
+    assert rows_of(built({b"a": {}, b"bb": {}}), []) is not None
+    assert rows_of(built({b"a": {}, b"b" * 200: {}}), []) is None
     assert rows_of(built({b"a": {"v": 1}, b"b": {}}, pointers=["/v"]), ["/v"]) is None
     assert rows_of(built({b"a": {"v": "é"}, b"b": {"v": ""}}, pointers=["/v"]), ["/v"]) is None
