@@ -81,6 +81,7 @@ class Store:
         self.folder = root / ".row" / "rowtui"
         self.unsaved = False  # whether `load` gives records that are only in memory
         self._last: Stored | None = None
+        self._published: dict[int, tuple[int, float]] = {}  # size and time of generations: fixed
 
     def load(self) -> View:
         """The current generation: one listing, and one file unless it is the one read last.
@@ -309,13 +310,17 @@ class Store:
         generations, _ = _generations(files)
         room = KEPT_BYTES
         superseded = now
+        known: dict[int, tuple[int, float]] = {}
         for age, number in enumerate(reversed(generations), 1):
             path = self.folder / f"done.{number}.rtc"
-            status = os.stat(path)
-            room -= status.st_size
+            size, time = self._published.get(number) or _size_and_time(path)
+            room -= size
             if age > KEPT_GENERATIONS and (room < 0 or now - superseded > KEPT_SECONDS):
                 os.unlink(path)
-            superseded = status.st_mtime
+            else:
+                known[number] = size, time
+            superseded = time
+        self._published = known  # an hour of commits is many: each is looked at once
         for file in files:
             if _TEMPORARY.fullmatch(file):
                 self._unlink_if_old(file, now)
@@ -333,6 +338,11 @@ class Store:
         with contextlib.suppress(OSError):
             if now - os.stat(self.folder / file).st_mtime > KEPT_SECONDS:
                 os.unlink(self.folder / file)
+
+
+def _size_and_time(path: Path) -> tuple[int, float]:
+    status = os.stat(path)
+    return status.st_size, status.st_mtime
 
 
 def outlived(since: tuple[int, int], generation: int, now: int) -> bool:

@@ -202,8 +202,27 @@ def test_old_generations_are_deleted_but_never_the_last_ones(tmp_path: Path) -> 
     assert generations(tmp_path) == list(range(1, total))  # an hour has not passed
     for path in folder(tmp_path).glob("done.*"):
         age(path, 2 * KEPT_SECONDS)
-    store.commit(with_count(total))
+    Store(tmp_path).commit(with_count(total))
     assert generations(tmp_path) == list(range(total - KEPT_GENERATIONS, total + 1))
+
+
+def test_a_generation_is_looked_at_once_however_many_commits_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path)
+    for number in range(1, 30):
+        store.commit(with_count(number))
+    really, asked = os.stat, []
+
+    def stat(path: Any, *rest: Any, **more: Any) -> os.stat_result:
+        asked.append(os.fspath(path) if isinstance(path, str | Path) else "")
+        return really(path, *rest, **more)
+
+    monkeypatch.setattr(os, "stat", stat)
+    store.commit(with_count(30))
+
+    old = {str(folder(tmp_path) / f"done.{number}.rtc") for number in range(1, 29)}
+    assert not old & set(asked)
 
 
 def test_a_clock_that_jumped_far_ahead_deletes_nothing_that_may_be_read(tmp_path: Path) -> None:
