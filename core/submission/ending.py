@@ -27,8 +27,6 @@ NOT_BEGUN = "not begun"  # a request of a bundle that ended before its turn came
 OVER = frozenset({"exit", TIME_LIMIT, OUT_OF_MEMORY})
 NOT_REACHED = "not reached: "  # before the reason: of a directory after the one that failed
 
-_DEATHS = (128 + 15, 128 + 9)  # SIGTERM and SIGKILL, as a shell gives them
-
 _STATES = {
     JobState.TIMEOUT: TIME_LIMIT,
     JobState.CANCELLED: CANCELLED,
@@ -67,8 +65,7 @@ def ending_of(
         well = marker.cause == "exit" and not marker.exit_code
         # The scheduler's word is on the whole bundle, not on a request in it that ended by itself;
         # but what died of a signal while the bundle was cancelled did so for that.
-        codes = (marker.exit_code, marker.command_code)
-        died = word == CANCELLED and any(code in _DEATHS for code in codes)
+        died = word == CANCELLED and marker.died
         own = job.bundle is not None and marker.cause in OVER and not died
         reason = word if word in _STATES.values() and not (well or own) else marker.reason
     elif job.bundle is not None:

@@ -20,6 +20,7 @@ from rowtui.core.text import visible
 
 ABANDONED = "abandoned"
 _LIMIT = 1 << 16
+_DEATHS = frozenset({128 + 15, 128 + 9})  # SIGTERM and SIGKILL, as a shell gives them
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,11 @@ class Ended:
     def not_ready(self) -> bool:
         """Whether it did nothing, because what it needs of other jobs was not there."""
         return self.cause == "exit" and self.exit_code == NOT_READY and self.command_code is None
+
+    @property
+    def died(self) -> bool:
+        """Whether a signal ended its command: the scheduler's, as it may be, or another's."""
+        return not _DEATHS.isdisjoint((self.exit_code, self.command_code))
 
     @property
     def reason(self) -> str:

@@ -94,6 +94,7 @@ def _open_plans(settling: Settling) -> dict[str, dict[str, JournalEntry]]:
 
 
 WAITING = frozenset({JobState.PENDING, JobState.HELD})
+RUNS = frozenset({JobState.RUNNING, JobState.COMPLETING})
 
 
 class _PlanSettling:
@@ -170,6 +171,10 @@ class _PlanSettling:
         # what had its time or memory in a bundle that goes on, or was taken out of it.
         causes = OVER if is_in_bundle(token) else {"exit"}
         over = traces.ended is not None and traces.ended.cause in causes
+        if over and known is not None and known.state in RUNS and not is_in_bundle(token):
+            # Its command may have died of a cancellation before its script heard of that. The
+            # scheduler, for which it is about to end, will say.
+            over = traces.ended is not None and not traces.ended.died
         over = over or (is_in_bundle(token) and traces.fence == ABANDONED)
         if not elsewhere and waits and not over:
             assert known is not None

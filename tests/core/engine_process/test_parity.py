@@ -100,7 +100,7 @@ async def script(engine: Engine, root: Path) -> list[Any]:
     async with asyncio.timeout(60):
         while (job := (await engine.jobs()).jobs[0]).state.active:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
-    seen.append(job.state is JobState.CANCELLED)
+    seen.append((job.state, job.reason, job.state is JobState.CANCELLED))
     seen.append([await engine.hold(["nobody-0"]), await engine.release(["nobody-0"])])
     (root / "workflow.toml").write_text("[[action]]\nname = \n")
     seen.append(told(await engine.refresh())[4])

@@ -250,6 +250,33 @@ async def test_a_job_that_ended_since_the_queue_was_looked_at_is_not_cancelled(
     assert await remote.jobs(job.token) == [JobState.COMPLETED]
 
 
+async def test_whether_a_job_whose_command_died_was_cancelled_is_asked_of_its_scheduler(
+    slurm: SlurmCluster, roads: Roads, tmp_path: Path
+) -> None:
+    # Given a job that runs, and says that its command died of SIGTERM,
+    node = await roads.faulty(slurm)
+    remote = Remote(tmp_path / "project", SlurmScheduler("alpha", roads.to(node)), ["a"])
+    real = remote.real.with_command("echo x >> workspace/{directory}/runs; sleep 600")
+    await real.submit(remote.plan())
+    await asyncio.to_thread(wait_until, lambda: real.runs() == {"a": 1}, "the job to begin")
+    [job] = (await real.scheduler.find([f"{remote.nonce}-0"]) or {})[f"{remote.nonce}-0"]
+    ended = ended_path(real.root, job.token)
+    ended.parent.mkdir(exist_ok=True)
+    ended.write_text(f"1\nexit\nslurm:{job.id}\n{time.time():.0f}\n143\n0\n")
+
+    # when it is looked at while Slurm has it running, then nothing is concluded;
+    await remote.settle()
+    assert real.journal.open_plan_ids() != []
+
+    # when Slurm has it cancelled, then it was.
+    slurm.run(f"scancel {job.id}")
+    deadline = time.monotonic() + 60
+    while real.journal.open_plan_ids():
+        await remote.settle()
+        assert time.monotonic() < deadline
+    assert [failure.reason for failure in real.state.failed["one"].values()] == ["cancelled"]
+
+
 # -- the controller ------------------------------------------------------------------------------
 
 
