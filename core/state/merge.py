@@ -61,7 +61,7 @@ def build_directories(
     generation: int = 1,
 ) -> StoredDirectories:
     """The directories of a first reading. `pointers`: those whose columns are stored."""
-    made, _ = merge_directories(
+    return merge_directories(
         empty_directories(),
         (),
         names,
@@ -69,8 +69,7 @@ def build_directories(
         value_file=value_file,
         pointers=pointers,
         generation=generation,
-    )
-    return made
+    ).directories
 
 
 class Merged(NamedTuple):
@@ -90,34 +89,12 @@ def merge_directories(
     value_file: str | None,
     pointers: Sequence[str] = (),
     generation: int = 1,
-) -> tuple[StoredDirectories, Remap]:
+) -> Merged:
     """`old` without `vanished`, with what was `found` in `names` (new, or read again).
 
     `generation` only goes into the names of new files. Vanished positions of `found` count as
-    vanished. Raises: CorruptCacheError if `old` is damaged.
+    vanished, and are nowhere in `Merged.where`. Raises: CorruptCacheError if `old` is damaged.
     """
-    return merge_found(
-        old,
-        vanished,
-        names,
-        found,
-        value_file=value_file,
-        pointers=pointers,
-        generation=generation,
-    )[:2]
-
-
-def merge_found(
-    old: StoredDirectories,
-    vanished: Collection[bytes],
-    names: Sequence[bytes],
-    found: Found,
-    *,
-    value_file: str | None,
-    pointers: Sequence[str] = (),
-    generation: int = 1,
-) -> Merged:
-    """Like `merge_directories`, and says where each of `names` is (None: it vanished)."""
     table, mapping, placed, where = _places(old, vanished, names, frozenset(found.vanished))
     cells = _Cells.moved(old, mapping, len(table))
     segments, unwritten = cells.put(old, found, placed, generation)

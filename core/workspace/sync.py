@@ -17,7 +17,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.state.container import CorruptCacheError
 from rowtui.core.state.directories import Stamp
 from rowtui.core.state.export import export_row_files
-from rowtui.core.state.merge import merge_found
+from rowtui.core.state.merge import merge_directories
 from rowtui.core.state.model import State
 from rowtui.core.state.records import (
     moved,
@@ -335,7 +335,7 @@ class _Run:
                 scans.append((wanted.names, self._read(wanted), replacing, None))
         stale = not set(pointers) <= set(stored.directories.pointers)
         if found.names or vanished or found.vanished or stale or not stored.directories.file:
-            merged = merge_found(
+            merged = merge_directories(
                 stored.directories,
                 vanished,
                 found.names,

@@ -70,7 +70,7 @@ def test_any_number_of_merges_tells_the_same_as_one_reading(
         again = [n for n in after if n in values and data.draw(st.booleans())]
         expected = {n: v if n in again or n not in values else values[n] for n, v in after.items()}
         names = [n for n in after if n not in values] + again
-        directories, _ = merge_directories(
+        directories, *_ = merge_directories(
             directories,
             values.keys() - after.keys(),
             names,
@@ -92,7 +92,7 @@ def test_a_directory_that_vanished_while_it_was_read_is_not_there() -> None:
     old = built({b"a": 0, b"b": 0})
     names = [b"c", b"b"]
     read = replace(reading(values, names), vanished=[1])
-    new, mapping = merge_directories(old, [], names, read, value_file="v.json")
+    new, mapping, _ = merge_directories(old, [], names, read, value_file="v.json")
     assert [new.name(at) for at in range(len(new))] == ["a", "c"]
     assert [mapping.position(0), mapping.position(1)] == [0, None]
 
@@ -135,7 +135,7 @@ def test_large_values_are_appended_and_compacted_in_time(tmp_path: Path) -> None
     counts = []
     for step in range(2 * MOST_SEGMENTS):
         fresh = {b"n%04d" % step: step}
-        directories, _ = merge_directories(
+        directories, *_ = merge_directories(
             directories,
             [],
             list(fresh),
@@ -150,7 +150,7 @@ def test_large_values_are_appended_and_compacted_in_time(tmp_path: Path) -> None
     assert max(counts) <= MOST_SEGMENTS
     assert 1 in counts[1:]
     dead = sorted(values)[:300]
-    directories, _ = merge_directories(
+    directories, *_ = merge_directories(
         directories, dead, [], Read([], []), value_file="v.json", generation=99
     )
     assert len(directories.segments) == 1

@@ -30,7 +30,7 @@ def test_each_directory_has_the_text_of_its_own_value(first: list[Any], later: l
     every = {b"%02d" % at: value for at, value in enumerate([*first, *later])}
     directories = built({name: every[name] for name in list(every)[: len(first)]})
     names = list(every)[len(first) :]
-    directories, _ = merge_directories(
+    directories, *_ = merge_directories(
         directories, [], names, reading(every, names), value_file="v.json", pointers=POINTERS
     )
 
