@@ -127,17 +127,11 @@ BEYOND = (
 LINES = (*COMMANDS, *START, *DASHBOARD, *ENGINES, *BEYOND)
 
 _LARGE = "its columns are larger than the processor's caches (supposed, not shown)"
-_SHAPES = ("sweep", "collapse", "lists")
 REASONS = {
     ("commands", "first show status, cold"): "the kernel's reading from disk, as much as for Row",
-    **{
-        ("network", f"completion {shape}, {plug_in}"): _LARGE
-        for shape in _SHAPES
-        for plug_in in ("sample", "critical-path")
-    },
-    **{("network_plan", f"plan {shape}"): _LARGE for shape in (*_SHAPES, "chain", "join")},
-    ("queue", "read waiting and running"): "not looked into; it is off the screen's process",
-    ("queue", "read failed"): "not looked into; it is off the screen's process",
+    ("network", "completion"): _LARGE,
+    ("network_plan", "plan"): _LARGE,
+    ("queue", "read"): "not looked into; it is off the screen's process",
     ("commands", "show directories --value"): _EACH_ROW,
     ("commands", "submit --dry-run"): "each script is printed",
 } | {(line.suite, line.what): line.growth for line in LINES if line.growth}
