@@ -8,6 +8,7 @@ million directories costs the page. Source: Row A4.2.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from itertools import compress, islice, pairwise
 from operator import ne
@@ -53,6 +54,31 @@ class GroupCut:
     def sizes(self) -> list[int]:
         """The size of each group."""
         return [end - begin for begin, end in pairwise(self.begins)]
+
+    @property
+    def counted_sizes(self) -> tuple[tuple[int, int], ...]:
+        """How many groups there are of each size, ascending."""
+        return tuple(sorted(Counter(self.sizes()).items()))
+
+    def placed(self, numbers: Sequence[int]) -> list[tuple[int, int]]:
+        """Where each of these groups begins in the list of all directories, and its size."""
+        begins = self.begins
+        return [(begins[number], begins[number + 1] - begins[number]) for number in numbers]
+
+    def firsts(self, numbers: Sequence[int]) -> list[tuple[int, int]]:
+        """(first directory, size) of each of these groups."""
+        return [(int(self.positions[begin]), size) for begin, size in self.placed(numbers)]
+
+    def span(self, begin: int, end: int) -> list[int]:
+        """The directories between two places of the list of all."""
+        found: list[int] = self.positions[begin:end].tolist()
+        return found
+
+    def number_of(self, first: int) -> int | None:
+        """The index of the group that begins with this directory."""
+        from rowtui.core.grouping.listing import first_of
+
+        return first_of(self.positions, self.begins, first)
 
     def page(self, start: int = 0, length: int | None = None) -> tuple[Group, ...]:
         """Groups `start`.. (from 0), at most `length` of them."""

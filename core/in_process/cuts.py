@@ -7,8 +7,7 @@ has changed stays the very same object.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.grouping.model import ActionStatus, Status
@@ -103,51 +102,3 @@ class Cuts:
                 Bins(len(directories), order, split, rule.reverse_sort),
             )
         return kept[1]
-
-
-# A cut that is counted has no lists: what both forms are asked.
-
-
-def places(cut: GroupCut, number: int) -> tuple[int, int]:
-    """Where a group begins and ends in the list of all directories."""
-    placed = getattr(cut, "placed", None)
-    if placed is None:
-        return cut.begins[number], cut.begins[number + 1]
-    ((begin, size),) = placed((number,))
-    return begin, begin + size
-
-
-def span(cut: GroupCut, begin: int, end: int) -> list[int]:
-    """The directories between two places of that list."""
-    spanned = getattr(cut, "span", None)
-    found: list[int] = cut.positions[begin:end].tolist() if spanned is None else spanned(begin, end)
-    return found
-
-
-def firsts(cut: GroupCut, numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """(first directory, size) of each of these groups."""
-    told = getattr(cut, "firsts", None)
-    if told is not None:
-        found: list[tuple[int, int]] = told(numbers)
-        return found
-    begins, positions = cut.begins, cut.positions
-    return [
-        (int(positions[begins[number]]), begins[number + 1] - begins[number]) for number in numbers
-    ]
-
-
-def counted_sizes(cut: GroupCut) -> tuple[tuple[int, int], ...]:
-    """How many groups there are of each size, ascending."""
-    known: tuple[tuple[int, int], ...] | None = getattr(cut, "counted_sizes", None)
-    return tuple(sorted(Counter(cut.sizes()).items())) if known is None else known
-
-
-def group_that_begins_with(cut: GroupCut, position: int) -> int | None:
-    """The index of the group that begins with a directory."""
-    known = getattr(cut, "number_of", None)
-    if known is not None:
-        number: int | None = known(position)
-        return number
-    from rowtui.core.grouping.listing import first_of
-
-    return first_of(cut.positions, cut.begins, position)

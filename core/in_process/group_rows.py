@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.engine import GroupSummary
 from rowtui.core.grouping.cost import job_cost
-from rowtui.core.in_process.cuts import firsts
 from rowtui.core.project.mapping_files import has_mapping_files
 from rowtui.core.workflow.model import Action
 
@@ -63,7 +62,7 @@ class GroupRows:
         if not numbers:
             return ()
         directories, resources = self._project.state.directories, cut.action.resources
-        placed = firsts(cut, numbers)
+        placed = cut.firsts(numbers)
         keys = self._sort_keys(cut.action, [first for first, _ in placed])
         needs = {}
         for size in {size for _, size in placed}:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import ActionStatus, Status
 from rowtui.core.grouping.status import STATUS_OF, status_codes, with_status
-from rowtui.core.in_process.cuts import counted_sizes
 from rowtui.core.project.lists import AS_IS, DIRECTORY_FIELDS, GROUP_FIELDS, ListAsked
 from rowtui.core.row_filter import parse_filter, with_known_fields
 from rowtui.core.workflow.model import Action
@@ -175,7 +174,7 @@ class Lists:
         if which.asked == AS_IS:
             return self._keep(
                 ("groups", which.key),
-                lambda: Listed(None, len(cut), sizes=counted_sizes(cut)),
+                lambda: Listed(None, len(cut), sizes=cut.counted_sizes),
             )
         return self._keep(("groups", which.key), lambda: self._groups(which, cut, problem_of))
 

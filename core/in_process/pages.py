@@ -19,7 +19,7 @@ from rowtui.core.engine import (
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.cost import job_cost
 from rowtui.core.grouping.model import ActionStatus, Status
-from rowtui.core.in_process.cuts import Cuts, group_that_begins_with, places, span
+from rowtui.core.in_process.cuts import Cuts
 from rowtui.core.in_process.group_rows import GroupRows, VerdictOf, unknown_cluster
 from rowtui.core.in_process.lists import Listed, Lists, Which
 from rowtui.core.project.lists import AS_IS, ListAsked
@@ -137,7 +137,7 @@ class Pages:
         position = self._project.state.directories.position(first)
         if position is None:
             return None
-        at = group_that_begins_with(cut, position)
+        at = cut.number_of(position)
         return None if at is None else listed.find(at)
 
     def group_directories_page(
@@ -148,12 +148,13 @@ class Pages:
         cut = self.cut(action, which.statuses)
         begin, end = 0, cut.directories
         if group is not None:
-            begin, end = places(cut, group) if 0 <= group < len(cut) else (0, 0)
+            [(begin, size)] = cut.placed((group,)) if 0 <= group < len(cut) else [(0, 0)]
+            end = begin + size
         if which.asked == AS_IS:
             first, last = begin + max(0, start), min(end, begin + max(0, start + length))
-            positions = span(cut, first, max(first, last))
+            positions = cut.span(first, max(first, last))
             return self._directories_page(action, Listed(None, end - begin), start, positions)
-        listed = self.lists.of_group(which, -1 if group is None else group, span(cut, begin, end))
+        listed = self.lists.of_group(which, -1 if group is None else group, cut.span(begin, end))
         return self._directories_page(action, listed, start, listed.page(start, length))
 
     def directories_page(
