@@ -15,8 +15,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import numpy as np
 from rowtui.core.errors import RowtuiError
+from rowtui.core.lean_numpy import np
 from rowtui.core.row_filter import CONTAINS, EQUALS, PATTERN, FilterError, RowFilter, Term, holds
 from rowtui.core.state.columns import rank_values
 from rowtui.core.state.directories import StoredDirectories

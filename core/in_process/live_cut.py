@@ -14,10 +14,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
 from rowtui.core.grouping.form import GroupCut
 from rowtui.core.grouping.model import Group
 from rowtui.core.grouping.order import ActionOrder
+from rowtui.core.lean_numpy import np
 from rowtui.core.state.model import DirectorySet
 from rowtui.core.workflow.model import Action
 

@@ -168,7 +168,7 @@ def _names(directories: Directories, positions: Any) -> Sequence[str]:
 
     numpy_has_them = not isinstance(positions, (array, tuple))
     if numpy_has_them and isinstance(directories, StoredDirectories) and directories.table.width:
-        import numpy as np
+        from rowtui.core.lean_numpy import np
 
         width = directories.table.width
         table = np.frombuffer(directories.table.blob, dtype=np.uint8).reshape(-1, width)
