@@ -19,10 +19,12 @@ from rowtui.core.clusters.schedulers.base import (
     is_in_bundle,
     token_in_queue,
 )
+from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.fence import ABANDONED
 from rowtui.core.submission.in_queue import find_requests, tokens_by_key
 from rowtui.core.submission.journal import BEGUN, RECORDED, RELEASED, SEEN
 from rowtui.core.submission.model import JournalEntry, Step
+from rowtui.core.submission.own_hold import stays_held
 from rowtui.core.submission.pilot_model import is_in_pilot
 from rowtui.core.submission.settling import LOST_STEPS, Settling
 
@@ -54,12 +56,19 @@ class Held:
             return
         elif is_in_bundle(token) and it.traces_of(token).fence not in ("", ABANDONED):
             it.noted(token, known.key, BEGUN)
-        elif entry.detail == SEEN:
+        else:
+            self.note_there(token, entry, known.key)
+
+    def note_there(self, token: str, entry: JournalEntry, key: JobKey) -> None:
+        """A job that needs nothing more to begin."""
+        it = self.settling
+        assert it.snapshot is not None
+        if entry.detail == SEEN:
             return
-        elif it.snapshot.at - entry.at > DURABLE_SECONDS:
-            it.noted(token, known.key, SEEN)
+        if it.snapshot.at - entry.at > DURABLE_SECONDS:
+            it.noted(token, key, SEEN)
         elif entry.detail not in (RECORDED, RELEASED):  # killed before it was recorded
-            it.noted(token, known.key, RECORDED)
+            it.noted(token, key, RECORDED)
 
     def is_to_go(self, token: str, entry: JournalEntry, known: Job) -> bool:
         """Whether nobody else holds it: once it was seen to have been let go, a person does."""
@@ -83,11 +92,22 @@ class Held:
             if gone := set(theirs.values()) - wanted:
                 await it.access.scheduler.cancel(sorted(gone))
             theirs = {token: key for token, key in theirs.items() if token in tokens_kept}
+        for token, key in list(theirs.items()):
+            if await self.is_a_persons(token):
+                del theirs[token]
+                self.note_there(token, it.latest[token], key)
         if theirs:
             tokens = tokens_by_key(theirs.items())
             for answer in await it.access.scheduler.release(list(tokens)):
                 for token in tokens[answer.job] if not answer.error else ():
                     it.noted(token, answer.job, RELEASED)
+
+    async def is_a_persons(self, token: str) -> bool:
+        """Whether the job's own header asks for the hold."""
+        try:
+            return stays_held(await self.settling.job(token))
+        except (RowtuiError, KeyError):
+            return False  # the plan is gone; it was submitted to run
 
     async def verified(self, keys: Mapping[str, JobKey]) -> dict[str, JobKey]:
         """Those of these jobs that the scheduler certainly has, held, right now."""

@@ -159,8 +159,10 @@ def test_killed_at_any_step_on_slurm_each_directory_runs_once(
 
     # when people submit again, and then all that waits may run,
     def let_run() -> None:
-        waiting = slurm.run("squeue -h -o %i").stdout.split()
-        slurm.run(f"scontrol release {' '.join(waiting)}")
+        listed = [line.split() for line in slurm.run("squeue -h -o '%i %r'").stdout.splitlines()]
+        # Each directory's job is there once, and nobody let it go: its header asks to be held.
+        assert [reason for _, reason in listed] == ["JobHeldUser"] * (2 * len(every.folders))
+        slurm.run(f"scontrol release {' '.join(job for job, _ in listed)}")
         wait_until(lambda: not slurm.run("squeue -h").stdout, "the queue to empty", seconds=60)
 
     every.finish(let_run)

@@ -1,0 +1,34 @@
+"""Which headers ask for jobs that stay held."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from rowtui.core.submission.own_hold import stays_held
+
+from tests.core.submission.test_journal import job
+
+START = "#!/bin/bash\n# a comment of ours: --hold\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "held"),
+    [
+        ("#SBATCH --hold", True),
+        ("#SBATCH -H", True),
+        ("#SBATCH --time=5 --hold  # until Monday", True),
+        ("#SBATCH --time=5 # not --hold", False),
+        ("#SBATCH --comment='on --hold'", False),
+        ("#SBATCH --comment=it's --hold", True),  # what sbatch makes of it, it will say
+        ("##SBATCH --hold", False),
+        ("#SBATCH -h", False),
+        ("#$ -h", True),
+        ("#$ -hold_jid 7", False),
+        ("#$ -l h_rt=5", False),
+        ("", False),
+    ],
+)
+def test_only_the_schedulers_own_word_in_the_header_counts(header: str, held: bool) -> None:
+    script = f"{START}{header}\n\necho done\n#SBATCH --hold\n#$ -h\n"
+    assert stays_held(replace(job("t-0"), script=script)) is held
