@@ -30,8 +30,7 @@ def start() -> int:
     A command that shows something makes no garbage worth collecting, and needs nothing taken
     apart after its last line; each would cost a tenth of its time.
     """
-    shows = sys.argv[1:2] == ["show"] and not any(word.startswith("--w") for word in sys.argv)
-    if not shows:
+    if not _only_shows(sys.argv[1:]):
         return main()
     import gc
 
@@ -45,6 +44,16 @@ def start() -> int:
     except OSError:
         return code
     os._exit(code)
+
+
+def _only_shows(words: Sequence[str]) -> bool:
+    """Whether this is a `show` that ends by itself, or the scripts of a dry run."""
+    from rowtui.cli.quick import HARMLESS
+
+    verb = next((word for word in words if word not in HARMLESS), "")
+    if verb == "submit":
+        return "--dry-run" in words and "--json" not in words
+    return verb == "show" and not any(word.startswith("--w") for word in words)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,7 +6,6 @@ everything that could be wrong, is left to the grammar in `parser.py`; both give
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 _STATUSES: Final = ("completed", "submitted", "eligible", "waiting")
@@ -33,17 +32,22 @@ class PlainWords:
         self.__dict__.update(values)
 
 
-def plain_words(words: Sequence[str]) -> PlainWords | None:
+def plain_words(words: list[str]) -> PlainWords | None:
     """The values of a command line, or None if it is not one of the plainest."""
-    if len(words) < 2 or words[0] != "show" or words[1] not in _FLAGS:
+    common = {f"--{name.replace('_', '-')}": name for name in _COMMON}
+    verb = 0  # where it stands: behind what every command takes
+    while verb < len(words) and words[verb] in common:
+        verb += 1
+    what = words[verb + 1] if len(words) > verb + 1 else ""
+    if words[verb : verb + 1] != ["show"] or what not in _FLAGS:
         return None
-    what = words[1]
     values: dict[str, Any] = dict.fromkeys(_FLAGS[what], False)
     values |= {"command": f"show_{what}", "directories": [], **_OTHERS[what]}
-    flags = {f"--{name.replace('_', '-')}": name for name in (*_FLAGS[what], *_COMMON)}
+    values |= {common[word]: True for word in words[:verb]}
+    flags = common | {f"--{name.replace('_', '-')}": name for name in _FLAGS[what]}
     pointers: list[str] = []
     named_until = 0  # where the last directory stood: they stand one behind the other
-    rest = iter(range(2, len(words)))
+    rest = iter(range(verb + 2, len(words)))
     for at in rest:
         word = words[at]
         if word in flags:

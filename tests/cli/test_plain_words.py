@@ -16,11 +16,14 @@ WORDS = """
 
 
 @given(
+    st.lists(st.sampled_from(["--no-progress", "--clear-progress"]), max_size=2),
     st.sampled_from(["status", "directories", "jobs"]),
     st.lists(st.sampled_from([*WORDS.split(), ""]), max_size=6),
 )
-def test_plain_words_mean_what_the_grammar_says(what: str, rest: list[str]) -> None:
-    words = ["show", what, *rest]
+def test_plain_words_mean_what_the_grammar_says(
+    before: list[str], what: str, rest: list[str]
+) -> None:
+    words = [*before, "show", what, *rest]
 
     plain = plain_words(words)
 
@@ -33,13 +36,15 @@ def test_what_is_typed_all_day_is_plain() -> None:
     for line in (
         "show status --all", "show status dir1 dir2", "show status -a sample --eligible",
         "show directories", "show directories -a sample --eligible --value /T -n 3 dir1",
+        "--no-progress show status dir1",
     ):  # fmt: skip
         assert plain_words(line.split()) is not None
 
 
 def test_what_may_be_wrong_is_left_to_the_grammar() -> None:
     for line in (
-        "show", "status", "show jobs", "show status -a", "show status -n 3",
+        "", "--no-progress", "show", "status", "show jobs", "show status -a", "show status -n 3",
+        "--cluster c show status",
         "show directories a -a b c", "show directories -n x", "show directories --cluster c",
     ):  # fmt: skip
         assert plain_words(line.split()) is None
