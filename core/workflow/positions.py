@@ -49,19 +49,21 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
 
 def offsets(text: str) -> dict[KeyPath, int]:
     """The offset in characters of every key path of valid TOML; what was read if it is not."""
-    scanner = _Scanner(text)
+    scanner = Scanner(text)
     try:
         scanner.document()
-    except (_NotToml, RecursionError):
+    except (NotTomlError, RecursionError):
         pass
     return scanner.known
 
 
-class _NotToml(Exception):
+class NotTomlError(Exception):
     """The text is not what the scanner expects."""
 
 
-class _Scanner:
+class Scanner:
+    """Walks through a valid text; `known` has the offsets. Raises: NotTomlError."""
+
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
@@ -69,6 +71,7 @@ class _Scanner:
         self.elements: dict[KeyPath, int] = {}  # array of tables -> how many so far
 
     def document(self) -> None:
+        """All of the text."""
         table: KeyPath = ()
         while True:
             self.skip(_SPACE)
@@ -80,6 +83,7 @@ class _Scanner:
                 self.pair(table)
 
     def header(self) -> KeyPath:
+        """`[a.b]` or `[[a.b]]`: the path of the table that begins there."""
         start = self.at
         array = self.text.startswith("[[", start)
         self.at += 2 if array else 1
@@ -97,15 +101,18 @@ class _Scanner:
             self.known[path] = start
         return path
 
-    def pair(self, table: KeyPath) -> None:
+    def pair(self, table: KeyPath) -> KeyPath:
+        """`a.b = value` in that table: the path of the value."""
         path = table
         for key, offset in self.dotted_key():
             path = (*path, key)
             self.known.setdefault(path, offset)
         self.expect("=")
         self.value(path)
+        return path
 
     def dotted_key(self) -> list[tuple[str, int]]:
+        """The parts of a key, each with its offset."""
         keys = []
         while True:
             self.skip(_BLANK)
@@ -122,9 +129,10 @@ class _Scanner:
             self.at += 1
 
     def string(self) -> str:
+        """A key in quotes."""
         match = _STRING.match(self.text, self.at)
         if match is None:
-            raise _NotToml
+            raise NotTomlError
         self.at = match.end()
         literal = match.group()
         if literal[0] == "'":
@@ -132,12 +140,13 @@ class _Scanner:
         return _unescaped(literal[1:-1]) if "\\" in literal else literal[1:-1]
 
     def value(self, path: KeyPath) -> None:
+        """Any value, with the blanks before it (and after a number)."""
         self.skip(_BLANK)
         first = self.text[self.at : self.at + 1]
         if first in {'"', "'"}:
             match = _STRING.match(self.text, self.at)
             if match is None:
-                raise _NotToml
+                raise NotTomlError
             self.at = match.end()
         elif first == "[":
             self.array(path)
@@ -147,6 +156,7 @@ class _Scanner:
             self.skip(_SCALAR)
 
     def array(self, path: KeyPath) -> None:
+        """`[...]`."""
         self.at += 1
         index = 0
         while True:
@@ -161,6 +171,7 @@ class _Scanner:
             self.separator("]")
 
     def inline_table(self, path: KeyPath) -> None:
+        """`{...}`."""
         self.at += 1
         while True:
             self.skip(_SPACE)
@@ -171,19 +182,22 @@ class _Scanner:
             self.separator("}")
 
     def separator(self, end: str) -> None:
+        """What comes after an element."""
         self.skip(_SPACE)
         if self.text.startswith(",", self.at):
             self.at += 1
         elif not self.text.startswith(end, self.at):
-            raise _NotToml
+            raise NotTomlError
 
     def expect(self, mark: str) -> None:
+        """Go behind this mark, which is next."""
         self.skip(_BLANK)
         if not self.text.startswith(mark, self.at):
-            raise _NotToml
+            raise NotTomlError
         self.at += len(mark)
 
     def skip(self, pattern: re.Pattern[str]) -> None:
+        """Go behind what matches here."""
         match = pattern.match(self.text, self.at)
         if match is not None:
             self.at = match.end()

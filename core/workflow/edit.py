@@ -1,0 +1,217 @@
+"""Changing a few resources of one action in workflow.toml, and not a character more.
+
+Takes the bytes of the file, which action and what to set; gives the new bytes. Comments, order,
+spacing, line ends, inline tables and dotted keys stay as a person wrote them. What comes out is
+read again: where anything but that one action's resources would be different, nothing is given.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rowtui.core.errors import InvalidFileError, Problem, WorkflowError
+from rowtui.core.text import visible
+from rowtui.core.workflow.edit_amounts import EditRefusedError, Key, Settings
+from rowtui.core.workflow.edit_places import Pair, Places, places
+from rowtui.core.workflow.load import parse_workflow
+from rowtui.core.workflow.model import Workflow
+from rowtui.core.workflow.positions import KeyPath, NotTomlError
+from rowtui.core.workflow.toml_file import TomlFile
+
+FILE = "workflow.toml"
+_MARK = "\N{BYTE ORDER MARK}"
+_ODD = "this workflow.toml is written in a way in which it cannot be changed safely"
+
+
+def edit_resources(data: bytes, action: int, settings: Settings) -> bytes:
+    """The file with these resources of the action at that index.
+
+    Raises: EditRefusedError; WorkflowError if the file cannot be used as it is.
+    """
+    before = parse_workflow(data, Path("/"), FILE)
+    text = data.decode("utf-8")
+    mark = _MARK if text.startswith(_MARK) else ""
+    new = text.removeprefix(mark)
+    try:
+        for key, value in settings.keys.items():
+            new = _with(new, ("action", action, "resources"), key, value)
+    except (NotTomlError, RecursionError, IndexError):
+        raise EditRefusedError(_ODD) from None
+    after = (mark + new).encode("utf-8")
+    _check(data, before, after, action, settings)
+    return after
+
+
+def _with(text: str, resources: KeyPath, key: Key, value: int | None) -> str:
+    """The text with one key of a table of resources set, or taken away."""
+    found = places(text)
+    pair = found.pair((*resources, *key))
+    if value is None:
+        return text if pair is None else _without(text, found, pair)
+    if pair is not None:
+        literal = _literal(key, value, text[pair.value])
+        return text[: pair.value] + literal + text[pair.end :]
+    return _added(text, found, resources, key, _literal(key, value))
+
+
+def _literal(key: Key, value: int, quote: str = '"') -> str:
+    if key[0] != "walltime":
+        return str(value)
+    quote = "'" if quote == "'" else '"'
+    return f"{quote}{value // 3600:02}:{value // 60 % 60:02}:{value % 60:02}{quote}"
+
+
+# What is not there yet
+
+
+def _added(text: str, found: Places, resources: KeyPath, key: Key, literal: str) -> str:
+    """One more pair, beside those that say the like."""
+    action, name = resources[:-1], ".".join(key)
+    inside = [pair for pair in found.pairs if pair.table == resources]
+    if (header := found.header(resources)) is not None:
+        direct = [pair for pair in inside if not pair.inline]
+        return _line_after(text, direct[-1] if direct else header.start, f"{name} = {literal}")
+    if resources in found.braces:
+        return _in_braces(text, found, resources, inside, f"{name} = {literal}")
+    own = [pair for pair in found.pairs if pair.table == action]
+    dotted = [pair for pair in own if pair.path[: len(resources)] == resources]
+    below = [each for each in found.headers if each.path[: len(resources)] == resources]
+    if below and not dotted:  # [action.resources.walltime] alone
+        last = [pair for pair in found.pairs if pair.table == below[-1].path]
+        new = ("", "[action.resources]", f"{name} = {literal}")
+        return _line_after(text, last[-1] if last else below[-1].start, *new)
+    whole = f"resources.{name} = {literal}"
+    if action in found.braces:
+        return _in_braces(text, found, action, dotted or own, whole)
+    if (header := found.header(action)) is None:
+        raise EditRefusedError(_ODD)
+    after = (dotted or own)[-1] if own else header.start
+    return _line_after(text, after, whole)
+
+
+def _line_after(text: str, after: Pair | int, *lines: str) -> str:
+    """New lines below the one that a pair ends in (or that is there), indented like it."""
+    start, end = (after, after) if isinstance(after, int) else (after.start, after.end)
+    line = text.rfind("\n", 0, start) + 1
+    indent = text[line:start] if not text[line:start].strip() else ""
+    stop = text.find("\n", end)
+    if stop < 0:  # the last line, and it has no end
+        first = text.find("\n")
+        ending = "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
+        return text + "".join(ending + (indent + each if each else "") for each in lines)
+    ending = "\r\n" if text[stop - 1] == "\r" else "\n"
+    new = "".join((indent + each if each else "") + ending for each in lines)
+    return text[: stop + 1] + new + text[stop + 1 :]
+
+
+def _in_braces(text: str, found: Places, table: KeyPath, beside: Sequence[Pair], new: str) -> str:
+    """One more pair in an inline table, behind the last one of these."""
+    if beside:
+        at = beside[-1].end
+        return f"{text[:at]}, {new}{text[at:]}"
+    at = found.braces[table]
+    if any(pair.table == table for pair in found.pairs):
+        raise EditRefusedError(_ODD)
+    closed = text.startswith("}", at)
+    return f"{text[:at]} {new}{' ' if closed else ''}{text[at:]}"
+
+
+# What goes
+
+
+def _without(text: str, found: Places, pair: Pair) -> str:
+    """The text without a pair, and without its line where it has one of its own."""
+    if not pair.inline:
+        start = text.rfind("\n", 0, pair.start) + 1
+        stop = text.find("\n", pair.end)
+        return text[:start] + ("" if stop < 0 else text[stop + 1 :])
+    beside = [each for each in found.pairs if each.table == pair.table and each.inline]
+    at = beside.index(pair)
+    if at:
+        return text[: beside[at - 1].end] + text[pair.end :]
+    if len(beside) > 1:
+        return text[: pair.start] + text[beside[1].start :]
+    return text[: pair.start] + text[pair.end :].lstrip(" \t")
+
+
+# Whether it is what was meant
+
+
+def _check(data: bytes, before: Workflow, after: bytes, action: int, settings: Settings) -> None:
+    """Raises: EditRefusedError unless only what was to change is another."""
+    try:
+        now = parse_workflow(after, Path("/"), FILE)
+    except (WorkflowError, ValueError) as error:
+        why = error.problems[0].message if isinstance(error, WorkflowError) else str(error)
+        raise EditRefusedError(f"{_ODD}: {why}") from None
+    wanted = list(before.actions)
+    wanted[action] = wanted[action]._replace(resources=settings.resources)
+    if len(now.actions) != len(wanted):
+        raise EditRefusedError(_ODD)
+    others = [
+        visible(old.name)
+        for old, new in zip(wanted, now.actions, strict=True)
+        if old.index != action and not _same(old.resources, new.resources)
+    ]
+    if others:
+        verb = "takes its" if len(others) == 1 else "take their"
+        names = ", ".join(dict.fromkeys(others))
+        raise EditRefusedError(f"{names} {verb} resources from this action, and would change too")
+    if not _same(now.actions[action].resources, settings.resources):
+        raise EditRefusedError(
+            "what it has now is inherited, and workflow.toml cannot say here that there is none"
+            if None in settings.keys.values()
+            else _ODD
+        )
+    if not _same(_written(after, action, {}), _written(data, action, settings.keys)):
+        raise EditRefusedError(_ODD)
+    known = {_said(problem) for problem in before.problems}
+    for problem in now.problems:
+        if _said(problem) not in known:
+            raise EditRefusedError(problem.message, problem.hint)
+
+
+def _said(problem: Problem) -> tuple[str, str, int | None]:
+    return problem.message, problem.severity, problem.action
+
+
+def _written(data: bytes, action: int, keys: Mapping[Key, int | None]) -> dict[str, Any]:
+    """The tables as they are written, with these resources of the action."""
+    try:
+        tables = TomlFile(data, FILE).data
+    except InvalidFileError:
+        raise EditRefusedError(_ODD) from None
+    table = tables["action"][action]
+    resources = table.setdefault("resources", {})
+    for key, value in keys.items():
+        inner = resources
+        for part in key[:-1]:
+            inner = inner.setdefault(part, {})
+        if value is None:
+            inner.pop(key[-1], None)
+        else:
+            inner[key[-1]] = _read(key, value)
+    if not resources:
+        del table["resources"]
+    return tables
+
+
+def _read(key: Key, value: int) -> object:
+    return json.loads(_literal(key, value))  # a string or an integer, in TOML as in JSON
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal, and of the same types; a NaN is equal to itself."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, float) and math.isnan(one):
+        return math.isnan(other)
+    return bool(one == other)
