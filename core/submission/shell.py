@@ -245,12 +245,13 @@ rowtui_leb128() {
     rowtui_leb+=$byte
 }
 
+# The names in `text`. They are no parameters: bash up to 4.4 copies a caller's at each call.
 rowtui_write_postcard() {
     local name
     printf "$rowtui_head" || return
-    rowtui_leb128 "$#"
+    rowtui_leb128 "${#text[@]}"
     printf "$rowtui_leb" || return
-    for name; do
+    for name in "${text[@]}"; do
         rowtui_leb128 "${#name}"
         printf "$rowtui_leb%s" "$name" || return
     done
@@ -284,8 +285,7 @@ rowtui_report() {
     done
     if [ "${#text[@]}" -gt 0 ]; then
         rowtui_stage
-        rowtui_write_postcard "${text[@]}" >"$rowtui_staged.tmp" && rowtui_publish postcard ||
-            status=1
+        rowtui_write_postcard >"$rowtui_staged.tmp" && rowtui_publish postcard || status=1
     fi
     if [ "${#bytes[@]}" -gt 0 ]; then
         rowtui_stage

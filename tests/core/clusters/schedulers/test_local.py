@@ -47,7 +47,7 @@ async def test_jobs_get_increasing_ids_and_start_in_the_order_of_submission(rig:
 
 async def test_jobs_together_never_use_more_cores_than_there_are(rig: LocalRig) -> None:
     asked = [1, 2, 3, 1, 1, 1, 2, 3, 2, 1, 1]
-    script = "a=$EPOCHREALTIME; sleep 0.1; echo $a $EPOCHREALTIME $ROWTUI_LOCAL_CPUS >> times"
+    script = "a=$(date +%s.%N); sleep 0.1; echo $a $(date +%s.%N) $ROWTUI_LOCAL_CPUS >> times"
     await rig.ended(*[rig.submit(script, cpus=cpus) for cpus in asked])
     events = []
     for line in (rig.work / "times").read_text().splitlines():
