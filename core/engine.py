@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rowtui.core.network.job_model import JobState
     from rowtui.core.project.change import Change
     from rowtui.core.project.cluster_views import ClusterDetail, ClusterNodes, ClustersView
+    from rowtui.core.project.edit_views import Edit, EditAsked
     from rowtui.core.project.log_views import LogHit, LogPage, LogState
     from rowtui.core.project.needs import FailureCause, MappingReview, UntrustedFile
     from rowtui.core.project.pack_views import PackChoice, PackedPlan
@@ -83,6 +84,8 @@ __all__ = [
     "ClustersView",
     "DirectoriesPage",
     "DirectoryRow",
+    "Edit",
+    "EditAsked",
     "EndedJob",
     "Engine",
     "Explanation",
@@ -135,6 +138,7 @@ _HOMES = {
     "network.job_model": "JobState",
     "project.change": "Change",
     "project.cluster_views": "ClusterDetail ClusterNodes ClustersView",
+    "project.edit_views": "Edit EditAsked",
     "project.log_views": "LogHit LogPage LogState",
     "project.needs": "FailureCause MappingReview UntrustedFile",
     "project.pack_views": "PackChoice PackedPlan",
@@ -346,6 +350,14 @@ class Engine(Protocol):
         what_if: WhatIfAsked | None = None,
     ) -> Explanation:
         """Where the job of group `group` (from 0) of these statuses would go, and why."""
+        ...
+
+    async def edit_workflow(self, asked: EditAsked) -> Edit:
+        """A what-if as a change of workflow.toml, or one taken back: shown, or written.
+
+        Why it cannot be is in the answer. Raises: RowtuiError if what was confirmed is not
+        written.
+        """
         ...
 
     async def mapping_file(self, place: str) -> MappingReview:

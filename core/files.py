@@ -53,15 +53,22 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
-def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
+def replace_file(
+    path: Path, data: bytes, mode: int = 0o666, *, exactly_like: os.stat_result | None = None
+) -> None:
     """Replace `path` with `data`: readers see all of the old or all of the new.
 
-    `mode`: less the user's umask.
+    `mode`: less the user's umask. `exactly_like`: with the mode of that file, whatever the umask,
+    and its group where that can be.
     Raises: OSError; the old content is then untouched and no temporary file is left.
     """
     temporary = temporary_sibling(path)
     try:
         write_synced(temporary, data, mode)
+        if exactly_like is not None:
+            with contextlib.suppress(OSError):
+                os.chown(temporary, -1, exactly_like.st_gid)
+            os.chmod(temporary, stat.S_IMODE(exactly_like.st_mode))
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):

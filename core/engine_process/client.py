@@ -76,6 +76,7 @@ class ProcessEngine(Supervised):
     group_directories = asked(Engine.group_directories)
     directories = asked(Engine.directories)
     explain = asked(Engine.explain)
+    edit_workflow = asked(Engine.edit_workflow)
     mapping_file = asked(Engine.mapping_file)
     trust = asked(Engine.trust)
     plan = asked(Engine.plan)

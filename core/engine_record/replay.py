@@ -28,6 +28,7 @@ SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
 CHANGING = frozenset({
     "submit", "cancel", "hold", "release", "connect", "trust", "queue_act", "export_plan",
+    "edit_workflow",
     "network_start", "network_stop", "network_retry", "network_cancel",
 })  # fmt: skip
 """What would change something."""

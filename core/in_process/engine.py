@@ -23,6 +23,8 @@ from rowtui.core.engine import (
     ClusterNodes,
     ClustersView,
     DirectoriesPage,
+    Edit,
+    EditAsked,
     Explanation,
     Exported,
     FailedJob,
@@ -254,6 +256,22 @@ class InProcessEngine:
                 generation=self._pages.generation,
                 what_if=what_if,
             )
+
+    async def edit_workflow(self, asked: EditAsked) -> Edit:
+        """A change of workflow.toml, shown or written. Raises: RowtuiError."""
+        from rowtui.core.project.workflow_edit import edit_back, edit_for_what_if
+
+        async with self._turn:
+            if asked.undo:
+                edit = await asyncio.to_thread(edit_back, self._project, asked)
+            else:
+                action = self._pages.action(asked.action_index)
+                groups = await asyncio.to_thread(self._pages.cut, action, asked.statuses)
+                write = partial(edit_for_what_if, self._project, action, groups, asked)
+                edit = await asyncio.to_thread(write)
+        if edit.written:
+            self._changes.say("workflow")
+        return edit
 
     async def mapping_file(self, place: str) -> MappingReview:
         """A mapping file as a person reads it before trusting it. Raises: RowtuiError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.errors import RowtuiError
@@ -13,6 +14,7 @@ from rowtui.core.workflow.model import Action
 
 if TYPE_CHECKING:
     from rowtui.core.grouping.form import GroupCut
+    from rowtui.core.grouping.model import Group
     from rowtui.core.mapping.decision import Decision
     from rowtui.core.mapping.decision_json import Loads
     from rowtui.core.project.project import Project
@@ -23,7 +25,7 @@ _NOTHING = WhatIf()
 def explain_group(
     project: Project,
     action: Action,
-    groups: GroupCut,
+    groups: GroupCut | Sequence[Group],
     number: int,
     *,
     generation: int = 0,
