@@ -15,12 +15,13 @@ import json
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import compress, pairwise
+from itertools import chain, compress, pairwise, repeat
+from math import prod
 from typing import Any, Final, NamedTuple
 
 from rowtui.core.errors import IncomparableError
 from rowtui.core.grouping.include import and_more, shown
-from rowtui.core.state.columns import total_key, wide_numbers
+from rowtui.core.state.columns import single_bytes, total_key, wide_numbers
 from rowtui.core.state.model import Column, Directories, DirectorySet, bit_set, positions
 from rowtui.core.text import visible
 from rowtui.core.values import as_double, compare, is_double, resolve
@@ -71,15 +72,43 @@ def action_order(sort_by: tuple[str, ...], directories: Directories) -> ActionOr
 
         permutation, key_ids = wide.sort_everything(_ranked(columns), count)
     else:
-        keys = _combined_keys(_ranked(columns), range(count))
-        permutation = array("I", sorted(range(count), key=keys.__getitem__))
-        key_ids = array("I", _numbered(keys[position] for position in permutation))
+        permutation, key_ids = _sort_everything(_ranked(columns), count)
     order = ActionOrder(sort_by, permutation, key_ids, sound=False)
+    if not any(column.mixed or _lacks_anywhere(column) for column in columns):
+        return order._replace(sound=True)
     try:
         _refuse_unordered(directories, sort_by, columns, _filtered(order, everything), "")
     except IncomparableError:
         return order
-    return ActionOrder(sort_by, permutation, key_ids, sound=True)
+    return order._replace(sound=True)
+
+
+def _sort_everything(ranked: Sequence[_Ranked], count: int) -> tuple[array[int], array[int]]:
+    """The permutation and key ids of an `ActionOrder`."""
+    keys = _combined_keys(ranked, range(count))
+    span = prod(width for _, _, width in ranked)
+    if span > count:
+        permutation = array("I", sorted(range(count), key=keys.__getitem__))
+        return permutation, array("I", _numbered(keys[position] for position in permutation))
+    members: list[list[int]] = [[] for _ in range(span)]
+    for position, key in enumerate(keys):
+        members[key].append(position)
+    together = [some for some in members if some]
+    ids = (repeat(number, len(some)) for number, some in enumerate(together))
+    return array("I", chain.from_iterable(together)), array("I", chain.from_iterable(ids))
+
+
+def _lacks_anywhere(column: Column) -> bool:
+    """Whether any directory lacks the pointer, those that are set aside included."""
+    codes = column.codes
+    narrow = single_bytes(codes, column.missing + 1)
+    if narrow is not None:
+        return column.missing in narrow
+    if len(codes) >= NUMPY_FROM:
+        from rowtui.core.grouping import wide
+
+        return wide.holds(codes, column.missing)
+    return column.missing in codes
 
 
 def in_order(
@@ -134,7 +163,7 @@ def _filtered(order: ActionOrder, members: DirectorySet, *, with_keys: bool = Tr
 
         return Ordered(*wide.filter_order(order.permutation, order.key_ids, members))
     flags = flags_of(members, count)
-    chosen = bytes([flags[position] for position in order.permutation])
+    chosen = bytes(map(flags.__getitem__, order.permutation))
     return Ordered(
         array("I", compress(order.permutation, chosen)),
         array("I", compress(order.key_ids, chosen)) if with_keys else None,
@@ -201,13 +230,14 @@ def shared_ranks(column: Column) -> list[int] | None:
 
 def _combined_keys(ranked: Sequence[_Ranked], listed: Sequence[int]) -> list[int]:
     """One integer for each listed position, in the order of the tuples of its ranks."""
-    keys = [0] * len(listed)
+    keys: list[int] = []
     for codes, ranks, width in ranked:
-        here = [codes[position] for position in listed]
+        all_of_them = listed == range(len(codes))
+        here = list(codes) if all_of_them else [codes[position] for position in listed]
         if ranks is not None:
             here = [ranks[code] for code in here]
-        keys = [key * width + rank for key, rank in zip(keys, here, strict=True)]
-    return keys
+        keys = [key * width + rank for key, rank in zip(keys, here, strict=True)] if keys else here
+    return keys or [0] * len(listed)
 
 
 def _numbered(keys: Iterable[int]) -> Iterable[int]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rowtui.core.grouping.order import _Ranked
 
 _ROOM: Final = 1 << 62  # combined keys stay below this, so that they fit 64 signed bits
+_BY_DIGITS: Final = 1 << 48  # keys below this are sorted by their digits
 
 
 def _array(numbers: Sequence[int]) -> Any:
@@ -58,9 +59,24 @@ def filter_order(
 def sort_members(ranked: Sequence[_Ranked], listed: Any) -> tuple[Any, Any]:
     """The listed positions by ranks, stable, and the combined key of each."""
     members = _array(listed)
-    keys = _combined_keys(ranked, members)
-    turn = np.argsort(keys, kind="stable")
+    keys, span = _combined_keys(ranked, members)
+    turn = _stable_turn(keys, span)
     return members[turn], keys[turn]
+
+
+def _stable_turn(keys: Any, span: int) -> Any:
+    """What sorts the keys, which are below `span`, those that are equal as they come.
+
+    By digits of 16 bits, the low ones first: of these numpy sorts a million in 10 ms, of wider
+    numbers in 100.
+    """
+    if span > _BY_DIGITS:
+        return np.argsort(keys, kind="stable")
+    turn = np.argsort(keys.astype(np.uint16), kind="stable")
+    for shift in range(16, (span - 1).bit_length(), 16):
+        digits = (keys >> shift).astype(np.uint16)
+        turn = turn[np.argsort(digits[turn], kind="stable")]
+    return turn
 
 
 def sort_everything(ranked: Sequence[_Ranked], count: int) -> tuple[array[int], array[int]]:
@@ -74,7 +90,8 @@ def sort_everything(ranked: Sequence[_Ranked], count: int) -> tuple[array[int], 
     return packed
 
 
-def _combined_keys(ranked: Sequence[_Ranked], members: Any) -> Any:
+def _combined_keys(ranked: Sequence[_Ranked], members: Any) -> tuple[Any, int]:
+    """A number for each member in the order of the tuples of its ranks, and what all are below."""
     keys = np.zeros(len(members), dtype=np.int64)
     span = 1
     for codes, ranks, width in ranked:
@@ -86,7 +103,12 @@ def _combined_keys(ranked: Sequence[_Ranked], members: Any) -> Any:
             span = len(unique)
         keys = keys * width + here
         span *= width
-    return keys
+    return keys, span
+
+
+def holds(codes: Sequence[int], code: int) -> bool:
+    """Whether any directory has this code."""
+    return bool((_array(codes) == code).any())
 
 
 def contains(codes: Sequence[int], listed: Any, code: int) -> bool:

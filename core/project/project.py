@@ -8,7 +8,6 @@ orders) is found when it is first asked for.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -174,6 +173,7 @@ class Project(Surroundings):
         from rowtui.core.workspace.sync import synchronise
 
         _make_workspace(self.root, self.workflow.workspace)
+        before = self.store.load().stored
         synced = synchronise(
             self.store,
             self.workflow,
@@ -186,6 +186,11 @@ class Project(Surroundings):
         for notice in synced.notices:
             self.notice(notice)
         self.use(synced.state)
+        is_first = before is None or not len(before.directories)
+        if is_first and synced.saved and len(synced.stored.directories) >= STORED_ORDER_FROM:
+            from rowtui.core.project.orders import keep_orders
+
+            keep_orders(self.store, synced.stored.directories, self.workflow.actions)
         if export and synced.saved and not synced.notices:
             write_summary(self.root, self.workflow.workspace, synced.stored)
 
@@ -317,29 +322,17 @@ class Project(Surroundings):
 
     def order(self, action: Action) -> ActionOrder | None:
         """The stored order of all directories for an action; None where none is worth storing."""
-        sort_by = action.group.sort_by
-        if not sort_by or len(self.state.directories) < STORED_ORDER_FROM:
-            return None
-        if sort_by not in self._orders:
-            self._orders[sort_by] = self._load_order(sort_by)
-        return self._orders[sort_by]
-
-    def _load_order(self, sort_by: tuple[str, ...]) -> ActionOrder:
-        from rowtui.core.grouping.order import action_order, order_from_bytes, order_to_bytes
         from rowtui.core.state.directories import StoredDirectories
 
-        directories = self.state.directories
-        assert isinstance(directories, StoredDirectories)
-        key = json.dumps(sort_by)
-        data = self.store.load_orders(directories, key)
-        if data is not None:
-            try:
-                return order_from_bytes(data)
-            except ValueError:
-                self.notice("a stored sort order was damaged and has been computed again")
-        order = action_order(sort_by, directories)
-        self.store.save_orders(directories, key, order_to_bytes(order))
-        return order
+        sort_by, directories = action.group.sort_by, self.state.directories
+        if not sort_by or len(directories) < STORED_ORDER_FROM:
+            return None
+        if sort_by not in self._orders:
+            from rowtui.core.project.orders import stored_order
+
+            assert isinstance(directories, StoredDirectories)
+            self._orders[sort_by] = stored_order(self.store, directories, sort_by, self.notice)
+        return self._orders[sort_by]
 
     # What could be submitted
 

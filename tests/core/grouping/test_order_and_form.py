@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.errors import IncomparableError, RowtuiError
 from rowtui.core.grouping import order as ordering
+from rowtui.core.grouping import wide
 from rowtui.core.grouping.form import (
     cut_groups,
     form_groups,
@@ -23,6 +24,7 @@ from rowtui.core.grouping.order import (
     order_from_bytes,
     order_to_bytes,
 )
+from rowtui.core.lean_numpy import np
 from rowtui.core.state.model import bit_set
 from rowtui.core.values import compare, resolve
 
@@ -275,6 +277,16 @@ def test_keys_of_many_wide_columns_do_not_overflow(monkeypatch: pytest.MonkeyPat
     plain = form_groups(subject, directories, (1 << 1000) - 1)
     monkeypatch.setattr(ordering, "NUMPY_FROM", 0)
     assert form_groups(subject, directories, (1 << 1000) - 1) == plain
+
+
+@given(st.data(), st.sampled_from([2, 1 << 16, 1 << 17, 1 << 33, 1 << 48, 1 << 50]))
+def test_digit_by_digit_is_the_order_of_a_stable_sort(data: st.DataObject, span: int) -> None:
+    some = data.draw(st.lists(st.integers(0, span - 1), min_size=1, max_size=5))
+    keys = data.draw(st.lists(st.sampled_from(some), max_size=30))
+
+    turn = wide._stable_turn(np.array(keys, dtype=np.int64), span).tolist()
+
+    assert turn == sorted(range(len(keys)), key=keys.__getitem__)
 
 
 def test_a_sort_key_is_shown_as_compact_json() -> None:

@@ -1,0 +1,51 @@
+"""The stored orders of a project's directories: read from its folder, or computed and kept there.
+
+They are made while the directories are read for the first time, which takes a thousand times as
+long; after any other change by whoever first asks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping.order import ActionOrder, action_order, order_from_bytes, order_to_bytes
+
+if TYPE_CHECKING:
+    from rowtui.core.state.directories import StoredDirectories
+    from rowtui.core.state.store import Store
+    from rowtui.core.workflow.model import Action
+
+
+def stored_order(
+    store: Store,
+    directories: StoredDirectories,
+    sort_by: tuple[str, ...],
+    notice: Callable[[str], None],
+) -> ActionOrder:
+    """The order of all directories by these pointers; kept if it had to be computed."""
+    key = json.dumps(sort_by)
+    data = store.load_orders(directories, key)
+    if data is not None:
+        try:
+            return order_from_bytes(data)
+        except ValueError:
+            notice("a stored sort order was damaged and has been computed again")
+    order = action_order(sort_by, directories)
+    store.save_orders(directories, key, order_to_bytes(order))
+    return order
+
+
+def keep_orders(
+    store: Store,
+    directories: StoredDirectories,
+    actions: Iterable[Action],
+) -> None:
+    """Make the orders that these actions will ask for. What is wrong is said when they do."""
+    for sort_by in dict.fromkeys(action.group.sort_by for action in actions):
+        if sort_by:
+            with contextlib.suppress(RowtuiError):
+                stored_order(store, directories, sort_by, lambda _: None)
