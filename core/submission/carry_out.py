@@ -36,7 +36,7 @@ from rowtui.core.submission.fence import ABANDONED
 from rowtui.core.submission.in_queue import find_requests
 from rowtui.core.submission.journal import RECORDED, RELEASED, Journal
 from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
-from rowtui.core.submission.own_hold import stays_held
+from rowtui.core.submission.own_hold import staying_held
 from rowtui.core.submission.pilot_model import is_in_pilot
 from rowtui.core.submission.plan_json import save_plan
 from rowtui.core.submission.reservations import Release, Reservations
@@ -354,11 +354,9 @@ class _Run:
             for known in found.get(job.token, ())
             if known.key == self.keys.get(job.token) and known.state.active
         }
-        by_token = {job.token: job for job in jobs}
+        held_by_others = staying_held(jobs)
         as_they_are = {
-            key
-            for token, key in theirs.items()
-            if is_in_pilot(token) or stays_held(by_token[token])
+            key for token, key in theirs.items() if is_in_pilot(token) or token in held_by_others
         }
         held = [key for key in dict.fromkeys(theirs.values()) if key not in as_they_are]
         answers = await access.scheduler.release(held) if held else ()

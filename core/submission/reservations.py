@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 from rowtui.core.clusters.schedulers.base import JobState, QueueSnapshot
 from rowtui.core.state.model import (
-    DirectorySet,
+    Directories,
     Failure,
     State,
     Submitted,
@@ -29,6 +29,8 @@ from rowtui.core.submission.model import PlannedJob
 from rowtui.core.text import visible
 
 T = TypeVar("T")
+
+NAMES_RATIO = 24  # directories that are listed while one is looked for among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,31 +114,52 @@ def reserved(state: State, jobs: Iterable[PlannedJob]) -> tuple[State, dict[str,
 
     Of a job that cannot have all, the second answer says why. What a token has already, it keeps.
     """
+    jobs = list(jobs)
+    position = _positions(state.directories, sum(len(job.directories) for job in jobs))
+    wanted = [[position(name) for name in job.directories] for job in jobs]
+    complete = _complete(state, jobs, wanted)
     submitted = {action: dict(records) for action, records in state.submitted.items()}
     refused: dict[str, str] = {}
     changed = False
-    for job in jobs:
+    for job, places in zip(jobs, wanted, strict=True):
         ours = submitted.setdefault(job.action, {})
-        wanted = [state.directories.position(name) for name in job.directories]
-        why = _refusal(job, wanted, ours, state.completed.get(job.action, 0))
+        why = _refusal(job, places, ours, complete[job.action])
         if why:
             refused[job.token] = why
             continue
         record = Submitted(job.destination.cluster, 0, job.token)
-        new = [at for at in wanted if at is not None and at not in ours]
+        new = [at for at in places if at is not None and at not in ours]
         ours.update(dict.fromkeys(new, record))
         changed = changed or bool(new)
     return (state._replace(submitted=_nonempty(submitted)) if changed else state), refused
+
+
+def _positions(directories: Directories, asked: int) -> Callable[[str], int | None]:
+    """Where a name is, or None. To look for one takes as long as to list some dozen."""
+    if asked * NAMES_RATIO < len(directories):
+        return directories.position
+    return {name: at for at, name in enumerate(directories.names())}.get
+
+
+def _complete(
+    state: State, jobs: Sequence[PlannedJob], wanted: Sequence[Sequence[int | None]]
+) -> dict[str, frozenset[int]]:
+    """Which of the jobs' directories are complete, by action: a set is read once for all jobs."""
+    asked: dict[str, list[int]] = {}
+    for job, places in zip(jobs, wanted, strict=True):
+        asked.setdefault(job.action, []).extend(at for at in places if at is not None)
+    return {
+        action: among(state.completed.get(action, 0), places) for action, places in asked.items()
+    }
 
 
 def _refusal(
     job: PlannedJob,
     wanted: Sequence[int | None],
     records: Mapping[int, Submitted],
-    completed: DirectorySet,
+    complete: Collection[int],
 ) -> str:
     """Why a job cannot have its directories, by the first that is in the way; "" if it can."""
-    complete = among(completed, [at for at in wanted if at is not None])
     for name, at in zip(job.directories, wanted, strict=True):
         if at is None:
             return f"{visible(name)} is no longer in the workspace"

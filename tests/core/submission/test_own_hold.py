@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from rowtui.core.submission.own_hold import stays_held
+from rowtui.core.submission.own_hold import staying_held, stays_held
 
 from tests.core.submission.test_journal import job
 
@@ -32,3 +32,15 @@ START = "#!/bin/bash\n# a comment of ours: --hold\n"
 def test_only_the_schedulers_own_word_in_the_header_counts(header: str, held: bool) -> None:
     script = f"{START}{header}\n\necho done\n#SBATCH --hold\n#$ -h\n"
     assert stays_held(replace(job("t-0"), script=script)) is held
+
+
+def test_the_header_of_one_task_speaks_for_its_array() -> None:
+    held, free = "#!/bin/bash\n#SBATCH --hold\n", "#!/bin/bash\ntrue\n#SBATCH --hold\n"
+    jobs = [
+        *(replace(job(f"a.{n}"), script=held, array="a", task=n) for n in range(2)),
+        *(replace(job(f"b.{n}"), script=free, array="b", task=n) for n in range(2)),
+        replace(job("c"), script=free),
+        replace(job("d"), script=held),
+    ]
+
+    assert staying_held(jobs) == {"a.0", "a.1", "d"}
