@@ -45,7 +45,6 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     numpy_from=st.sampled_from([0, 10**9]),
     few=st.sampled_from([-1, 3, 10**9]),
 )
-@settings(max_examples=100)
 def test_include_is_what_each_directory_alone_would_say(
     directories: MemoryDirectories, rule: tuple[Any, ...], numpy_from: int, few: int
 ) -> None:

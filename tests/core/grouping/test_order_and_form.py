@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.errors import IncomparableError, RowtuiError
 from rowtui.core.grouping import order as ordering
@@ -58,7 +58,6 @@ rules = st.fixed_dictionaries(
     stored=st.booleans(),
     as_set=st.booleans(),
 )
-@settings(max_examples=150)
 def test_groups_are_those_of_the_exact_comparison(
     directories: MemoryDirectories,
     rule: dict[str, Any],

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.grouping.cost import action_cost, is_linear
 from rowtui.core.grouping.model import ActionStatus, Status
@@ -190,7 +190,6 @@ sizes = st.none() | st.integers(1, 4)
     stored=st.booleans(),
     repeated=st.booleans(),
 )
-@settings(max_examples=80)
 def test_the_remaining_cost_is_that_of_the_groups_of_all_unfinished_directories(
     directories: MemoryDirectories,
     completed: int,

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.mapping.expressions import Code, compile_block, compile_execute, compile_text
 from rowtui.core.mapping.helper_functions import HELPERS
@@ -291,7 +291,6 @@ def _run(code: Code, given: dict[str, Any]) -> str:
 
 
 @given(_blocks)
-@settings(max_examples=150, deadline=None)
 def test_what_is_claimed_of_generated_code_is_true_of_it(text: str) -> None:
     code = compile_block(text)
     if code.syntax_error is not None:

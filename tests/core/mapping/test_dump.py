@@ -4,7 +4,7 @@ import textwrap
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.dump import configuration_text, scalar
@@ -214,7 +214,6 @@ def as_file(bodies: list[dict[str, Any]], inherit: list[bool]) -> dict[str, Any]
     return {"tools": found}
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(entities, min_size=1, max_size=2), st.lists(st.booleans(), min_size=4, max_size=4))
 def test_whatever_loads_without_problems_is_dumped_and_loaded_to_the_same(
     files: list[list[dict[str, Any]]], inherit: list[bool]

@@ -4,7 +4,7 @@ import textwrap
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.errors import InvalidFileError
 from rowtui.core.mapping.configuration import MappingFile
@@ -471,7 +471,6 @@ def orders(text: str) -> list[list[int]]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
 @given(written_files())
 def test_a_formatted_file_means_the_same_in_the_usual_form(text: str) -> None:
     # given a file in any style, when it is formatted (twice)

@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.mapping import (
@@ -625,7 +625,6 @@ whole = st.dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=80)
 @given(whole, st.sampled_from(["seed", "tpv3"]))
 def test_whatever_is_written_is_linted_without_an_exception(
     content: dict[str, object], dialect: str

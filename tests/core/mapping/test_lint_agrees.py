@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.dump import scalar
@@ -107,7 +107,6 @@ places = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=100)
 @given(
     st.dictionaries(st.sampled_from(["t", "te", "other"]), jobs, min_size=1),
     st.dictionaries(st.sampled_from(["d", "e"]), places, min_size=1),

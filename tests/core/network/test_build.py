@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.network.build import Build, link, linspace, logspace, to_toml
 from rowtui.core.network.load import NetworkError, parse_network
@@ -387,7 +387,6 @@ def networks(draw: st.DrawFn) -> Network:
     return network
 
 
-@settings(max_examples=50)
 @given(networks())
 def test_what_is_written_is_read_again_as_it_was(network: Network) -> None:
     text = to_toml(network)

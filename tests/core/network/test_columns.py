@@ -131,7 +131,6 @@ def test_groups_are_the_rows_that_agree(
 numbers = st.lists(st.integers(0, 5) | st.integers(0, 1 << 60), max_size=20)
 
 
-@settings(max_examples=150, deadline=None)
 @given(numbers, numbers)
 def test_all_pairs_of_equal_keys_are_found(left: list[int], right: list[int]) -> None:
     lefts, rights = match(np.array(left, dtype=np.int64), np.array(right, dtype=np.int64))
@@ -152,7 +151,6 @@ def test_ranges_follow_one_another(parts: list[tuple[int, int]]) -> None:
     assert found.tolist() == [first + at for first, number in parts for at in range(number)]
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(*[st.sampled_from([0, 1, 7, LARGE - 1])] * 4), max_size=12),
     st.lists(st.tuples(*[st.sampled_from([0, 1, 7, LARGE - 1])] * 4), min_size=1, max_size=12),
@@ -190,7 +188,6 @@ values = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(values, max_size=8), st.lists(values, max_size=8))
 def test_values_are_one_if_they_are_equal_and_labels_tell_all_others_apart(
     some: list[Any], more: list[Any]
@@ -211,7 +208,6 @@ def test_values_are_one_if_they_are_equal_and_labels_tell_all_others_apart(
     assert longer.extended(some) is longer
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(values, max_size=6), st.lists(values, max_size=6))
 def test_codes_of_one_domain_are_found_in_another_by_value(
     some: list[Any], other: list[Any]

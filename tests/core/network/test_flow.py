@@ -28,7 +28,6 @@ def stages(run: NodeRun) -> Iterator[Stage]:
         todo.extend(it for it in stage.sources if isinstance(it, Stage))
 
 
-@settings(max_examples=60, deadline=None)
 @given(programs)
 def test_samples_are_those_of_the_flow_of_dicts(program: Program) -> None:
     world = World(program, hidden=False)
@@ -124,7 +123,6 @@ def test_the_cardinality_is_the_number_of_values(program: Program) -> None:
                     assert hidden or card != UNKNOWN
 
 
-@settings(max_examples=60, deadline=None)
 @given(programs)
 def test_what_is_known_stays_and_what_is_not_is_announced(program: Program) -> None:
     early, late = World(program, hidden=True), World(program, hidden=False)

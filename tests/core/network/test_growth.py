@@ -213,7 +213,7 @@ def made(story: Story) -> World:
         raise
 
 
-@settings(max_examples=60, deadline=None, phases=QUICK)
+@settings(phases=QUICK)
 @given(stories(), st.integers(0, 1 << 16), st.integers(0, 1 << 16))
 def test_any_order_of_events_ends_in_the_same_samples_and_states(
     story: Story, first: int, second: int
@@ -229,7 +229,7 @@ def test_any_order_of_events_ends_in_the_same_samples_and_states(
         assert world.states() == plain.states()
 
 
-@settings(max_examples=60, deadline=None, phases=QUICK)
+@settings(phases=QUICK)
 @given(stories(), st.integers(0, 1 << 16))
 def test_no_job_begins_before_all_that_it_turns_out_to_need_has_ended(
     story: Story, order: int
@@ -261,7 +261,7 @@ KINDS = {
 }
 
 
-@settings(max_examples=60, deadline=None, phases=QUICK)
+@settings(phases=QUICK)
 @given(stories(), st.integers(0, 1 << 16))
 def test_states_follow_from_those_of_the_members(story: Story, order: int) -> None:
     world = made(story)

@@ -115,7 +115,6 @@ def explains(naive: NaiveGraph, states: list[JobState], job: int, cause: int) ->
     return False
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_whatever_happens_states_are_those_of_the_plain_graph(data: Any) -> None:
     graph, naive = JobGraph(), NaiveGraph()
@@ -227,7 +226,6 @@ def check_change(change: Change, before: list[JobState], after: list[JobState]) 
     assert sorted(change.stopped) == stopped
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_the_same_events_in_any_order_end_in_the_same_states(data: Any) -> None:
     drawn = data.draw(blocks(data.draw(st.just(0)))), data.draw(blocks(0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.packing import exact
 from rowtui.core.packing.exact import list_contents, prove
@@ -77,7 +77,6 @@ def assert_right(patterns: Patterns, vectors: Vectors) -> None:
     assert not any(left)
 
 
-@settings(max_examples=100, deadline=None)
 @given(few_items())
 def test_what_is_proven_costs_what_trying_everything_finds(vectors: Vectors) -> None:
     patterns = prove(vectors, always)

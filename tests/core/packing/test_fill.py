@@ -28,7 +28,6 @@ def above_the_bound(vectors: Vectors, way: Way) -> float:
     return patterns_cost(patterns, vectors) / bound - 1
 
 
-@settings(deadline=None, max_examples=50)
 @given(drawn_vectors())
 def test_every_item_is_packed_once_and_no_bin_is_over_committed(vectors: Vectors) -> None:
     assert_packed(fill(vectors, lambda: False), vectors)

@@ -485,7 +485,6 @@ def live(seed: int, policy: Policy, resumed_at: int = -1) -> tuple[list[Action],
         assert turn < 5000, "it goes on for ever"
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(POLICIES))
 def test_nothing_is_ever_over_committed_and_every_job_is_over_once(
     seed: int, policy: Policy
@@ -528,7 +527,6 @@ def test_what_arrives_at_once_is_placed_as_the_seed_places_it(seed: int) -> None
     assert placed(engine) == seeds(schedule((), jobs, types))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**9))
 def test_while_jobs_arrive_and_end_it_places_them_as_the_seed_does_each_time(seed: int) -> None:
     chance = random.Random(seed)

@@ -6,7 +6,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.packing.model import Amounts, NodeType
 from rowtui.core.packing.online_model import Order, Policy
@@ -220,7 +220,6 @@ def test_every_usual_policy_runs_all_jobs() -> None:
     assert found["first come, first served"].policy.order is Order.ARRIVAL
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**9))
 def test_what_is_counted_adds_up_whatever_happens(seed: int) -> None:
     chance = random.Random(seed)

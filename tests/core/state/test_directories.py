@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.state.container import CorruptCacheError
 from rowtui.core.state.directories import StoredDirectories
@@ -59,7 +59,6 @@ def test_what_was_read_is_what_is_told(values: dict[bytes, Any]) -> None:
     assert_is(built(values), values)
 
 
-@settings(max_examples=60)
 @given(st.lists(worlds, min_size=2, max_size=4), st.data())
 def test_any_number_of_merges_tells_the_same_as_one_reading(
     steps: list[dict[bytes, Any]], data: st.DataObject
