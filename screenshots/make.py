@@ -218,6 +218,7 @@ SCENES: dict[str, Scene] = {
     "explain-sources": Scene(keys("3", "enter"), "Written in", BOTH),
     "explain-refused": Scene(keys("3", "j", "j"), "refused: it fails 3 of 4", BOTH),
     "explain-what-if": Scene(placing.wondering, "4 candidates, 2 refused", BOTH),
+    "explain-write": Scene(placing.writing, "-walltime.per", BOTH, engine=placing.WritingEngine),
     "pack": Scene(
         keys("4", "a", "j"),
         "12 jobs in 5 lanes",

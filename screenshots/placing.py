@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from rowtui.core.engine import PackChoice
+from rowtui.core.engine import Edit, EditAsked, PackChoice
+from rowtui.core.project.workflow_edit import difference
 from rowtui.core.runs.model import RunStatus
 
 from tests.tui.hand import Hand
@@ -18,6 +19,48 @@ async def wondering(hand: Hand[SampleEngine]) -> None:
     await hand.press("e")
     await hand.rests()
     await hand.press("8", "tab", "6", "4", "tab", "tab", "tab", *"-highmem")
+
+
+WORKFLOW = b"""\
+[[action]]
+name = "equilibrate"
+command = "python equilibrate.py {directory}"
+products = ["equilibrated.gsd"]
+previous_actions = ["initialize"]
+[action.group]
+maximum_size = 12
+[action.resources]
+processes.per_submission = 16  # a node's half
+walltime.per_submission = "04:00:00"
+
+[[action]]
+name = "sample"
+"""
+
+
+class WritingEngine(SampleEngine):
+    """Has a workflow.toml, and shows what would change there."""
+
+    async def edit_workflow(self, asked: EditAsked) -> Edit:
+        after = WORKFLOW.replace(b"= 16 ", b"= 8 ").replace(b"04:00", b"02:00")
+        diff = difference(WORKFLOW, after)
+        return Edit(
+            diff, (NOTE, "Its memory is 48 GB then, 96 GB in the what-if."), ("cores",), "t"
+        )
+
+
+NOTE = (
+    "All 8 eligible groups of equilibrate ask for it then. Jobs that are submitted stay as they "
+    "are."
+)
+
+
+async def writing(hand: Hand[SampleEngine]) -> None:
+    await hand.press("3")
+    await hand.rests()
+    await hand.press("e", "8", "tab", "tab", "tab", "2", "h", "escape")
+    await hand.rests()
+    await hand.press("W")
 
 
 async def packing(hand: Hand[SampleEngine]) -> None:

@@ -339,6 +339,18 @@ def may_reset(session: Session) -> str:
     return "" if session.what_if else "there is no what-if"
 
 
+def may_write(session: Session) -> str:
+    """What is wondered about can be written to a file."""
+    return may_change(session) or may_reset(session)
+
+
+def may_undo_write(session: Session) -> str:
+    """Something was written from here, and nobody changed it since."""
+    if reason := may_change(session):
+        return reason
+    return "" if session.written else "nothing was written from here, or it was changed since"
+
+
 def may_make_change(number: int) -> Callable[[Session], str]:
     """The destination under the cursor has a change with this number, from 0."""
 

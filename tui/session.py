@@ -91,6 +91,7 @@ class Session:
     explanation: Explanation | None = None  # the latest answer
     destination: str = ""  # of the explanation, under the cursor
     what_if: WhatIfAsked | None = None
+    written: str = ""  # names the last write to workflow.toml, as long as it can be taken back
     packing: Packing = field(default_factory=Packing)
     network: NetworkLook = field(default_factory=NetworkLook)
     clusters: ClustersLook = field(default_factory=ClustersLook)

@@ -269,8 +269,9 @@ class InProcessEngine:
                 groups = await asyncio.to_thread(self._pages.cut, action, asked.statuses)
                 write = partial(edit_for_what_if, self._project, action, groups, asked)
                 edit = await asyncio.to_thread(write)
-        if edit.written:
-            self._changes.say("workflow")
+            if edit.written:  # so that the next answer is of what was written
+                with contextlib.suppress(RowtuiError, OSError):  # the next refresh says so
+                    await asyncio.to_thread(self._synchronise, False, ())
         return edit
 
     async def mapping_file(self, place: str) -> MappingReview:

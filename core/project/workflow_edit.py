@@ -59,7 +59,7 @@ def edit_for_what_if(project: Project, action: Action, groups: GroupCut, asked: 
         after = edit_resources(before, action.index, made.settings)
         if after == before:
             raise EditRefusedError("workflow.toml says so already")
-        diff = _difference(before, after)
+        diff = difference(before, after)
         _may_write(project)
     except EditRefusedError as error:
         return _refused(error, asked)
@@ -91,7 +91,7 @@ def edit_back(project: Project, asked: EditAsked) -> Edit:
             raise EditRefusedError("what workflow.toml was before is not kept any more") from None
         if _token(before, now) != asked.undo:
             raise EditRefusedError("workflow.toml has changed since")
-        diff = _difference(now, before)
+        diff = difference(now, before)
         _may_write(project)
     except EditRefusedError as error:
         return _refused(error, asked)
@@ -128,7 +128,7 @@ def _token(before: bytes, after: bytes) -> str:
     return hashlib.sha256(b"".join(parts)).hexdigest()[:_TOKEN]
 
 
-def _difference(before: bytes, after: bytes) -> tuple[str, ...]:
+def difference(before: bytes, after: bytes) -> tuple[str, ...]:
     """As `diff -u`, without the names. Raises: EditRefusedError if nobody would read it."""
     old, new = (
         [line.removesuffix("\r") for line in _text(data).split("\n")] for data in (before, after)
@@ -227,9 +227,8 @@ class _Wish:
         for name in Amounts._fields:
             was, will = getattr(tried.job, name), getattr(then.job, name)
             if not _near(will, was, 0.0):
-                notes.append(
-                    f"Its {_words(name, will)} then, {_words(name, was, short=True)} here."
-                )
+                before = _words(name, was, short=True)
+                notes.append(f"Its {_words(name, will)} then, {before} in the what-if.")
         seconds = then.request.totals.walltime_seconds if then.request.totals else None
         if "walltime" in fields and seconds not in (None, self.values["walltime"]):
             notes.append(f"Its walltime is {format_duration(seconds or 0)} then: rounded down.")

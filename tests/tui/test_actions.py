@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from rowtui.core.clusters.schedulers.base import JobState
-from rowtui.core.engine import PackChoice, QueueAsked
+from rowtui.core.engine import PackChoice, QueueAsked, WhatIfAsked
 from rowtui.tui.actions import (
     COMMANDS,
     PARTS,
@@ -128,6 +128,7 @@ async def test_read_only_refuses_every_command_that_asks_whatever_is_chosen() ->
     session.need = needs(session.snapshot)[0]
     session.network.under = "failures"
     session.network.failure = FAILURES[0]
+    session.what_if, session.written = WhatIfAsked(user="somebody"), "a token"
     asking = [command for command in COMMANDS if command.asks]
     possible = set()
     for session.filter in FILTERS:

@@ -12,8 +12,8 @@ from tests.tui.sample_network import with_network
 
 CHANGING = (
     "submit", "cancel", "hold", "release", "plan", "plan_again", "pack", "queue_act", "trust",
-    "export_plan", "network_start", "network_stop", "network_plan", "network_retry",
-    "network_cancel",
+    "export_plan", "edit_workflow", "network_start", "network_stop", "network_plan",
+    "network_retry", "network_cancel",
 )  # fmt: skip
 """What an engine does on behalf of a person, and what leads to it."""
 

@@ -160,3 +160,80 @@ async def test_edits_of_the_mapping_file_and_trust_are_seen_without_a_key(root: 
         await hand.sees("✓ goes to here on local", "16 GB")
         (root / "mapping.yml").unlink()
         await hand.sees("none: the cluster's partitions alone count")
+
+
+@pytest.fixture
+def mapped(root: Path) -> Path:
+    """Of four threads, so that no launcher is needed, with a mapping file."""
+    text = WORKFLOW.replace("processes.per_submission", "threads_per_process")
+    (root / "workflow.toml").write_text(text.replace("= 4", "= 4  # of 8"))
+    (root / "mapping.yml").write_text("destinations:\n  here:\n    runner: local\n")
+    return root
+
+
+async def test_a_what_if_is_written_after_a_yes_and_taken_back(mapped: Path) -> None:
+    file = mapped / "workflow.toml"
+    before = file.read_bytes()
+    async with opened(mapped, (80, 24)) as (hand, environment):
+        trust(mapped, environment)
+        await hand.sees("5 eligible")
+        await hand.press("3")
+        await hand.sees("✓ goes to here on local")
+        await hand.press("W")
+        await hand.sees("write: there is no what-if")
+        await hand.press("e", "8", "tab", "tab", "tab", "3", "h", "escape")
+        await hand.sees("cores 4 → 8 · walltime")
+
+        # cancel is the default
+        await hand.press("W")
+        await hand.sees("Write to workflow.toml for relax?", "+threads_per_process = 8  # of 8")
+        await hand.press("enter")
+        await hand.sees("Nothing was written.", "WHAT IF")
+        assert file.read_bytes() == before
+
+        # what is shown is written, and the what-if is over
+        await hand.press("W")
+        await hand.sees("-threads_per_process = 4  # of 8", "All 3 eligible groups of relax")
+        await hand.press("right", "enter")
+        await hand.sees("wrote cores, walltime of relax to workflow.toml", "8 cores", "3:00:00")
+        await hand.sees_no("WHAT IF")
+        now = before.replace(b"= 4  #", b"= 8  #").replace(b"02:00", b"03:00")
+        assert file.read_bytes() == now
+        assert explained(mapped, environment)["decisions"][0]["job"]["cores"] == 8
+
+        # and back
+        await hand.press("U")
+        await hand.sees("Take the last write to workflow.toml back?", "+threads_per_process = 4")
+        await hand.press("right", "enter")
+        await hand.sees("took the last write to workflow.toml back", "4 cores")
+        assert file.read_bytes() == before
+
+        # as long as nobody else changes it
+        file.write_bytes(before + b"# mine\n")
+        await hand.until(lambda: not hand.app.session.written)
+        await hand.press("U")
+        await hand.sees("or it was changed since")
+
+
+async def test_what_cannot_be_written_is_lines_to_copy_with_the_reason(mapped: Path) -> None:
+    (mapped / "mapping.yml").write_text(MAPPING)
+    async with opened(mapped) as (hand, environment):
+        trust(mapped, environment)
+        await hand.sees("5 eligible")
+        await hand.press("3")
+        await hand.sees("✓ goes to here on local")
+        await hand.press("e", "tab", "5", "escape")
+        await hand.sees("mem 16 → 5 GB")
+        await hand.press("W")
+        await hand.sees("Nothing can be written: mem is decided by the mapping files", "mem: 5")
+        await hand.press("escape", "u", "e", *["tab"] * 4, *"+big", "escape")
+        await hand.sees("with tag big")
+        await hand.press("W")
+        await hand.sees("Nothing of this belongs in workflow.toml", "In mapping.yml:")
+        await hand.press("escape", "e", "2", "escape")
+        await hand.sees("cores 4 → 2")
+        await hand.press("W")  # the tag stays wondered about
+        await hand.sees("+threads_per_process = 2")
+        await hand.press("right", "enter")
+        await hand.sees("wrote cores of relax", "WHAT IF", "not what is submitted: with tag big")
+        assert "threads_per_process = 2" in (mapped / "workflow.toml").read_text()

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from rowtui.tui.command import CHANGE_KEYS, Command
-from rowtui.tui.reasons import may_make_change, may_reset, with_action, with_decision, with_groups
+from rowtui.tui.reasons import (
+    may_make_change,
+    may_reset,
+    may_undo_write,
+    may_write,
+    with_action,
+    with_decision,
+    with_groups,
+)
 
 COMMANDS: tuple[Command, ...] = (
     Command("explain.what-if", "e", "what if", "try other amounts, tags, user or roles",
@@ -29,8 +37,14 @@ COMMANDS: tuple[Command, ...] = (
             "explain", 7, enabled=with_decision),
     Command("explain.filter", "t", "status", "next status: eligible, all, failed, ...", "explain",
             enabled=with_action),
-    Command("explain.lines", "W", "lines to add",
-            "what to write so that the what-if becomes so; nothing is written", "explain",
+    Command("explain.write", "W", "write…",
+            "write the what-if to workflow.toml, after a look at what changes", "explain",
+            asks=True, enabled=may_write),
+    Command("explain.undo-write", "U", "undo write…",
+            "take the last write to workflow.toml back", "explain", asks=True,
+            enabled=may_undo_write),
+    Command("explain.lines", "w", "lines to add",
+            "what to write so that the what-if becomes so, to copy", "explain",
             enabled=may_reset),
     Command("explain.json", "J", "copy JSON", "copy it as `rowtui explain --json` writes it",
             "explain", enabled=with_decision),

@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Collection
 from typing import ClassVar, NamedTuple
 
 from rowtui.core.engine import Explanation, Snapshot, WhatIfAsked
 from rowtui.core.mapping.decision import Decision
-from rowtui.core.text import plural
-from rowtui.tui.actions import CHANGE_KEYS, bindings_for
+from rowtui.tui.actions import BY_ID, bindings_for
 from rowtui.tui.newest import NewestAnswer
-from rowtui.tui.render.cells import line, wrapped
+from rowtui.tui.render.cells import line
 from rowtui.tui.render.explain import (
-    REFUSED,
-    Row,
-    changed_cells,
-    destination_cells,
-    destination_columns,
-    destination_lines,
-    destination_rows,
-    destination_values,
     job_lines,
     who,
 )
-from rowtui.tui.render.numbers import age
-from rowtui.tui.render.story import story_lines
 from rowtui.tui.render.what_if import Typed, banner, known_names, read_form, with_change
+from rowtui.tui.screens.explain_choice import Choice
 from rowtui.tui.screens.explain_out import copy_json, show_lines, show_sources
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.session import Filter
-from rowtui.tui.widgets.asked_rows import MemoryRows
 from rowtui.tui.widgets.chrome import OneLine, Panel
-from rowtui.tui.widgets.list_table import ListTable
-from rowtui.tui.widgets.text_lines import LaidOut
 from rowtui.tui.widgets.what_if import LABELS, WhatIfForm
 from rowtui.tui.work import start
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 
 SETTLE_SECONDS = 0.07
 """After a key in the form, before the engine is asked: a fast typist's pause."""
-
-PAGES = ("reasons", "story")
-"""What stands on the right: of the destination under the cursor, and of the job."""
 
 
 class Question(NamedTuple):
@@ -68,7 +51,6 @@ class ExplainView(View):
         self._about: tuple[int, Filter, int] | None = None  # action, filter and group asked about
         self._snapshot: Snapshot | None = None
         self._plain: Decision | None = None  # the same group's without any what-if
-        self._rows: list[Row] = []
         self._names: set[str] = set()  # tags and roles as they are, not as they are shown
         self._error = ""
         self._first = ""
@@ -80,24 +62,18 @@ class ExplainView(View):
             failed=self._failed,
         )
         self._settle: Timer | None = None
-        self._page = PAGES[0]
-        self._folded = False
 
     def body(self) -> ComposeResult:
         """The job above, what-if, then destinations on the left and reasons on the right."""
         yield Panel("Job", name="about")
         yield OneLine(name="banner")
         yield WhatIfForm(id="what-if")
-        with Horizontal(id="choice"):
-            yield ListTable(name="destinations")
-            with Vertical(id="why"):
-                for page in PAGES:
-                    yield LaidOut(name=page)
+        yield Choice(self.session)
 
     @property
-    def table(self) -> ListTable:
-        """The destinations."""
-        return self.query_one("#destinations", ListTable)
+    def choice(self) -> Choice:
+        """The destinations, and the reasons beside them."""
+        return self.query_one(Choice)
 
     @property
     def form(self) -> WhatIfForm:
@@ -118,6 +94,7 @@ class ExplainView(View):
                 self._open(about)
             elif self._snapshot is not session.snapshot:
                 self._ask()
+                self._look_at_written()
             self._snapshot = session.snapshot
         self._show_explanation()
 
@@ -175,32 +152,9 @@ class ExplainView(View):
         session = self.session
         found = session.explanation
         decision = found.decision if found else None
-        rows = destination_rows(decision)
-        changed = [] if begins else changed_cells(self._rows, rows)
-        self._rows = rows
-        self.table.say_if_empty(line((self._why_empty(found), "dim")))
-        self._show_destinations()
-        self.table.flash(changed)
-        if begins and rows:
-            chosen = decision.chosen.destination if decision else ""
-            self.table.move_to_key(chosen or rows[0].name)
+        self.choice.show(found, self._why_empty(found), begins=begins)
         self._show_job(found)
         self._show_what_if(decision)
-        self._show_reasons()
-
-    def _show_destinations(self) -> None:
-        """Those that take the job, and the others unless they are folded away."""
-        shown = [row for row in self._rows if row.rank or row.mark is not REFUSED]
-        if not self._folded or not shown:
-            shown = self._rows
-        self.table.show(
-            MemoryRows(
-                shown, lambda row: row.name, lambda _, row: destination_cells(row),
-                destination_values,
-            ),
-            destination_columns(self._rows),
-            stale=self.session.stale,
-        )  # fmt: skip
 
     def _why_empty(self, found: Explanation | None) -> str:
         if found is None:
@@ -235,65 +189,13 @@ class ExplainView(View):
             self.query_one("#banner", OneLine).show(banner(what_if, self._plain))
         self.form.show_job(self._plain or decision)
         wrong = self._typed.wrong
-        below = "Enter done · Esc close · empty: as it is · nothing of this is submitted"
+        key = BY_ID["explain.write"].keys_of(self.session.keys) or ":explain.write"
+        below = f"Enter done · Esc close · empty: as it is · not submitted; {key} writes it"
         if wrong:
             below = f"▲ {LABELS[wrong[0][0]]}: {wrong[0][1]}"
         set_titles(self.form, "What if", below)
 
-    @property
-    def _row(self) -> Row | None:
-        key = self.table.cursor_key
-        return next((row for row in self._rows if row.name == key), None)
-
-    def _show_reasons(self) -> None:
-        session, row = self.session, self._row
-        found = session.explanation
-        session.destination = row.name if row else ""
-        reasons = self.query_one("#reasons", LaidOut)
-        story = self.query_one("#story", LaidOut)
-        if found is None:
-            reasons.show_made(lambda _: ())
-            story.show_made(lambda _: ())
-            set_titles(reasons, "Reasons")
-            set_titles(story, "The job's story")
-            return
-        decision = found.decision
-        if row is None or decision is None:
-            why = line((self._why_empty(found), "dim"))  # in full: there is more room than beside
-            reasons.show_made(lambda width: [*job_lines(found, width), (), *wrapped(why, width)])
-        else:
-            reasons.show_made(partial(destination_lines, row, decision, CHANGE_KEYS))
-        self._title_destinations()
-        set_titles(reasons, row.name if row else "Reasons", "")
-        story.show_made(partial(story_lines, found))
-        wrong = sum(1 for problem in found.problems if problem.severity != "warning")
-        below = f"✗ {plural(wrong, 'error')} in the mapping files" if wrong else ""
-        set_titles(story, "The job's story", below)
-
-    def _title_destinations(self) -> None:
-        many = sum(1 for one in self._rows if one.rank)
-        set_titles(self.table, f"Destinations{self.table.filter_named}", self._count(many))
-
-    def _count(self, many: int) -> str:
-        if not self._rows:
-            return ""
-        found, refused = self.session.explanation, len(self._rows) - many
-        text = plural(many, "candidate") + (f", {refused:,} refused" if refused else "")
-        if refused and self._folded and many:
-            text += ", folded: z"
-        if self.table.filtered:
-            text = f"{self.table.tally} · {text}"
-        if found is None or not found.loads_at:
-            return text
-        old = age(max(0.0, self.session.clock() - found.loads_at))
-        seen = " · queues seen now" if old == "now" else f" · queues seen {old} ago"
-        return text + seen if len(text + seen) + 4 <= self.table.size.width else text
-
     # Events
-
-    def on_list_table_rearranged(self) -> None:
-        """Another filter or order: the cursor may be on another destination."""
-        self._show_reasons()
 
     async def on_virtual_table_row_pressed(self) -> None:
         """A second click opens."""
@@ -302,13 +204,11 @@ class ExplainView(View):
     def show_header(self) -> None:
         """Ages change by themselves."""
         super().show_header()
-        if self.ready and self._rows:
-            self._title_destinations()
+        if self.ready:
+            self.choice.show_ages()
 
     def on_virtual_table_cursor_moved(self) -> None:
-        """The reasons of another destination."""
-        self._show_reasons()
-        self.query_one("#reasons", LaidOut).action_first()
+        """Other changes are possible there."""
         self.show_bottom()
 
     def on_fields_changed(self) -> None:
@@ -319,7 +219,7 @@ class ExplainView(View):
 
     def on_fields_done(self) -> None:
         """Look at what came out."""
-        self.table.focus()
+        self.choice.table.focus()
 
     def on_key(self, event: events.Key) -> None:
         """Escape in the form closes it; what is wondered about stays."""
@@ -362,20 +262,15 @@ class ExplainView(View):
             return ""
         from rowtui.tui.render.explain_text import explanation_text  # when somebody copies
 
-        return explanation_text(found, self._rows, action.name if action else "")
+        return explanation_text(found, self.choice.rows, action.name if action else "")
 
     def back(self) -> bool:
         """Out of the form, then from the reasons to the destinations."""
         if self.has_class("-form"):
             self.remove_class("-form")
-            self.table.focus()
+            self.choice.table.focus()
             return True
-        if self.table.has_focus_within and self.table.clear_filter():
-            return True
-        if not self.table.has_focus:
-            self._read_right(False)
-            return True
-        return False
+        return self.choice.back()
 
     def command_what_if(self) -> None:
         """Open the form."""
@@ -423,16 +318,38 @@ class ExplainView(View):
 
     def command_fold(self) -> None:
         """The destinations that refuse the job go, or come back."""
-        self._folded = not self._folded
-        self._show_destinations()
-        self._show_reasons()
+        self.choice.fold()
 
     def command_sources(self) -> None:
         """Where what decided is written."""
         if self.form.inside:
             return
         if self.session.explanation is not None:
-            show_sources(self, self._row)
+            show_sources(self, self.choice.row)
+
+    def command_write(self) -> None:
+        """Make the what-if so, after a look at what would change."""
+        from rowtui.tui.screens.explain_write import write_what_if  # when somebody writes
+
+        write_what_if(self, self._plain)
+
+    def command_undo_write(self) -> None:
+        """Take the last write back, after a look at it."""
+        from rowtui.tui.screens.explain_write import take_back
+
+        take_back(self)
+
+    def _look_at_written(self) -> None:
+        if self.session.written:
+            from rowtui.tui.screens.explain_write import forget_if_changed
+
+            forget_if_changed(self)
+
+    def became_so(self, fields: Collection[str]) -> None:
+        """These fields of the what-if are so now: they are not wondered about any more."""
+        texts = self.form.texts
+        self._wonder({name: text for name, text in texts.items() if name not in fields})
+        self.session.what_if = self._typed.asked  # also if another view is shown by now
 
     def command_lines(self) -> None:
         """What to write so that the what-if becomes so."""
@@ -449,19 +366,11 @@ class ExplainView(View):
 
     def command_page(self) -> None:
         """The other page on the right, and into it."""
-        self._page = PAGES[1 - PAGES.index(self._page)]
-        self.set_class(self._page == "story", "-story")
-        self._read_right(True)
+        self.choice.turn_page()
 
     def command_pane(self) -> None:
         """Between the destinations and what stands on the right; in the form, the next field."""
         if self.form.inside:
             self.form.next_field()
         else:
-            self._read_right(self.table.has_focus)
-
-    def _read_right(self, right: bool) -> None:
-        """Go to the right or the left; where there is room for one of them, it is shown."""
-        self.set_class(right, "-reading")
-        target = self.query_one(f"#{self._page}", LaidOut) if right else self.table
-        self.call_after_refresh(target.focus)  # it may have been hidden so far
+            self.choice.other_pane()

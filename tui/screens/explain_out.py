@@ -27,15 +27,15 @@ def show_sources(view: ExplainView, row: Row | None) -> None:
     view.app.push_screen(SourcesScreen(title, source_rows(row, found.decision), snapshot.root))
 
 
-def show_lines(view: ExplainView, plain: Decision | None) -> None:
-    """A page with what to write so that the what-if becomes so."""
+def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None:
+    """A page with what to write so that the what-if becomes so; `why` nothing else writes it."""
     from rowtui.tui.render.explain_text import lines_to_add
 
     asked, action = view.session.what_if, view.session.action
     if asked is None or action is None:
         return
     lines = [
-        "Nothing is written by rowtui; y copies this page.",
+        f"{why}." if why else "Nothing of this is written; y copies the page.",
         "",
         *lines_to_add(asked, action.name, plain),
     ]

@@ -137,7 +137,7 @@ async def test_a_change_back_is_refused_once_the_file_is_another(place: Place) -
 async def test_what_else_would_be_different_is_said(place: Place) -> None:
     # memory is by CPU, so more of them have more of it; and it goes elsewhere then
     edit = await place.edit(cores=6)
-    assert edit.notes[1:] == ("Its memory is 5.859 GB then, 1.953 GB here.",)
+    assert edit.notes[1:] == ("Its memory is 5.859 GB then, 1.953 GB in the what-if.",)
     edit = await place.edit(mem=1)
     assert "+memory_per_cpu_mb = 512" in edit.diff
 
@@ -146,7 +146,7 @@ async def test_what_the_mapping_files_decide_is_left_out(place: Place) -> None:
     place.map(MAPPING.replace("tools: {", "tools: {relax: {mem: cores * 4}, "))
     edit = await place.edit(mem=64, cores=8)
     assert edit.fields == ("cores",)
-    assert "Its memory is 32 GB then, 64 GB here." not in edit.notes  # it stays a what-if
+    assert "Its memory is 32 GB then, 64 GB in the what-if." not in edit.notes  # it stays a what-if
     assert "mem stays as the mapping files say." in edit.notes
     assert not any("memory" in line for line in edit.diff if line[0] in "+-")
     alone = await place.edit(mem=64)

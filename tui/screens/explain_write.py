@@ -1,0 +1,174 @@
+"""A what-if that becomes so: the change of workflow.toml is read first; no is the default."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from rowtui.core.engine import Edit, EditAsked
+from rowtui.core.text import visible
+from rowtui.tui.actions import BY_ID
+from rowtui.tui.render.cells import Line, line
+from rowtui.tui.screens.explain_out import show_lines
+from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.palette import as_content
+from rowtui.tui.widgets.text_lines import TextLines
+from rowtui.tui.work import start
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+if TYPE_CHECKING:
+    from rowtui.core.mapping.decision import Decision
+    from rowtui.tui.screens.explain import ExplainView
+
+_KEYS = line(("←→ Enter", "key"), " answers   ", ("Esc", "key"), " writes nothing")
+
+
+class WriteScreen(ModalScreen[bool]):
+    """True after Write; Cancel has the focus."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "no", "no", id="write.no", tooltip="write nothing"),
+        Binding("left", "app.focus_previous", "previous", show=False, id="write.previous",
+                tooltip="the answer before"),
+        Binding("right", "app.focus_next", "next", show=False, id="write.next",
+                tooltip="the next answer"),
+    ]  # fmt: skip
+    AUTO_FOCUS: ClassVar[str | None] = "#cancel"
+
+    def __init__(self, question: str, edit: Edit) -> None:
+        super().__init__()
+        self._question = question
+        self._edit = edit
+
+    def compose(self) -> ComposeResult:
+        """The lines that change, what that means, and the two answers."""
+        with Vertical(id="write") as dialog:
+            set_titles(dialog, self._question, "Tab, then j k: scroll")
+            yield TextLines(difference_line, name="write-text")
+            yield Static(as_content([line(text) for text in self._edit.notes]), markup=False)
+            with Horizontal(id="login-buttons"):
+                yield Button("Cancel", id="cancel", compact=True)
+                yield Button("Write", id="write-it", compact=True)
+                yield Static(as_content([_KEYS]), markup=False)
+
+    def on_mount(self) -> None:
+        """From the beginning."""
+        page: TextLines[str] = self.query_one(TextLines)
+        page.show(self._edit.diff)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Only this button is a yes."""
+        event.stop()
+        self.dismiss(event.button.id == "write-it")
+
+    def action_no(self) -> None:
+        """No."""
+        self.dismiss(False)
+
+
+def difference_line(text: str) -> Line:
+    """A line of a difference, by its first sign."""
+    style = {"+": "completed", "-": "failed", "@": "dim"}.get(text[:1], "")
+    return line((text, style))
+
+
+def write_what_if(view: ExplainView, plain: Decision | None) -> None:
+    """Show what would change, and write it after a yes. What cannot be is lines to copy."""
+    session = view.session
+    action, what_if = session.action, session.what_if
+    if action is None or what_if is None:
+        return
+    change = what_if.change
+    if change.walltime_seconds is None and not any(it is not None for it in change.amounts):
+        show_lines(view, plain, "Nothing of this belongs in workflow.toml")
+        return
+
+    def done(edit: Edit) -> None:
+        what = ", ".join(edit.fields)
+        session.note("you", f"wrote {what} of {visible(action.name)} to workflow.toml")
+        key = BY_ID["explain.undo-write"].keys_of(session.keys) or ":explain.undo-write"
+        view.app.notify(f"Written to workflow.toml. {key} takes it back.", markup=False)
+        view.became_so(edit.fields)
+
+    def refused(why: str) -> None:
+        show_lines(view, plain, f"Nothing can be written: {why}")
+
+    asked = EditAsked(action.index, session.filter.statuses, session.group, what_if)
+    title = f"Write to workflow.toml for {action.name}?"
+    start(view, partial(_ask, view, asked, title, done, refused), "write", exclusive=True)
+
+
+def take_back(view: ExplainView) -> None:
+    """Show what the last write changed, and take it back after a yes."""
+    session = view.session
+
+    def done(_: Edit) -> None:
+        session.note("you", "took the last write to workflow.toml back")
+        view.app.notify("workflow.toml is as it was before.", markup=False)
+
+    def refused(why: str) -> None:
+        session.written = ""
+        view.app.notify(f"It cannot be taken back: {why}.", severity="warning", markup=False)
+        view.show_bottom()
+
+    asked = EditAsked(undo=session.written)
+    title = "Take the last write to workflow.toml back?"
+    start(view, partial(_ask, view, asked, title, done, refused), "write", exclusive=True)
+
+
+def forget_if_changed(view: ExplainView) -> None:
+    """The last write is offered to be taken back only as long as nobody changed the file."""
+    start(view, partial(_forget_if_changed, view), "written", exclusive=True)
+
+
+async def _forget_if_changed(view: ExplainView) -> None:
+    session = view.session
+    token = session.written
+    with contextlib.suppress(Exception):  # whoever takes it back is told
+        edit = await session.engine.edit_workflow(EditAsked(undo=token))
+        if edit.refused and session.written == token:
+            session.written = ""
+            view.show_bottom()
+
+
+async def _ask(
+    view: ExplainView,
+    asked: EditAsked,
+    title: str,
+    done: Callable[[Edit], None],
+    refused: Callable[[str], None],
+) -> None:
+    try:
+        edit = await view.session.engine.edit_workflow(asked)
+    except Exception as error:
+        view.dashboard.report("workflow.toml cannot be changed", error)
+        return
+    if edit.refused:
+        refused(edit.refused)
+        return
+
+    def answered(yes: bool | None) -> None:
+        if yes:
+            confirmed = asked._replace(confirmed=edit.token)
+            start(view, partial(_write, view, confirmed, done), "write")
+        else:
+            view.app.notify("Nothing was written.", markup=False)
+
+    view.app.push_screen(WriteScreen(title, edit), answered)
+
+
+async def _write(view: ExplainView, asked: EditAsked, done: Callable[[Edit], None]) -> None:
+    try:
+        edit = await view.session.engine.edit_workflow(asked)
+    except Exception as error:
+        view.dashboard.report("workflow.toml was not changed", error)
+        return
+    view.session.written = edit.token
+    done(edit)
+    view.dashboard.command_refresh()
