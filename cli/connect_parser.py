@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Mapping
 from typing import Any
 
 _CONNECT_EXAMPLES = """\
@@ -20,9 +21,9 @@ _LONGEST = 30 * 86_400  # seconds
 _UNITS = {"d": 86_400, "h": 3600, "m": 60, "s": 1}
 
 
-def add_connect(commands: Any, add: Any, to_connect: str, to_disconnect: str) -> None:
+def add_connect_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """Both commands, with what each is for."""
-    connect = add(commands, "connect", "connect", to_connect, _CONNECT_EXAMPLES)
+    connect = add(commands, "connect", "connect", about["connect"], _CONNECT_EXAMPLES)
     connect.add_argument(
         "connection", nargs="?", metavar="CLUSTER", help="one that clusters.toml reaches over SSH"
     )
@@ -45,7 +46,9 @@ def add_connect(commands: Any, add: Any, to_connect: str, to_disconnect: str) ->
     )
     connect.add_argument("--json", action="store_true", help="print JSON for programs")
 
-    disconnect = add(commands, "disconnect", "disconnect", to_disconnect, _DISCONNECT_EXAMPLES)
+    disconnect = add(
+        commands, "disconnect", "disconnect", about["disconnect"], _DISCONNECT_EXAMPLES
+    )
     disconnect.add_argument("connection", nargs="?", metavar="CLUSTER", help="its logins")
     disconnect.add_argument("--all", action="store_true", help="all of them")
     disconnect.add_argument("--json", action="store_true", help="print JSON for programs")

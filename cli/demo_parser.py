@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from rowtui.cli.arguments import positive
+
 SCENARIOS = {
     "small": "a real study of percolation that runs on this machine",
     "large": "100,000 directories and four simulated clusters on a fast clock",
@@ -22,13 +24,13 @@ def add_recording(parser: Any) -> None:
     )
 
 
-def add_demo(commands: Any, add: Any, positive: Any) -> None:
+def add_demo(commands: Any, add: Any, text: str) -> None:
     """The command and its options."""
     demo = add(
         commands,
         "demo",
         "demo",
-        "make a project to try things out on, and open the dashboard on it",
+        text,
         "  rowtui demo\n  rowtui demo large\n  rowtui demo --headless\n"
         "  rowtui demo --keep ~/rowtui-demo",
     )

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rowtui.cli.arguments import count, json_option, watch_option
-
-WORDS = {
-    "queue": "show all your jobs on all clusters, also outside of a project",
-    "logs": "show what a job has written",
-    "cancel": "cancel jobs of this project, after asking",
-    "hold": "keep waiting jobs of this project from starting",
-    "release": "let held jobs of this project start",
-}
 
 _QUEUE = """\
   rowtui queue                       this machine, and all clusters of clusters.toml
@@ -38,12 +31,12 @@ _RELEASE = """\
   rowtui release --all --yes"""
 
 
-def add_job_commands(commands: Any, add: Any) -> None:
+def add_job_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """All of them."""
-    _add_queue(add(commands, "queue", "queue", WORDS["queue"], _QUEUE))
-    _add_logs(add(commands, "logs", "logs", WORDS["logs"], _LOGS))
+    _add_queue(add(commands, "queue", "queue", about["queue"], _QUEUE))
+    _add_logs(add(commands, "logs", "logs", about["logs"], _LOGS))
     for verb, examples in (("cancel", _CANCEL), ("hold", _HOLD), ("release", _RELEASE)):
-        _add_verb(add(commands, verb, verb, WORDS[verb], examples))
+        _add_verb(add(commands, verb, verb, about[verb], examples))
 
 
 def _add_queue(queue: Any) -> None:

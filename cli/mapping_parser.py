@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Mapping
 from typing import Any
 
+from rowtui.cli.argument_parser import sub_parser
 from rowtui.cli.arguments import json_option
 
 STRENGTHS = ("require", "prefer", "accept", "reject")
@@ -62,14 +64,20 @@ _VERBS = (
 )
 
 
-def add_explain(commands: Any, add: Any, text: str) -> None:
+def add_mapping_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
+    """`explain` and `mapping`."""
+    _add_explain(commands, add, about["explain"])
+    _add_mapping(commands, add, about["mapping"])
+
+
+def _add_explain(commands: Any, add: Any, text: str) -> None:
     """The command `explain`."""
     parser = add(commands, "explain", "explain", text, EXPLAIN_EXAMPLES, mixed=True)
     if isinstance(parser, argparse.ArgumentParser):
         _explain_options(parser)
 
 
-def add_mapping(commands: Any, add: Any, text: str, sub_parser: Any) -> None:
+def _add_mapping(commands: Any, add: Any, text: str) -> None:
     """The command `mapping` with all that follows it."""
     mapping = add(commands, "mapping", "", text)
     if not isinstance(mapping, argparse.ArgumentParser):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 _EXAMPLES = """\
@@ -13,9 +14,9 @@ _EXAMPLES = """\
   rowtui mirror alpha --remove"""
 
 
-def add_mirror(commands: Any, add: Any, text: str) -> None:
+def add_mirror(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """The command, with what it is for."""
-    mirror = add(commands, "mirror", "mirror", text, _EXAMPLES)
+    mirror = add(commands, "mirror", "mirror", about["mirror"], _EXAMPLES)
     mirror.add_argument("of", nargs="?", metavar="CLUSTER", help="its copy [default: all]")
     verbs = mirror.add_mutually_exclusive_group()
     verbs.add_argument(

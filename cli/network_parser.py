@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Mapping
 from typing import Any
 
+from rowtui.cli.argument_parser import sub_parser
 from rowtui.cli.arguments import count, json_option, positive
 from rowtui.cli.commands.network_simulate import add_arguments as add_simulation
 
@@ -84,9 +86,9 @@ _VERBS = (
 )
 
 
-def add_network(commands: Any, add: Any, text: str, sub_parser: Any) -> None:
+def add_network(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """The command `network` with all that follows it."""
-    network = add(commands, "network", "", text, EXAMPLES)
+    network = add(commands, "network", "", about["network"], EXAMPLES)
     if not isinstance(network, argparse.ArgumentParser):
         return
     network.set_defaults(

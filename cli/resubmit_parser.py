@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ _EXAMPLES = """\
   rowtui resubmit --dry-run          only print the scripts"""
 
 
-def add_resubmit(commands: Any, add: Any, text: str) -> None:
+def add_resubmit(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """The command with its options."""
-    parser = add(commands, "resubmit", "resubmit", text, _EXAMPLES)
+    parser = add(commands, "resubmit", "resubmit", about["resubmit"], _EXAMPLES)
     parser.add_argument(
         "failed",
         nargs="*",

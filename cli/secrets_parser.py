@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
+
+from rowtui.cli.argument_parser import sub_parser
 
 SET_EXAMPLES = """\
   rowtui secrets set login.example.org          asks twice, without showing what is typed
@@ -29,9 +32,9 @@ _VERBS = (
 )
 
 
-def add_secrets(commands: Any, add: Any, text: str, sub_parser: Any) -> None:
+def add_secrets(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """The command `secrets` with all that follows it."""
-    secrets = add(commands, "secrets", "", text)
+    secrets = add(commands, "secrets", "", about["secrets"])
     if not isinstance(secrets, argparse.ArgumentParser):
         return
     secrets.set_defaults(command="secrets")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 _EXAMPLES = """\
@@ -11,9 +12,9 @@ _EXAMPLES = """\
   rowtui serve --port 8000              for a tunnel: ssh -L 8000:127.0.0.1:8000 cluster"""
 
 
-def add_serve(commands: Any, add: Any, what_for: str) -> None:
+def add_serve(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """The command, with what it is for."""
-    serve = add(commands, "serve", "serve", what_for, _EXAMPLES)
+    serve = add(commands, "serve", "serve", about["serve"], _EXAMPLES)
     serve.add_argument(
         "--port", type=_port, default=0, metavar="PORT", help="listen there [default: a free one]"
     )

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from rowtui.cli.arguments import count, directories_argument, json_option
 from rowtui.cli.pack_parser import add_pack, packing_options
 
-WORDS = {
-    "plan": "show what would be submitted, where and why, and what it may cost",
-    "submit": "submit eligible groups to the scheduler, after asking",
-    "pack": "show how jobs would share nodes, what that costs and saves",
-}
 
-
-def add_submit_commands(commands: Any, add: Any) -> None:
+def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     """The three commands."""
     plan = add(
         commands,
         "plan",
         "plan",
-        WORDS["plan"],
+        about["plan"],
         "  rowtui plan\n  rowtui plan -a sample -n 1 --scripts\n  rowtui plan --pack\n"
         "  rowtui plan --json > plan.json",
     )
@@ -34,7 +29,7 @@ def add_submit_commands(commands: Any, add: Any) -> None:
         commands,
         "submit",
         "submit",
-        WORDS["submit"],
+        about["submit"],
         "  rowtui submit\n  rowtui submit -a sample -n 10\n  rowtui submit --dry-run\n"
         "  rowtui submit --pack --longest 12:00:00\n"
         "  rowtui submit --cluster none        run now, in this terminal",
@@ -48,7 +43,7 @@ def add_submit_commands(commands: Any, add: Any) -> None:
     )
     json_option(submit)
 
-    add_pack(commands, add, _selection, WORDS["pack"])
+    add_pack(commands, add, _selection, about["pack"])
 
 
 def _selection(parser: Any, *, switch: bool = True) -> None:

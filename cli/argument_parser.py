@@ -1,0 +1,136 @@
+"""How this program's argument parsers read and speak: errors, help, common options.
+
+The grammar is written with these (`parser.py`, `*_parser.py`). Source: Row A8.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from rowtui.cli.arguments import positive
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Row says `Usage:`; scripts look for it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=32, width=_help_width())
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        super().add_usage(usage, actions, groups, "Usage: " if prefix is None else prefix)
+
+
+def _help_width() -> int:
+    """As wide as the terminal, at most 100."""
+    try:
+        return min(os.get_terminal_size().columns, 100) - 2
+    except OSError:
+        return 98
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors end with a hint and exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, how it is used, and where help is."""
+        message = message.replace("not allowed with argument", "cannot be used with")
+        self.exit(2, f"error: {message}\n\n{self.format_usage()}\nFor more, try '--help'.\n")
+
+
+class MixedParser(Parser):
+    """Options may stand between other arguments, and what follows --tag may begin with a minus."""
+
+    _mixing = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does, whatever the order."""
+        if self._mixing or args is None:
+            return super().parse_known_args(args, namespace)
+        self._mixing = True
+        try:
+            return self.parse_known_intermixed_args(_with_joined_tags(args), namespace)
+        finally:
+            self._mixing = False
+
+
+def _with_joined_tags(words: Sequence[str]) -> list[str]:
+    """`--tag -y` as `--tag=-y`, which argparse takes."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] == "--tag" and word.startswith("-") and word[1:2] not in ("", "-"):
+            joined[-1] = f"--tag={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+class Unasked:
+    """In the place of a parser whose command is not on the command line: only its name counts.
+
+    Making all options of all commands takes longer than showing a status.
+    """
+
+    def add_argument(self, *args: Any, **options: Any) -> None:
+        """Nobody will look at it."""
+
+    def set_defaults(self, **values: Any) -> None:
+        """Nor ask for these."""
+
+    def add_argument_group(self, title: str) -> Unasked:
+        """Nor at these."""
+        return self
+
+    def add_mutually_exclusive_group(self) -> Unasked:
+        """Nobody will look at its options either."""
+        return self
+
+
+def _sub_parser(*, asked: bool, mixed: bool = False, **options: Any) -> Parser | Unasked:
+    """The parser of one command; of one that nobody asked for, none."""
+    if not asked:
+        return Unasked()
+    return MixedParser(**options) if mixed else Parser(**options)
+
+
+sub_parser: Any = _sub_parser  # argparse asks for a class, and only calls it
+
+
+class _Cluster(argparse.Action):
+    """The last name that was given counts; commands on several clusters take all of them."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        """See argparse."""
+        namespace.cluster = values
+        namespace.clusters = [*getattr(namespace, "clusters", ()), values]
+
+
+def common_options() -> argparse.ArgumentParser:
+    """The options that every command takes, before or after its name."""
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    group = common.add_argument_group("Common options")
+    group.add_argument(
+        "--cluster",
+        metavar="NAME",
+        action=_Cluster,
+        help="use this cluster instead of the recognised one",
+    )
+    group.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        metavar="WHEN",
+        help="auto, always or never [default: auto]",
+    )
+    group.add_argument(
+        "--io-threads",
+        type=positive,
+        metavar="N",
+        help="file operations under way at once [default: 8]",
+    )
+    group.add_argument("--no-progress", action="store_true", help="no progress bars")
+    group.add_argument("--clear-progress", action="store_true", help="wipe finished bars")
+    group.add_argument("-v", "--verbose", action="count", help="say more (repeat for more)")
+    group.add_argument("-q", "--quiet", action="count", help="say less (repeat for less)")
+    return common
