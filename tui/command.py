@@ -56,7 +56,7 @@ NO_KEY = "no-key"
 PARTS = ("list", "rows", "text", "graph")
 """Scopes of widgets, whatever the view."""
 
-LISTED = frozenset({"groups", "network", "explain", "pack", "queue"})
+LISTED = frozenset({"groups", "network", "explain", "pack", "submit", "queue"})
 """Views whose long lists have the keys of `rows`: filter, sort, columns, ranges, files."""
 
 CHANGE_KEYS = "abcd"

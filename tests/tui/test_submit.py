@@ -98,7 +98,9 @@ async def test_a_plan_is_looked_over_before_it_is_sent(
 
         # Jobs are left out; cost, budget and checks follow.
         await hand.press("G", "space")
-        await hand.sees("7 of 8 jobs", "☐   8", "up to 448 CPU-hours", "1,000 → 552", "✓ dry check")
+        await hand.sees(
+            "7 of 8 jobs", "☐    8", "up to 448 CPU-hours", "1,000 → 552", "✓ dry check"
+        )
         await hand.sees("then type 7, sends 7 jobs")
         await hand.press("A")
         await hand.sees("costs up to 512 CPU-hours", "then type 8 anyway")
@@ -107,7 +109,7 @@ async def test_a_plan_is_looked_over_before_it_is_sent(
         await hand.press("s")
         await hand.sees("confirm: every job is switched off")
         await hand.press("g", "space", "space", "space")
-        await hand.sees("3 of 8 jobs", "☐   4", "costs up to 192 CPU-hours")
+        await hand.sees("3 of 8 jobs", "☐    4", "costs up to 192 CPU-hours")
 
         # To files, and not over what is there.
         await hand.press("D")
@@ -234,3 +236,85 @@ async def test_it_goes_on_behind_other_views_and_who_leaves_is_asked() -> None:
         gates[3].set()
         await hand.until(lambda: hand.app.return_code == 0)
         assert len(engine.jobs_by_token) == 8  # the one under way was waited for
+
+
+async def test_what_a_filter_hides_is_sent_too_and_what_is_shown_is_switched(
+    tmp_path: Path,
+) -> None:
+    engine = SampleEngine()
+    gates = [asyncio.Event() for _ in range(9)]
+
+    async def gate(number: int) -> None:
+        await gates[number].wait()
+
+    engine.gate = gate
+    async with opened(engine, size=(80, 24), state=tmp_path) as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("a", "s")
+        await hand.sees("then type 8, sends 8 jobs")
+
+        # Fewer are shown; all are sent, and that is said in both frames.
+        await hand.press("slash", *"T1.2")
+        await hand.sees("4 of 8 shown · all that are ticked are sent: 8 jobs", "Esc leaves.")
+        await hand.sees("4 jobs are filtered away, and sent too")
+        await hand.press("enter")
+        await hand.sees("Jobs to submit · / T1.2", "Script 5 of 8")
+        await hand.press("n")
+        await hand.sees("Script 6 of 8")
+
+        # What is switched is what is shown; space keeps to the job under the cursor.
+        await hand.press("a")
+        await hand.sees("4 jobs switched off; what the")
+        await hand.sees("all that are ticked are sent: 4 jobs", "then type 4, sends 4 jobs")
+        await hand.press("space")
+        await hand.sees("sent: 5 jobs", "Script 7 of 8")
+        await hand.press("A")
+        await hand.sees("3 jobs switched on", "sent: 8 jobs")
+        await hand.press("A")
+        await hand.sees("nothing to switch here")
+        await hand.press("g", "v", "j", "v")
+        await hand.sees("2 jobs switched off", "sent: 6 jobs")
+
+        # The order is another, the choice and the cursor stay with their jobs.
+        await hand.press("o", "o", "O")
+        await hand.sees("#▼", "Script 6 of 8")
+        await hand.press("g")
+        await hand.sees("Script 8 of 8")
+        await hand.press("escape")
+        await hand.sees("6 of 8 jobs", "then type 6, sends 6 jobs")
+        await hand.sees_no("filtered away")
+        await hand.press("slash", *"off", "enter")
+        await hand.sees("2 of 8 shown · all that are ticked are sent: 6 jobs")
+        await hand.press("slash", *["backspace"] * 3, *"nobody", "enter")
+        await hand.sees("No job fits the filter", "6 jobs are filtered away, and sent too")
+
+        # The number of all is typed; a number in the filter sends nothing.
+        await hand.press("slash", *["backspace"] * 6, *"6", "enter")
+        assert "submit" not in engine.calls
+        await hand.press("slash", "backspace", *"waiting", "enter")
+        await hand.sees("0 of 8 shown")
+        await hand.press("s", "6", "enter")
+
+        # While it is sent the filter follows what becomes of the jobs.
+        await hand.sees("Jobs of this plan · / waiting", "shown · 6 jobs")
+        assert hand.app.session.sending is not None
+        await hand.until(lambda: hand.app.session.sending.under_way)  # type: ignore[union-attr]
+        await hand.press("slash", *["backspace"] * 7, *"accepted", "enter")
+        await hand.sees("0 of 6 shown")
+        for number in (1, 2):
+            gates[number].set()
+            await hand.sees(f"{number} of 6 shown · 6 jobs", f"✓ {number} accepted")
+        await hand.press("space")
+        await hand.sees("this plan was already")
+        for one in gates:
+            one.set()
+        await hand.sees("6 of 6 shown", "6 of 6 jobs accepted")
+        [plan] = engine.submitted_plans
+        assert len(plan.jobs) == 6
+
+        # The next plan is another list.
+        await hand.press("2", "t", "t", "g", "s")
+        hand.app.verbs.review(plan, "groups", None)
+        await hand.sees("Jobs to submit", "Nothing is sent yet")
+        assert "shown" not in hand.text()

@@ -10,7 +10,7 @@ COMMANDS: tuple[Command, ...] = (
             asks=True, enabled=may_confirm),
     Command("submit.toggle", "space", "on/off", "leave this job out, or take it in again",
             "submit", 3, enabled=may_switch),
-    Command("submit.toggle-all", "A,a", "all", "all jobs on, or off", "submit",
+    Command("submit.toggle-all", "a", "all", "all jobs that are shown on, or off", "submit",
             enabled=may_switch),
     Command("submit.stop", "x", "stop", "send no more jobs after the current one", "submit", 2,
             enabled=may_stop),

@@ -173,9 +173,9 @@ def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[Column, ...]:
     names = max((len(job.action) for job in jobs), default=6)
     if bundled:  # headings of bundles, and requests are indented
         names = max(names + 2, len(f"bundle of {len(jobs):,}"))
-    columns = [] if sent else [Column("on", "", 1)]
+    columns = [] if sent else [Column("on", "On", 2)]
     columns += [
-        Column("number", "#", max(2, len(f"{len(jobs):,}")), align="right"),
+        Column("number", "#", max(2, len(f"{len(jobs):,}") + 2 * bundled), align="right"),
         Column("action", "Action", min(max(names, 8), 16), min(max(names, 8), 30)),
         Column("size", "Dirs", 4, 6, "right"),
     ]
@@ -236,7 +236,7 @@ def plan_cells(number: int, job: PlannedJob, sending: Sending) -> dict[str, Cell
     return cells if on else dimmed(cells)
 
 
-def outcome_cell(job: PlannedJob, sending: Sending) -> Cell:
+def outcome_cell(job: PlannedJob, sending: Sending) -> Line:
     """What became of a job; of those that are sent together, each has the same."""
     outcome = sending.outcomes.get(job.token)
     if outcome is not None:

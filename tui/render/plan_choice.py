@@ -99,10 +99,10 @@ class Chosen:
         """Whether a job is sent."""
         return not self.off or self.at(token) not in self.off
 
-    def switch(self, tokens: Iterable[str]) -> int:
-        """Switch these off if any of them is on, else on; how many others went along."""
+    def switch(self, tokens: Iterable[str], *, on: bool | None = None) -> int:
+        """Switch these on or off; None: off if any of them is on. How many others went along."""
         wanted = {self.at(token) for token in tokens}
-        turn_off = not wanted <= self.off
+        turn_off = not wanted <= self.off if on is None else not on
         found = self._along(wanted, turn_off)
         changed = found - self.off if turn_off else found & self.off
         for at in changed:

@@ -6,16 +6,23 @@ Takes a plan; gives rows, their cells, and what stands in the place of a script 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.packing.model import Amounts
 from rowtui.core.submission.model import InBundle, Plan, PlannedJob
 from rowtui.core.text import Cost, plural, visible
-from rowtui.tui.render.cells import Cell, Choice, Number, dimmed, line
+from rowtui.tui.render.cells import Cell, Choice, Number, dimmed, line, plain
 from rowtui.tui.render.lanes import amounts_words
 from rowtui.tui.render.numbers import cost_forms, duration
-from rowtui.tui.render.plan import Sending, outcome_cell, plan_cells
+from rowtui.tui.render.plan import (
+    Sending,
+    all_words,
+    chosen_words,
+    outcome_cell,
+    plan_cells,
+    reason_again,
+)
 
 
 class PlanRow(NamedTuple):
@@ -55,8 +62,8 @@ class SingleRows(Sequence[PlanRow]):
     def __getitem__(self, at: int | slice) -> PlanRow | Sequence[PlanRow]:
         if isinstance(at, slice):
             return [self[one] for one in range(*at.indices(len(self)))]
-        number = at % len(self._jobs)
-        return PlanRow(number + 1, (self._jobs[number],))
+        job = self._jobs[at]  # raises IndexError at the end, which ends a loop over the rows
+        return PlanRow(at % len(self._jobs) + 1, (job,))
 
 
 def plan_rows(plan: Plan) -> Sequence[PlanRow]:
@@ -83,6 +90,11 @@ def _same(one: InBundle | None, other: InBundle) -> bool:
     return one is not None and one.token == other.token
 
 
+def member_of(job: PlannedJob) -> str:
+    """The number of a request in its bundle."""
+    return job.token.rpartition("~")[2]
+
+
 def row_cells(row: PlanRow, sending: Sending) -> dict[str, Cell]:
     """One row of the list."""
     if row.bundle is not None:
@@ -91,7 +103,7 @@ def row_cells(row: PlanRow, sending: Sending) -> dict[str, Cell]:
     cells = plan_cells(row.number, job, sending)
     if job.bundle is not None:
         style = "" if sending.chosen.is_on(job.token) else "dim"
-        cells["number"] = line(("", "dim"))
+        cells["number"] = line((f"{row.number:,}.{member_of(job)}", "dim"))
         cells["action"] = line((f"  {job.action}", style))
     return cells
 
@@ -124,6 +136,54 @@ def _bundle_cells(row: PlanRow, bundle: InBundle, sending: Sending) -> dict[str,
         "warnings": line(""),
     }
     return cells if on else dimmed(cells)
+
+
+def row_values(row: PlanRow, sending: Sending) -> dict[str, Any]:
+    """The row for a filter and a file. Cost: CPU- or GPU-hours; walltime: seconds.
+
+    `directories` is no column: whoever types a name finds the job that has it.
+    """
+    jobs, bundle = row.jobs, row.bundle
+    job = jobs[0]
+    asks = bundle or job
+    on = sum(map(sending.chosen.is_on, (one.token for one in jobs)))
+    return {
+        "on": "on" if on == len(jobs) else "some on" if on else "off",
+        "number": row.number,
+        "action": job.action if bundle is None else f"bundle of {len(jobs):,}",
+        "size": sum(len(one.directories) for one in jobs),
+        "outcome": _outcome_words(job, sending),
+        "destination": str(job.destination),
+        "cpus": asks.cpus,
+        "gpus": asks.gpus,
+        "walltime": job.walltime_seconds if bundle is None else bundle.seconds,
+        "cost": sum(one.cost.cpu_hours + one.cost.gpu_hours for one in jobs),
+        "first": job.directories[0] if bundle is None and job.directories else "",
+        "directories": " ".join(job.directories) if bundle is None else "",
+        "again": reason_again(job) if bundle is None else "",
+        "warnings": "; ".join(job.warnings) if bundle is None else "",
+    }
+
+
+def _outcome_words(job: PlannedJob, sending: Sending) -> str:
+    """What became of it, beginning with a word: `accepted job 4717`, `waiting`."""
+    outcome = sending.outcomes.get(job.token)
+    if outcome is None:
+        words = plain(outcome_cell(job, sending))
+        return "" if sending.phase == "review" else words[2:]
+    said = outcome.error or outcome.message.removeprefix("submitted ")
+    return f"{outcome.became.value} {said}"
+
+
+def shown_words(sending: Sending, tally: str) -> str:
+    """How many jobs of a plan are sent, where a filter leaves rows out. `tally`: `3 of 10,000`."""
+    if sending.phase != "review":
+        return f"{tally} shown · {all_words(sending)}"
+    many = sending.chosen.units
+    if not many:
+        return f"{tally} shown · no job is ticked"
+    are = "is" if many == 1 else "are"
+    return f"{tally} shown · all that {are} ticked {are} sent: {chosen_words(sending)}"
 
 
 def bundle_text(row: PlanRow, scheduler: str) -> tuple[str, ...]:
@@ -180,8 +240,7 @@ def row_heading(row: PlanRow, rows: Sequence[PlanRow]) -> str:
         return f"Bundle {row.number:,} · {plural(len(row.jobs), 'request')}"
     job = row.jobs[0]
     if job.bundle is not None:
-        member = job.token.rpartition("~")[2]
-        return f"Script of request {member} of bundle {row.number:,} · {job.name}"
+        return f"Script of request {member_of(job)} of bundle {row.number:,} · {job.name}"
     last = rows[-1].number
     of = f" {row.number:,} of {last:,}" if last > 1 else ""
     return f"Script{of} · {job.name}"

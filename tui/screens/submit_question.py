@@ -1,0 +1,191 @@
+"""What has to be typed before a plan is sent, and how far it is: the frame below the jobs.
+
+Nothing goes without the very word; anything else, and Escape, is the answer no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rowtui.tui.render.cells import Line, line, width_of, wrapped
+from rowtui.tui.render.plan import Sending, checks_in_short, chosen_words
+from rowtui.tui.render.plan_checks import says_yes, why_not, word_for
+from rowtui.tui.render.plan_sending import afterwards, first_error, sending_line
+from rowtui.tui.render.transfers import copied_in_short
+from rowtui.tui.screens.view import set_titles
+from rowtui.tui.session import Session
+from rowtui.tui.widgets.chrome import OneLine
+from rowtui.tui.widgets.palette import as_content
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Input, Static
+
+_AFTER = {
+    "sending": ("   x ", "stops"),
+    "done": ("   6 ", "watches them in the queue"),
+    "stopped": ("   6 ", "watches them in the queue"),
+}
+
+
+class Question(Vertical):
+    """`send` is called once the word was typed, `left` whenever there was an answer."""
+
+    def __init__(
+        self, session: Session, send: Callable[[], None], left: Callable[[], None]
+    ) -> None:
+        super().__init__(id="confirm")
+        self._session = session
+        self._send = send
+        self._left = left
+        self._after: list[Line] = []
+
+    def compose(self) -> ComposeResult:
+        """What is at stake, what is wrong, the question, and the field for the answer."""
+        yield OneLine(name="short")
+        yield OneLine(name="again")
+        yield OneLine(name="error")
+        yield OneLine(name="question")
+        yield Static(id="after", markup=False)
+        yield Input(id="yes", compact=True, disabled=True)
+
+    @property
+    def _answer(self) -> Input:
+        return self.query_one("#yes", Input)
+
+    @property
+    def asking(self) -> bool:
+        """Somebody types the answer."""
+        return not self._answer.disabled
+
+    # Showing
+
+    def show(self, again: str = "", hidden: str = "") -> None:
+        """All of it. `again`: why the job under the cursor is tried again; `hidden`: what a
+        filter leaves out of sight, which is sent all the same.
+        """
+        sending = self._session.sending
+        self.set_class(bool(again), "-again")
+        self.query_one("#again", OneLine).show(line(" ", again))
+        error = self._what_is_wrong() if sending is not None else ()
+        self.set_class(bool(error), "-error")
+        self.query_one("#error", OneLine).show((*line(" "), *error))
+        self._show_after()
+        short, question = self.query_one("#short", OneLine), self.query_one("#question", OneLine)
+        if sending is None:
+            short.show(())
+            question.show(line((" Nothing to confirm.", "dim")))
+            set_titles(self, "Confirm")
+            return
+        copied = copied_in_short(sending.copying)
+        short.show((*line(" "), *checks_in_short(sending), *copied))
+        question.show((*line(" "), *self._question(sending)))
+        title = "Confirm" if sending.phase == "review" else "Sending"
+        set_titles(self, f"{title} · {hidden}" if hidden else title)
+
+    def _what_is_wrong(self) -> Line:
+        """Before it is sent, why one more word is needed; then, the first thing that failed."""
+        sending = self._session.sending
+        assert sending is not None
+        if sending.phase != "review":
+            return first_error(sending)
+        why = why_not(sending.checks, sending.chosen) if sending.chosen.requests else ""
+        return line(("✗ ", "failed"), (why, "failed")) if why else ()
+
+    def _show_after(self) -> None:
+        """What there is to do about jobs that were not accepted, once it is over."""
+        sending = self._session.sending
+        over = sending is not None and sending.phase in ("done", "stopped", "broken")
+        width = max(20, self.screen.size.width - 4)
+        lines = [
+            line(" ") + part
+            for one in (afterwards(sending) if sending is not None and over else ())
+            for part in wrapped(one, width - 1, 2)
+        ]
+        self.set_class(bool(lines), "-after")
+        if lines != self._after:
+            self._after = lines
+            self.query_one("#after", Static).update(as_content(lines))
+
+    def _question(self, sending: Sending) -> Line:
+        if sending.phase != "review":
+            after = _AFTER.get(sending.phase)
+            tail = line((after[0], "key"), after[1]) if after else ()
+            room = self.query_one("#question", OneLine).size.width - 1 - width_of(tail)
+            return (*sending_line(sending, self._session.clock(), room), *tail)
+        if self._session.read_only:
+            return line(("READ ONLY: nothing can be submitted.", "warning"))
+        if not sending.plan.jobs:
+            return line(("There is nothing to send.", "dim"))
+        if conflict := sending.copying.conflict:
+            return line(("✗ ", "failed"), (conflict, "failed"))
+        if not sending.chosen.requests:
+            return line("Every job is switched off.  ", ("space", "key"), " switches one on.")
+        what, where = chosen_words(sending), sending.chosen.where
+        key, esc = ("s", "key"), ("Esc", "key")
+        word = _word(sending)
+        if self.asking:
+            typed = line("Type ", (word, "key"), " and press ", ("Enter", "key"))
+            return self._that_fits(
+                (*typed, *line(f" to send {what} to {where}.  ", esc, " sends nothing.")),
+                (*typed, *line(f" to send {what}.  ", esc, " sends nothing.")),
+                (*typed, *line(f" to send {what}.")),
+            )
+        then = f", then type {word}, sends {what}"
+        return self._that_fits(
+            line("Nothing is sent yet.  ", key, f"{then} to {where}.  ", esc, " leaves."),
+            line("Nothing is sent yet.  ", key, f"{then}.  ", esc, " leaves."),
+            line("Nothing is sent yet.  ", key, f"{then}."),
+        )
+
+    def _that_fits(self, *forms: Line) -> Line:
+        room = self.query_one("#question", OneLine).size.width - 1
+        return next((form for form in forms if width_of(form) <= room), forms[-1])
+
+    # The answer
+
+    def ask(self) -> None:
+        """Wait for the word."""
+        self._answer.disabled = False
+        self._answer.value = ""
+        self.add_class("-asking")
+        self._answer.focus()
+
+    def close(self) -> None:
+        """No answer is waited for any more."""
+        self._answer.value = ""
+        self._answer.disabled = True
+        self.remove_class("-asking")
+        self._left()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Only the very word sends; anything else sends nothing."""
+        event.stop()
+        sending = self._session.sending
+        typed = event.value
+        self.close()
+        if sending is None or sending.phase != "review" or not sending.chosen.requests:
+            return
+        word = _word(sending)
+        if says_yes(word, typed):
+            self._send()
+            return
+        if typed.strip():
+            text = f"{typed.strip()!r} is not {word!r}: nothing was sent."
+        else:
+            text = "Nothing was sent."
+        self.app.notify(text, severity="warning", markup=False)
+
+    def on_key(self, event: events.Key) -> None:
+        """Escape in the question is the answer no."""
+        if event.key == "escape" and self.asking:
+            event.stop()
+            event.prevent_default()
+            self.close()
+            self.app.notify("Nothing was sent.", markup=False)
+
+
+def _word(sending: Sending) -> str:
+    """What has to be typed for the jobs that are on."""
+    objection = bool(why_not(sending.checks, sending.chosen))
+    return word_for(sending.chosen.units, objection=objection)
