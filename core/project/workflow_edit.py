@@ -306,7 +306,7 @@ def _write(project: Project, before: bytes, after: bytes) -> None:
         target = project.workflow.path.resolve(strict=True)  # a link to it stays one
         status = target.stat()
         kept.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(kept, before)
+        replace_file(kept, before, exactly_like=status)
         if read_bounded(target, LARGEST_FILE) != before:
             raise RowtuiError("workflow.toml was changed meanwhile", "nothing was written")
         replace_file(target, after, exactly_like=status)

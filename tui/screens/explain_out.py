@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import TYPE_CHECKING
 
 from rowtui.core.text import visible
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from rowtui.core.mapping.decision import Decision
     from rowtui.tui.render.explain import Row
     from rowtui.tui.screens.explain import ExplainView
+
+
+_AROUND = 8  # columns: a page is not as wide as the screen, and has a frame
+_NARROWEST = 20
 
 
 def show_sources(view: ExplainView, row: Row | None) -> None:
@@ -35,7 +40,10 @@ def show_lines(view: ExplainView, plain: Decision | None, why: str = "") -> None
     if asked is None or action is None:
         return
     lines = [
-        f"{why}." if why else "Nothing of this is written; y copies the page.",
+        *textwrap.wrap(
+            f"{why}." if why else "Nothing of this is written; y copies the page.",
+            max(_NARROWEST, view.size.width - _AROUND),
+        ),
         "",
         *lines_to_add(asked, action.name, plain),
     ]

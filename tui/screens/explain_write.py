@@ -51,7 +51,8 @@ class WriteScreen(ModalScreen[bool]):
         with Vertical(id="write") as dialog:
             set_titles(dialog, self._question, "Tab, then j k: scroll")
             yield TextLines(difference_line, name="write-text")
-            yield Static(as_content([line(text) for text in self._edit.notes]), markup=False)
+            if self._edit.notes:
+                yield Static(as_content([line(text) for text in self._edit.notes]), markup=False)
             with Horizontal(id="login-buttons"):
                 yield Button("Cancel", id="cancel", compact=True)
                 yield Button("Write", id="write-it", compact=True)

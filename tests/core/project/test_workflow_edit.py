@@ -97,7 +97,9 @@ async def test_what_was_shown_is_written_and_taken_back_to_the_byte(place: Place
     assert done.written
     assert elsewhere.read_text() == WORKFLOW + 'walltime.per_directory = "00:15:00"\n'
     assert place.file.is_symlink()
-    assert elsewhere.stat().st_mode & 0o777 == 0o664
+    kept = place.root / ".row" / "rowtui" / "workflow.before.toml"
+    assert [it.stat().st_mode & 0o777 for it in (elsewhere, kept)] == [0o664, 0o664]
+    assert kept.read_text() == WORKFLOW
     await place.engine.refresh()
     found = await place.engine.explain(0, ELIGIBLE, 0)
     assert found.decision is not None
