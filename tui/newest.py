@@ -50,5 +50,6 @@ class NewestAnswer(Generic[Question, Answer]):
                     continue
                 if not self._waiting:
                     self._arrived(question, answer)
+                del answer  # it may be large, and the next one is on its way
         finally:
             self._running = False

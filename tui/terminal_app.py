@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rowtui.core.text import visible
+from rowtui.tui import garbage
 from rowtui.tui.filters import AsciiGlyphs, GroundsAsAttributes
 from rowtui.tui.key_order import KeysInOrder
 from rowtui.tui.terminal import NO_COLOURS
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rowtui.tui.terminal import Manner
     from textual.screen import Screen
+
+SEARCH_SECONDS = 1.0
+"""Between two looks whether a search for garbage is due."""
+
+OPENED_SECONDS = 0.7
+"""After which a view that was opened has drawn what it is about; between two keys, mostly."""
+
+TRIM_SECONDS = 5.0
+"""Between two times that what is free is given back: after an answer of 18 MB half of it is."""
 
 LONGEST_COPY = 74_000
 """Bytes that go through a terminal to its clipboard: what xterm takes, written in base 64."""
@@ -71,7 +81,14 @@ class TerminalApp(KeysInOrder):
         if not self.is_headless:
             from rowtui.core.engine_process.memory import keep_little
 
-            keep_little()
+            keep_little(every=TRIM_SECONDS)
+            garbage.begin()
+            self.set_interval(SEARCH_SECONDS, garbage.search)
+
+    def view_opened(self) -> None:
+        """A view is there for the first time, and stays for good. The process is ours."""
+        if not self.is_headless:
+            self.set_timer(OPENED_SECONDS, garbage.set_aside)
 
     def terminal_lost(self) -> None:
         """Nobody sees this any more."""

@@ -145,6 +145,7 @@ class View(Screen[None]):
         await asyncio.sleep(0)  # to open a view is too much work for one step of the event loop
         self._complete = True
         self.call_after_refresh(self.show)
+        self.dashboard.view_opened()
 
     async def on_screen_resume(self) -> None:
         """Something may have changed while another view was shown."""
