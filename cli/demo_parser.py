@@ -8,6 +8,7 @@ from rowtui.cli.arguments import positive
 
 SCENARIOS = {
     "small": "a real study of percolation that runs on this machine",
+    "network": "a study whose samples flow through four actions, driven by itself",
     "large": "100,000 directories and four simulated clusters on a fast clock",
 }
 LEAST, MOST = 2_000, 1_000_000  # directories of the large one
@@ -31,11 +32,11 @@ def add_demo(commands: Any, add: Any, text: str) -> None:
         "demo",
         "demo",
         text,
-        "  rowtui demo\n  rowtui demo large\n  rowtui demo --headless\n"
+        "  rowtui demo\n  rowtui demo network\n  rowtui demo large\n  rowtui demo --headless\n"
         "  rowtui demo --keep ~/rowtui-demo",
     )
     demo.add_argument(
-        "scenario", nargs="?", default="small", metavar="SCENARIO", help="small or large"
+        "scenario", nargs="?", default="small", metavar="SCENARIO", help="small, network or large"
     )
     demo.add_argument("--list", action="store_true", help="say which scenarios there are")
     demo.add_argument("--headless", action="store_true", help="text only; runs to the end")

@@ -39,13 +39,17 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
 
     `marked`: whether any row of the view is.
     """
-    sending = session.sending
+    sending, played = session.sending, session.played
     sent = sending is not None and sending.phase in ("done", "stopped", "broken")
     nothing_to_mark = session.action is not None and not session.action.eligible
     if sending is not None and sending.running:
         steps = [("", "The jobs are being sent: wait, or"), ("x", "stop after this one")]
     elif sent and view in ("submit", "status", "groups"):
         steps = [("6", "watch your jobs in the queue"), ("1", "back to the actions")]
+    elif view == "network":
+        steps = _in_the_network(session)
+    elif view == "status" and played is not None and played.state.about == "network":
+        steps = [("8", "how samples flow through the actions of this study")]
     elif view == "status":
         steps = [("↑ ↓", "choose an action"), ("Enter", "see its eligible groups")]
         if nothing_to_mark:
@@ -64,7 +68,6 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
         steps = [("2", "choose groups first")]
     elif view == "queue":
         steps = [("l", "the log of a job")]
-        played = session.played
         if played is not None and played.state.faults:  # the clock is not the real one
             steps.append(("> <", "let time go by faster or slower"))
     else:
@@ -73,6 +76,19 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
     for key, text in steps:
         spans += [(key, "key"), (f" {text}   " if key else f"{text} ", "")]
     return line(*spans, ("! hide", "dim"))
+
+
+def _in_the_network(session: Session) -> list[tuple[str, str]]:
+    """To a run, and to what it does."""
+    view = session.network.view
+    if view is None:
+        return [("", "Wait, or"), ("1", "back to the actions")]
+    status = "new" if view.run is None else view.run.status.value
+    if status in ("new", "stopped", "paused"):
+        return [("s", "let it run by itself; it asks for limits first")]
+    if status == "running":
+        return [("h l", "from node to node"), ("Enter", "the samples of one")]
+    return [("h l", "from node to node"), ("6", "the jobs that it ran")]
 
 
 def _where_something_is(session: Session) -> list[tuple[str, str]]:

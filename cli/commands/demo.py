@@ -1,4 +1,4 @@
-"""`rowtui demo`: a small real study on this machine's queue, or a large synthetic project.
+"""`rowtui demo`: small real studies on this machine's queue, or a large synthetic project.
 
 With a terminal the dashboard opens on it while it runs; without one, or with --headless, the
 story is told as text, to the end, and the result is checked.
@@ -46,6 +46,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
         from rowtui.cli.demo.large import run_large
 
         return run_large(args, out)
+    if args.scenario == "network":
+        from rowtui.cli.demo.network import run_network
+
+        return run_network(args, out, CLUSTER)
     given = getattr(args, "keep", None)
     root = Path(given).expanduser() if given else Path(tempfile.mkdtemp(prefix="rowtui-demo-"))
     made = make_project(root, args.directories or SMALL_DIRECTORIES)

@@ -13,11 +13,15 @@ FASTER, SLOWER, INJECT = "faster", "slower", "inject"
 
 
 class PlayedState(NamedTuple):
-    """What the header says, what can be made to go wrong and what that does, what was done."""
+    """What the header says, what can be made to go wrong and what that does, what was done.
+
+    `about`: the view that it is about, where the first steps lead; "" for submitting by hand.
+    """
 
     badge: str
     faults: tuple[tuple[str, str], ...] = ()
     said: str = ""
+    about: str = ""
 
 
 class Played(Protocol):

@@ -8,6 +8,7 @@ import random
 import sys
 from pathlib import Path
 from statistics import fmean, linear_regression
+from typing import Any
 
 
 def main(step: str, directory: str) -> None:
@@ -17,20 +18,20 @@ def main(step: str, directory: str) -> None:
     STEPS[step](place, value)
 
 
-def simulate(place: Path, value: dict) -> None:
+def simulate(place: Path, value: dict[str, Any]) -> None:
     """An energy that grows with the temperature, with noise that the replica's number seeds."""
     noise = random.Random(value["replica"]).gauss(0, 0.01)
     energy = value["temperature"] * (1 + value["pressure"]) + noise / value["size"]
     save(place / "energy.json", energy)
 
 
-def average(place: Path, _: dict) -> None:
+def average(place: Path, _: dict[str, Any]) -> None:
     """The mean over the replicas."""
     energies = [load(place / member["path"]) for member in members(place, "simulate")]
     save(place / "mean.json", fmean(energies))
 
 
-def fit(place: Path, _: dict) -> None:
+def fit(place: Path, _: dict[str, Any]) -> None:
     """The slope of the energy over the temperatures."""
     points = members(place, "average")
     temperatures = [member["sample"]["temperature"] for member in points]
@@ -38,7 +39,7 @@ def fit(place: Path, _: dict) -> None:
     save(place / "slope.json", linear_regression(temperatures, energies).slope)
 
 
-def plot(place: Path, _: dict) -> None:
+def plot(place: Path, _: dict[str, Any]) -> None:
     """A bar for each slope."""
     bars = []
     for row, member in enumerate(members(place, "fit")):
@@ -52,9 +53,10 @@ def plot(place: Path, _: dict) -> None:
     )
 
 
-def members(place: Path, name: str) -> list[dict]:
+def members(place: Path, name: str) -> list[dict[str, Any]]:
     """What an input of this sample is made of."""
-    return json.loads((place / "inputs.json").read_text())["inputs"][name]
+    inputs = json.loads((place / "inputs.json").read_text())["inputs"]
+    return list(inputs[name])
 
 
 def load(path: Path) -> float:

@@ -36,3 +36,16 @@ def test_the_large_demo_is_made_and_kept_where_somebody_says(
 def test_a_replay_needs_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--replay", "nothing"]) == 1
     assert "only be shown in a terminal" in capsys.readouterr().err
+
+
+def test_the_network_demo_runs_to_its_plot_and_says_what_to_type(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kept = tmp_path / "it's here"
+    assert main(["demo", "network", "--headless", "--keep", str(kept)]) == 0
+    said = capsys.readouterr().out
+    assert "$ rowtui network run --yes" in said
+    assert "Done: all jobs of the network are complete." in said
+    assert f"✓ {kept}/results/slopes.svg" in said
+    assert "pressure 0.5" in (kept / "results/slopes.svg").read_text()

@@ -10,7 +10,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from rowtui.cli.demo.network import NetworkDemo, make_study
 from rowtui.core.in_process import InProcessEngine
+from rowtui.core.project.played_views import Played
 from rowtui.core.project.project import Project
 from rowtui.tui.app import RowtuiApp
 
@@ -86,12 +88,12 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @asynccontextmanager
 async def opened(
-    root: Path, size: tuple[int, int] = (120, 36)
+    root: Path, size: tuple[int, int] = (120, 36), played: Played | None = None
 ) -> AsyncIterator[Hand[InProcessEngine]]:
     environment = {"HOME": str(root.parent), "PATH": os.environ["PATH"]}
     engine = InProcessEngine(Project.open(root, cluster="local", environment=environment))
     try:
-        async with hand_on(RowtuiApp(engine), engine, size) as hand:
+        async with hand_on(RowtuiApp(engine, played=played), engine, size) as hand:
             yield hand
     finally:
         await engine.close()
@@ -150,6 +152,20 @@ async def test_from_no_network_over_a_broken_one_and_an_empty_workspace_to_its_r
         assert (root / "results" / "sum").is_file()
         await hand.press("s")
         await hand.sees("the run is over: n starts a new one")
+
+
+async def test_the_first_steps_of_the_network_demo_lead_to_a_run(
+    tmp_path: Path, root: Path
+) -> None:
+    make_study(study := tmp_path / "demo")
+    async with opened(study, (80, 24), NetworkDemo()) as hand:
+        await hand.sees("DEMO", "Next: 8 how samples flow")
+        await hand.press("8")
+        await hand.sees("no run yet", "Next: s let it run by itself; it asks for limits first")
+        await start(hand)
+        await hand.sees("▶ running", "Next: h l from node to node")
+        await hand.press("x")
+        await hand.sees("○ stopped", "Next: s let it run by itself")
 
 
 async def test_a_failed_job_is_seen_with_what_it_costs_and_retried(root: Path) -> None:

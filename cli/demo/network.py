@@ -1,0 +1,94 @@
+"""`rowtui demo network`: a small study whose samples flow through four actions, driven by itself.
+
+It is the example `study`, on this machine's queue: the dashboard begins it within limits that it
+asks for; without a terminal the commands that do the same tell it as text, to the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.project.played_views import PlayedState
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rowtui.cli.output import Output
+
+_FILES = {  # beside this one, and in the project
+    "study.workflow.toml": "workflow.toml",
+    "study.network.toml": "network.toml",
+    "study.py": "study.py",
+}
+_COMMANDS = ("network check", "network run --yes", "network show", "show status")
+
+
+class NetworkDemo:
+    """A real project: all that the demo has of its own are the first steps."""
+
+    stranger = True
+    state = PlayedState("DEMO", about="network")
+
+    async def control(self, word: str, argument: str = "") -> PlayedState:
+        """Its clock is ours, and what goes wrong goes wrong by itself."""
+        said = "This demo is real: its clock cannot be changed. Try: rowtui demo large"
+        return self.state._replace(said=said)
+
+
+def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
+    """Make the project, and open the dashboard on it or run it to its end. Raises: RowtuiError."""
+    given = getattr(args, "keep", None)
+    root = Path(given).expanduser() if given else Path(tempfile.mkdtemp(prefix="rowtui-demo-"))
+    make_study(root)
+    if not args.headless and sys.stdin.isatty() and sys.stdout.isatty():
+        from rowtui.cli.commands.dashboard import settings_of, show
+        from rowtui.core.engine_process.options import EngineOptions
+
+        settings = settings_of(args) or {}
+        options = EngineOptions(str(root), cluster)
+        code = show(options, out, args, played=NetworkDemo(), **settings)
+        out.note(f"The project is in {root}; go on with: cd {root} && rowtui")
+        return code
+    out.print(
+        "Three parameters and replicas are simulated, averaged, fitted and drawn in one plot:"
+    )
+    out.print("24 + 12 + 4 + 1 jobs, each begun as soon as what it needs is there.")
+    return _tell(root, cluster, out)
+
+
+def make_study(root: Path) -> None:
+    """The project of the study. Raises: RowtuiError if something is at `root` already."""
+    if root.exists() and any(root.iterdir()):
+        raise RowtuiError(f"{root} is not empty", "name a folder that does not exist yet")
+    (root / "workspace").mkdir(parents=True, exist_ok=True)
+    python = shlex.quote(sys.executable).replace("\\", "\\\\").replace('"', '\\"')
+    source = files("rowtui.cli.demo")
+    for here, name in _FILES.items():
+        text = source.joinpath(here).read_text()
+        if name == "workflow.toml":
+            text = text.replace('"python3 ', f'"{python} ')
+        (root / name).write_text(text)
+
+
+def _tell(root: Path, cluster: str, out: Output) -> int:
+    """The commands that somebody would type, with what they say."""
+    from rowtui.cli.main import main
+
+    with contextlib.chdir(root):
+        for command in _COMMANDS:
+            out.print(f"\n$ rowtui {command}")
+            sys.stdout.flush()
+            if main([*command.split(), "--cluster", cluster]):
+                raise RowtuiError("the demo failed", f"look at the logs in {root}")
+    plot = root / "results/slopes.svg"
+    if not plot.exists():
+        raise RowtuiError("the study did not come to its end", f"look at the logs in {root}")
+    out.print(f"\n✓ {plot}\nNow try: cd {root} && rowtui, and 8")
+    return 0
