@@ -21,8 +21,9 @@ from rowtui.core.state.model import DirectorySet, positions
 from rowtui.core.state.names import flags
 from rowtui.core.state.records import Before, to_positions, with_scanned
 from rowtui.core.state.staging import list_staged, stage_completions
-from rowtui.core.state.store import NotSavedError, without_outlived
+from rowtui.core.state.store import NotSavedError
 from rowtui.core.state.stored import Stored
+from rowtui.core.state.sweep import without_outlived
 from rowtui.core.text import visible
 from rowtui.core.workspace.list import Listing, list_workspace
 from rowtui.core.workspace.products import look_for_products

@@ -155,10 +155,20 @@ class Container:
         return CorruptCacheError(f"the cache file {self.path or '(in memory)'} is damaged: {what}")
 
 
-def pack(meta: Mapping[str, Any], sections: Mapping[str, bytes | memoryview]) -> bytes:
-    """The bytes of a container. The same input gives the same bytes."""
+def pack(
+    meta: Mapping[str, Any],
+    sections: Mapping[str, bytes | memoryview],
+    checksums: Mapping[str, int] | None = None,
+) -> bytes:
+    """The bytes of a container. The same input gives the same bytes.
+
+    `checksums`: those of sections that are known already.
+    """
     sizes = {name: memoryview(data).nbytes for name, data in sections.items()}
-    checksums = {name: crc32(data) for name, data in sections.items()}
+    known = checksums or {}
+    checksums = {
+        name: known[name] if name in known else crc32(data) for name, data in sections.items()
+    }
     # Offsets stand in the header and depend on its length: reserve room for the longest.
     table = {name: (0, size, checksums[name]) for name, size in sizes.items()}
     room = len(_header(meta, table)) + 20 * len(table)

@@ -14,8 +14,8 @@ from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.model import DirectorySet, among, bit_set, without_members
 from rowtui.core.state.names import NUMPY_FROM, Remap, flags, remap
 from rowtui.core.state.staging import Staged
-from rowtui.core.state.store import without_outlived
 from rowtui.core.state.stored import Stored
+from rowtui.core.state.sweep import without_outlived
 
 T = TypeVar("T")
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import adler32, crc32
 
 from rowtui.core.errors import RowtuiError
@@ -26,24 +25,16 @@ from rowtui.core.state.merge import empty_directories
 from rowtui.core.state.model import State
 from rowtui.core.state.stored import (
     Stored,
-    pack_stored,
     unpack_stored,
     with_known_directories,
     with_submitted_due,
 )
 from rowtui.core.text import visible
 
-# What is no longer current is kept this long, and for this many generations: whichever is longer.
-# The second keeps a clock that jumps from deleting what somebody reads right now.
-KEPT_SECONDS = 3600
-KEPT_GENERATIONS = 16
-# But not more than this many bytes of old generations: a million directories and a busy dashboard
-# would fill gigabytes in an hour.
-KEPT_BYTES = 256 << 20
+if TYPE_CHECKING:
+    from rowtui.core.state.pack_stored import PackedSets
 
-_DONE = re.compile(r"done\.(\d{1,18})\.rtc(\.damaged)?")
-_FILE = re.compile(r"(dirs|values|orders)\.(\d{1,18})-.*\.(rtc|bin)")
-_TEMPORARY = re.compile(r"\.(done|dirs|values|orders)\..*\.tmp")
+_DIGITS = 18  # of a generation's number, at most
 
 Edit = Callable[[Stored], Stored]
 
@@ -81,7 +72,8 @@ class Store:
         self.folder = root / ".row" / "rowtui"
         self.unsaved = False  # whether `load` gives records that are only in memory
         self._last: Stored | None = None
-        self._published: dict[int, tuple[int, float]] = {}  # size and time of generations: fixed
+        self._published: dict[int, tuple[int, float]] = {}  # size and time of generations
+        self._packed: PackedSets | None = None
 
     def load(self) -> View:
         """The current generation: one listing, and one file unless it is the one read last.
@@ -216,6 +208,9 @@ class Store:
                 raise CorruptCacheError(f"the cache file {file} is missing")
 
     def _publish(self, view: View, after: Stored) -> Stored | None:
+        from rowtui.core.state.pack_stored import PackedSets, pack_stored
+
+        self._packed = self._packed or PackedSets()
         self.folder.mkdir(parents=True, exist_ok=True)
         for file in view.damaged:
             with contextlib.suppress(FileNotFoundError):
@@ -225,7 +220,7 @@ class Store:
         after = with_submitted_due(self._with_retired(view, after, generation), view.stored)
         try:
             published = publish_new(
-                self.folder / f"done.{generation}.rtc", pack_stored(after, generation)
+                self.folder / f"done.{generation}.rtc", pack_stored(after, generation, self._packed)
             ) and self._is_current(view)
         except FileNotFoundError:  # our temporary file was taken for an old one: a clock jumped
             published = False
@@ -249,7 +244,11 @@ class Store:
         state = after.state._replace(generation=generation, directories=directories)
         self._last, self.unsaved = after._replace(state=state), False
         with contextlib.suppress(OSError):
-            self._sweep(view.files, self._last)
+            from rowtui.core.state.sweep import sweep
+
+            usable, _ = _generations(view.files)
+            folder = os.fspath(self.folder)
+            self._published = sweep(folder, view.files, usable, self._last, self._published)
         return self._last
 
     def _is_current(self, view: View) -> bool:
@@ -302,65 +301,6 @@ class Store:
         retired = {f: since for f, since in retired.items() if f in view.files or f in before}
         return after._replace(retired=retired)
 
-    def _sweep(self, files: Collection[str], stored: Stored) -> None:
-        """Delete what nobody can need any more."""
-        generation = stored.state.generation
-        now = os.stat(self.folder / f"done.{generation}.rtc").st_mtime
-        used = stored.directories.files
-        generations, _ = _generations(files)
-        room = KEPT_BYTES
-        superseded = now
-        known: dict[int, tuple[int, float]] = {}
-        for age, number in enumerate(reversed(generations), 1):
-            path = self.folder / f"done.{number}.rtc"
-            size, time = self._published.get(number) or _size_and_time(path)
-            room -= size
-            if age > KEPT_GENERATIONS and (room < 0 or now - superseded > KEPT_SECONDS):
-                os.unlink(path)
-            else:
-                known[number] = size, time
-            superseded = time
-        self._published = known  # an hour of commits is many: each is looked at once
-        for file in files:
-            if _TEMPORARY.fullmatch(file):
-                self._unlink_if_old(file, now)
-            match = _FILE.fullmatch(file)
-            if not match or file in used or int(match[2]) > generation - KEPT_GENERATIONS:
-                continue
-            kind = match[1]
-            if kind == "orders" and f"dirs.{file.split('.')[1]}.rtc" in used:
-                continue
-            since = stored.retired.get(file)
-            if since is None or outlived(since, generation, int(now)):
-                self._unlink_if_old(file, now)
-
-    def _unlink_if_old(self, file: str, now: float) -> None:
-        with contextlib.suppress(OSError):
-            if now - os.stat(self.folder / file).st_mtime > KEPT_SECONDS:
-                os.unlink(self.folder / file)
-
-
-def _size_and_time(path: Path) -> tuple[int, float]:
-    status = os.stat(path)
-    return status.st_size, status.st_mtime
-
-
-def outlived(since: tuple[int, int], generation: int, now: int) -> bool:
-    """Whether something was superseded so long ago that nobody can be reading it."""
-    return since[0] <= generation - KEPT_GENERATIONS and now - since[1] > KEPT_SECONDS
-
-
-def without_outlived(
-    consumed: Mapping[str, tuple[int, int]], waiting: Collection[str], generation: int
-) -> dict[str, tuple[int, int]]:
-    """The consumed staged files that must still be remembered: there, or gone not long ago."""
-    now = _now()
-    return {
-        file: since
-        for file, since in consumed.items()
-        if file in waiting or not outlived(since, generation, now)
-    }
-
 
 def not_saved(folder: Path, error: OSError) -> NotSavedError:
     """What an error of the file system means to a person."""
@@ -387,16 +327,17 @@ def not_saved(folder: Path, error: OSError) -> NotSavedError:
 def _generations(files: Collection[str]) -> tuple[list[int], int]:
     """The generations that may be read, ascending; and the highest that ever was."""
     usable: list[int] = []
-    highest = 0
+    damaged: list[int] = []
     for file in files:
-        match = _DONE.fullmatch(file)
-        if match:
-            number = int(match[1])
-            highest = max(highest, number)
-            if not match[2]:
-                usable.append(number)
+        if file.startswith("done."):
+            number, _, ending = file[5:].partition(".")
+            if number.isdecimal() and len(number) <= _DIGITS:
+                if ending == "rtc":
+                    usable.append(int(number))
+                elif ending == "rtc.damaged":
+                    damaged.append(int(number))
     usable.sort()
-    return usable, highest
+    return usable, max([0, *usable[-1:], *damaged])
 
 
 def _now() -> int:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from rowtui.core.state.container import Container, CorruptCacheError, pack
+from rowtui.core.state.container import Container, CorruptCacheError
 from rowtui.core.state.directories import StoredDirectories, as_segments
 from rowtui.core.state.merge import empty_directories
 from rowtui.core.state.model import DirectorySet, Failure, State, Submitted, positions
@@ -171,58 +171,6 @@ class _Later(Mapping[str, Mapping[int, JobKey]]):
         return len(self._jobs())
 
 
-def pack_stored(stored: Stored, generation: int) -> bytes:
-    """The bytes of a `done.<generation>.rtc`."""
-    state, row, directories = stored.state, stored.row, stored.directories
-    sets = _Sets(len(directories))
-    meta: dict[str, Any] = {
-        "kind": "done",
-        "generation": generation,
-        "lineage": stored.lineage,
-        "count": len(directories),
-        "dirs": directories.file,
-        "values": directories.segments,
-        "pointers": directories.pointers,
-        "bad": sets.add(directories.bad_set),
-        "nameless": sets.add(directories.nameless_set),
-        "workspace_mtime_ns": stored.workspace_mtime_ns,
-        "racy": stored.racy,
-        "value_file": stored.value_file,
-        "products": stored.products,
-        "completed": sets.add_all(state.completed),
-        "aside": sets.add_all(stored.aside),
-        "consumed": stored.consumed,
-        "retired": stored.retired,
-        "row": {
-            "completed_identity": row.completed_identity,
-            "submitted_identity": row.submitted_identity,
-            "directories_identity": row.directories_identity,
-            "directories": row.directories,
-            "submitted_due": row.submitted_due,
-            "names_gone": row.names_gone,
-            "completed": sets.add_all(row.completed),
-        },
-        "workflow_identity": stored.workflow_identity,
-        "reread": stored.reread,
-    }
-    sections = dict(sets.sections)
-    if stored.workflow:
-        sections["workflow"] = stored.workflow
-    jobs: tuple[tuple[str, Mapping[str, Mapping[int, Any]]], ...] = (
-        ("submitted", _as_rows(state.submitted, lambda job: (job.cluster, job.job_id, job.token))),
-        (
-            "failed",
-            _as_rows(state.failed, lambda it: (it.cluster, it.job_id, it.token, it.reason)),
-        ),
-        # Usually Row's file holds what we would write: then it needs no copy.
-        ("row_submitted", row.submitted if row.submitted_due else {}),
-    )
-    for name, records in jobs:
-        if records:
-            sections[name] = _pack_jobs(records)
-    return pack(meta, sections)
-
-
 def unpack_stored(container: Container, folder: Path, generation: int) -> Stored:
     """The `Stored` in a container that lies in `folder`.
 
@@ -298,25 +246,6 @@ def _identity(stored: list[int] | None) -> Identity | None:
     return None if stored is None else Identity(*stored)
 
 
-class _Sets:
-    """Sets on their way into sections; equal sets share one, the empty set needs none."""
-
-    def __init__(self, count: int) -> None:
-        self._size = (count + 7) >> 3
-        self._known: dict[DirectorySet, str] = {0: ""}
-        self.sections: dict[str, bytes | memoryview] = {}
-
-    def add(self, members: DirectorySet) -> str:
-        name = self._known.get(members)
-        if name is None:
-            name = self._known[members] = f"set{len(self.sections)}"
-            self.sections[name] = members.to_bytes(self._size, "little")
-        return name
-
-    def add_all(self, records: Mapping[str, DirectorySet]) -> dict[str, str]:
-        return {action: self.add(members) for action, members in records.items()}
-
-
 class _SetReader:
     def __init__(self, container: Container) -> None:
         self._container = container
@@ -331,30 +260,6 @@ class _SetReader:
 
     def get_all(self, names: Mapping[str, str]) -> dict[str, DirectorySet]:
         return {action: self.get(name) for action, name in names.items()}
-
-
-def _as_rows(
-    records: Mapping[str, Mapping[int, T]], row: Callable[[T], tuple[Any, ...]]
-) -> dict[str, dict[int, tuple[Any, ...]]]:
-    rows: dict[T, tuple[Any, ...]] = {}
-    return {
-        action: {at: rows.get(job) or rows.setdefault(job, row(job)) for at, job in jobs.items()}
-        for action, jobs in records.items()
-    }
-
-
-def _pack_jobs(records: Mapping[str, Mapping[int, tuple[Any, ...]]]) -> bytes:
-    """A JSON line of [action, [[job, how many], ...]], then all their positions as u32."""
-    table: list[tuple[str, list[tuple[tuple[Any, ...], int]]]] = []
-    found = array("I")
-    for action, jobs in records.items():
-        by_job: dict[tuple[Any, ...], list[int]] = {}
-        for position, job in jobs.items():
-            by_job.setdefault(job, []).append(position)
-        table.append((action, [(job, len(members)) for job, members in by_job.items()]))
-        for members in by_job.values():
-            found.extend(members)
-    return json.dumps(table, separators=(",", ":")).encode() + b"\n" + found.tobytes()
 
 
 def _unpack_jobs(

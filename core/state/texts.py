@@ -61,6 +61,12 @@ class PointerTexts:
         return texts
 
     def _look(self, position: int) -> str | None:
+        stored = self._directories
+        uniform = self._column is not None and self._column.uniform
+        if uniform and isinstance(stored, StoredDirectories):  # it is 0.0 or -0.0
+            raw = stored.raw_value(position)
+            if raw is not None and b"-0.0" not in raw:
+                return "0.0"
         found = resolve(self._directories.value(position), self._pointer)
         return None if found is MISSING else compact(found)
 

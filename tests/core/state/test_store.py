@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from rowtui.core.state.container import MAGIC, NewerCacheError
 from rowtui.core.state.model import Failure, Submitted, bit_set
-from rowtui.core.state.store import KEPT_GENERATIONS, KEPT_SECONDS, NotSavedError, Store
+from rowtui.core.state.store import NotSavedError, Store
 from rowtui.core.state.stored import Identity, RowFiles, Stored
+from rowtui.core.state.sweep import KEPT_GENERATIONS, KEPT_SECONDS
 
 from tests.core.state.building import built
 
