@@ -163,7 +163,8 @@ def test_killed_at_any_step_on_slurm_each_directory_runs_once(
         # Each directory's job is there once, and nobody let it go: its header asks to be held.
         assert [reason for _, reason in listed] == ["JobHeldUser"] * (2 * len(every.folders))
         slurm.run(f"scontrol release {' '.join(job for job, _ in listed)}")
-        wait_until(lambda: not slurm.run("squeue -h").stdout, "the queue to empty", seconds=60)
+        empty = lambda: not slurm.run("squeue -h").stdout  # noqa: E731
+        wait_until(empty, "the queue to empty", every=0.1)
 
     every.finish(let_run)
     # then nothing was lost or done twice.

@@ -77,7 +77,7 @@ class Copied:
             (row,) = json.loads(self("show", "status", "--json")[0])["actions"]
             return bool(row["completed"] == len(NAMES))
 
-        wait_until(over, "the job to end")
+        wait_until(over, "the job to end", every=0.1)
 
     def terminal(self, *words: str) -> Terminal:
         shell = Shell(self.folder, self.home)

@@ -80,6 +80,13 @@ def began(root: Path) -> set[str]:
     return {path.parent.name for path in root.glob("workspace/*/runs")}
 
 
+def until_the_queue_is_empty(here: OnClusters) -> None:
+    def is_empty() -> bool:
+        return not here.json("--cluster", "alpha")["alpha"]["jobs"]
+
+    wait_until(is_empty, "the bundle to end", every=0.1)
+
+
 def test_a_bundle_is_looked_at_cut_short_and_completes(root: Path, here: OnClusters) -> None:
     # given one bundle of eight jobs, which run two by two
     words = ("--pack", "--search", "0", "--longest", "00:09:10")
@@ -109,7 +116,7 @@ def test_a_bundle_is_looked_at_cut_short_and_completes(root: Path, here: OnClust
     # then the others come to their end
     (root / "go").touch()
     wait_until(lambda: len(list(root.glob("workspace/*/one"))) == 7, "seven to end")
-    wait_until(lambda: not here.json("--cluster", "alpha")["alpha"]["jobs"], "the bundle to end")
+    until_the_queue_is_empty(here)
     status = json.loads(alpha(here, "show", "status", "--json"))["actions"][0]
     assert (status["completed"], status["eligible"]) == (7, 1)
     assert began(root) == {*NAMES} - {out_of_it["directories"][0]}
@@ -122,7 +129,7 @@ def test_a_whole_bundle_is_cancelled_by_its_id(root: Path, here: OnClusters) -> 
     identity = jobs(here)[0]["id"]
     told = alpha(here, "cancel", str(identity), "--yes")
     assert f"ancelled job {identity}" in told
-    wait_until(lambda: not here.json("--cluster", "alpha")["alpha"]["jobs"], "the bundle to end")
+    until_the_queue_is_empty(here)
     status = json.loads(alpha(here, "show", "status", "--json"))["actions"][0]
     assert (status["completed"], status["submitted"]) == (0, 0)
     assert len(began(root)) == 2

@@ -62,7 +62,8 @@ def test_all_queues_are_in_one_table_and_one_json(
         assert here("submit", "--cluster", where, "--yes", "--detach", *names).code == 0
     try:
         beta = two[1].cluster  # it says why a job waits once it has looked at it
-        wait_until(lambda: "BeginTime" in beta.run("squeue -h -o %r").stdout, "the reason")
+        told = lambda: "BeginTime" in beta.run("squeue -h -o %r").stdout  # noqa: E731
+        wait_until(told, "the reason", every=0.1)
         ask_until(here, "running", "local")
         # when they are asked for as values
         found = ask_until(here, "running", "alpha")

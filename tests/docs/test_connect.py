@@ -69,7 +69,8 @@ class Site(NamedTuple):
 @pytest.fixture
 def new_rig() -> Iterator[SlurmRig]:
     """A cluster whose first job is 1, as on the page."""
-    rig = start_slurm()
+    # Nothing freezes here: a client that gave up on a busy machine would send job 1 again, as 2.
+    rig = start_slurm(settings={"MessageTimeout": 60, "TCPTimeout": 60})
     yield rig
     rig.close()
 

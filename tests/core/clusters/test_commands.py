@@ -27,14 +27,14 @@ def alive(pid: int) -> bool:
 
 
 async def until_dead(pid: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while alive(pid):  # noqa: ASYNC110 (a process has no event)
             await asyncio.sleep(0.01)
 
 
 async def test_streams_status_and_folder_of_a_command_are_its_own(tmp_path: Path) -> None:
     script = "cat; pwd; echo complaint >&2; exit 3"
-    result = await run_command(["sh", "-c", script], stdin=b"in\n", timeout=10, cwd=tmp_path)
+    result = await run_command(["sh", "-c", script], stdin=b"in\n", timeout=60, cwd=tmp_path)
     assert result.exit_status == 3
     assert result.stdout == b"in\n" + os.fsencode(tmp_path) + b"\n"
     assert result.stderr == b"complaint\n"
@@ -43,15 +43,15 @@ async def test_streams_status_and_folder_of_a_command_are_its_own(tmp_path: Path
 
 
 async def test_a_missing_program_is_a_result_that_says_it_never_started() -> None:
-    result = await run_command(["no-such-program-anywhere"], timeout=10)
+    result = await run_command(["no-such-program-anywhere"], timeout=60)
     assert result.exit_status is None
     assert result.trouble is Trouble.NOT_STARTED
     assert "No such file" in result.complaint
 
 
 async def test_a_missing_folder_and_a_nul_in_an_argument_never_start(tmp_path: Path) -> None:
-    gone = await run_command(["true"], timeout=10, cwd=tmp_path / "gone")
-    nul = await run_command(["echo", "a\0b"], timeout=10)
+    gone = await run_command(["true"], timeout=60, cwd=tmp_path / "gone")
+    nul = await run_command(["echo", "a\0b"], timeout=60)
     assert gone.trouble is nul.trouble is Trouble.NOT_STARTED
 
 
@@ -136,7 +136,7 @@ async def test_variables_that_change_slurm_commands_are_not_passed_on(
 
 async def test_a_transport_adds_its_own_variables_and_a_call_has_the_last_word() -> None:
     transport = LocalTransport({"A": "transport", "B": "transport"})
-    result = await transport.run(["sh", "-c", "echo $A $B"], timeout=10, env={"B": "call"})
+    result = await transport.run(["sh", "-c", "echo $A $B"], timeout=60, env={"B": "call"})
     assert result.stdout == b"transport call\n"
 
 

@@ -219,7 +219,7 @@ async def test_a_job_that_waits_for_a_limit_says_which(slurm_accounts: Accountin
         await asyncio.to_thread(cluster.wait_for, first, "RUNNING")
 
     reasons: dict[int, str] = {}
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         # At first a job waits for nothing in particular, or for others to be looked at.
         while not all("Limit" in reasons.get(second, "") for second in ids[1::2]):
             await asyncio.sleep(0.05)

@@ -73,7 +73,7 @@ async def accepted(scheduler: SlurmScheduler, job: JobSpec) -> int:
 
 async def job_in(scheduler: SlurmScheduler, job_id: int, *states: JobState) -> Job:
     """Poll until the job is in one of these states."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while True:
             snapshot = await scheduler.queue([job_id])
             assert not snapshot.error
@@ -84,7 +84,7 @@ async def job_in(scheduler: SlurmScheduler, job_id: int, *states: JobState) -> J
 
 async def found_in_time(scheduler: SlurmScheduler, token: str) -> tuple[Job, ...]:
     """A frozen controller takes in requests a moment after it goes on."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while not (found := await scheduler.find([token])):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
     return found[token]
@@ -299,7 +299,7 @@ async def tasks_in(
     scheduler: SlurmScheduler, job_id: int, count: int, *states: JobState
 ) -> dict[int | None, Job]:
     """Poll until so many tasks of an array are in one of these states; all its tasks."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while True:
             snapshot = await scheduler.queue([job_id])
             assert not snapshot.error

@@ -111,6 +111,7 @@ def jobs(slurm: SlurmCluster) -> Iterator[Mapping[str, int]]:
     wait_until(
         lambda: "Never" in slurm.run(f"squeue -h -j {never} -o %r").stdout,
         "Slurm to see that a dependency is hopeless",
+        every=0.1,
     )
     yield ids
     slurm.run(f"scontrol resume {ids['is suspended']}", check=False)

@@ -68,7 +68,7 @@ SLURM = """\
 name = "alpha"
 scheduler = "slurm"
 identify.always = true
-partition = [{ name = "cpu", memory_per_cpu = "10M" }]
+partition = [{ name = "cpu", memory_per_cpu = "60M" }]
 """
 
 

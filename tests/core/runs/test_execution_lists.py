@@ -113,7 +113,7 @@ def test_a_chain_that_goes_to_two_places_is_taken_apart(here: Path, ahead: bool)
     # given averages that go to another partition
     folder = here / "home/.config/rowtui"
     folder.mkdir(parents=True)
-    cpu = '{ name = "cpu", memory_per_cpu = "10M" }'
+    cpu = '{ name = "cpu", memory_per_cpu = "60M" }'
     (folder / "clusters.toml").write_text(SLURM.replace(cpu, f'{cpu}, {{ name = "batch" }}'))
     root = chained(here / "p", LISTS + f"ahead = {str(ahead).lower()}\n")
     path = root / "workflow.toml"

@@ -37,7 +37,7 @@ from rowtui.core.workspace.workers import Workers
 from tests.core.submission.conftest import RealProject
 from tests.rig.slurm import SlurmCluster
 
-ALPHA = Cluster("alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=10),))
+ALPHA = Cluster("alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=60),))
 NAMES = ("a", "b c", "$(touch pwned)")
 
 

@@ -273,6 +273,7 @@ async def test_whether_a_job_whose_command_died_was_cancelled_is_asked_of_its_sc
     deadline = time.monotonic() + 60
     while real.journal.open_plan_ids():
         await remote.settle()
+        await asyncio.sleep(0.05)
         assert time.monotonic() < deadline
     assert [failure.reason for failure in real.state.failed["one"].values()] == ["cancelled"]
 
@@ -536,6 +537,7 @@ async def test_a_clock_that_differs_from_the_schedulers_misjudges_nothing(
     deadline = time.monotonic() + 60
     while remote.real.journal.open_plan_ids():
         seen += await remote.settle(skew)
+        await asyncio.sleep(0.05)
         assert time.monotonic() < deadline
 
     assert remote.real.runs() == dict.fromkeys(NAMES, 1)

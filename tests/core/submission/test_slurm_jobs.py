@@ -21,7 +21,7 @@ from tests.rig.slurm import SlurmCluster
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
 CLUSTER = Cluster(
-    "alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=10),)
+    "alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=60),)
 )
 
 
@@ -143,7 +143,7 @@ async def test_a_requeued_job_runs_again_and_another_with_its_token_does_not(
 
     slurm.run(f"scontrol requeue {job_id}")
     slurm.run(f"scontrol update jobid={job_id} starttime=now", check=False)
-    wait_until(lambda: slurm.state(job_id) in ("PENDING", "RUNNING"), "the job to be back")
+    slurm.wait_for(job_id, "PENDING", "RUNNING")
     await real.settle()
     assert real.state.submitted["one"][0].job_id == job_id
     slurm.run(f"scancel {job_id}")

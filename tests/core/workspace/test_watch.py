@@ -33,7 +33,7 @@ def paths(project: Path) -> list[Path]:
 async def seen(watcher: AsyncIterator[frozenset[Path]], *wanted: Path) -> None:
     """Wait until all these were reported."""
     missing = set(wanted)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while missing:
             missing -= await anext(watcher)
 
@@ -160,7 +160,7 @@ async def test_closing_ends_the_iteration(project: Path) -> None:
         collecting = asyncio.create_task(collect())
         await asyncio.sleep(0)
         await watcher.aclose()
-        assert await asyncio.wait_for(collecting, 20) == []
+        assert await asyncio.wait_for(collecting, 60) == []
 
 
 async def test_cancelling_leaves_no_task_behind(project: Path) -> None:

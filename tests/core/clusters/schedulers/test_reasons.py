@@ -444,7 +444,7 @@ async def test_what_a_real_slurm_does_is_explained(slurm: SlurmCluster) -> None:
     slurm.wait_for(unlogged, "FAILED")
     slurm.wait_for(whole, "RUNNING")
     reason = f"squeue -h -j {orphan} -o %r"
-    wait_until(lambda: "Never" in slurm.run(reason).stdout, "the orphan to be told")
+    wait_until(lambda: "Never" in slurm.run(reason).stdout, "the orphan to be told", every=0.1)
     start = f"squeue -h -j {behind} -o %S"
     wait_until(lambda: "N/A" not in slurm.run(start).stdout, "a start", every=0.05)
     # when they are looked at

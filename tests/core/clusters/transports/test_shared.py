@@ -287,7 +287,7 @@ async def test_it_ends_when_it_is_idle_and_when_its_time_is_over(
     async with held(await reach.faulty(), path, **{limit: 0.2}) as login:
         await log_in_at(path, Person())
 
-        await asyncio.wait_for(login.serving, 10)
+        await asyncio.wait_for(login.serving, 60)
 
         assert not is_there(path)
         assert not login.node.connections
