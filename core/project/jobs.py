@@ -207,7 +207,7 @@ class Jobs:
             with self.journal.hold(record.plan_id):
                 last = self.journal.latest(record.plan_id).get(record.token)
                 if last is not None and last.step is Step.ACCEPTED:
-                    self.journal.append([replace(last, at=now, detail=SEEN)])
+                    self.journal.append([last._replace(at=now, detail=SEEN)])
 
     async def release(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Let these jobs start."""

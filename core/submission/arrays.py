@@ -22,6 +22,7 @@ from rowtui.core.text import visible
 
 MOST_TASKS = 1000  # what Slurm's default MaxArraySize of 1001 allows
 LARGEST_SCRIPT = 15 << 18  # bytes of tasks; Slurm's default limit for all of it is 4 MB
+_JOB_NAME = "#SBATCH --job-name="
 
 
 def with_arrays(
@@ -32,15 +33,15 @@ def with_arrays(
     `most_tasks`: in one array, by cluster.
     """
     changed: list[PlannedJob] = []
-    run: list[tuple[PlannedJob, ScriptParts]] = []
+    run: list[PlannedJob] = []
     shape: tuple[object, ...] = ()  # of the first of them
     size = 0
     tokens: dict[str, str] = {}  # of those that became tasks: the new ones
     tasks: dict[str, tuple[str, int]] = {}  # of new tokens: the array and the number
 
     def end_run() -> None:
-        made = _as_array([it for it, _ in run], least)
-        for (before, _), after in zip(run, made, strict=True):
+        made = _as_array(run, least)
+        for before, after in zip(run, made, strict=True):
             if after.task is not None and after.array:
                 tokens[before.token] = after.token
                 tasks[after.token] = after.array, after.task
@@ -51,14 +52,15 @@ def with_arrays(
         job = depending(planned, tokens)
         most = most_tasks.get(job.destination.cluster, 0)
         parts = _parts(job) if most else None
-        length = len(_of_task(parts.own)[0].encode("utf-8", "surrogateescape")) if parts else 0
+        task, common = _of_task(parts.own) if parts else ("", "")
+        length = _size(task)
         fits = (
             parts is not None
             and run
             and len(run) < most
             and size + length < LARGEST_SCRIPT
-            and shape == _shape(job, parts)
-            and _waits_along(job, run[0][0], len(run), tasks)
+            and shape == _shape(job, parts, common)
+            and _waits_along(job, run[0], len(run), tasks)
         )
         if not fits:
             end_run()
@@ -68,8 +70,8 @@ def with_arrays(
             changed.append(job)
         else:
             if not run:
-                shape = _shape(job, parts)
-            run.append((job, parts))
+                shape = _shape(job, parts, common)
+            run.append(job)
             size += length
     end_run()
     return tuple(changed)
@@ -96,9 +98,13 @@ def _waits_along(
     )
 
 
-def _shape(job: PlannedJob, parts: ScriptParts) -> tuple[object, ...]:
-    header = tuple(line for line in parts.header if not _names_job(line))
-    return (job.action_index, job.destination, header, _of_task(parts.own)[1], parts.rest)
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
+
+
+def _shape(job: PlannedJob, parts: ScriptParts, common: str) -> tuple[object, ...]:
+    header = [line for line in parts.header if not line.startswith(_JOB_NAME)]
+    return (job.action_index, job.destination, header, common, parts.rest)
 
 
 def _of_task(own: str) -> tuple[str, str]:
@@ -114,10 +120,6 @@ def _of_task(own: str) -> tuple[str, str]:
         return own, ""
     task = own[:exports] + own[token:identity] + own[rest:]
     return task, own[exports:token] + own[identity:rest]
-
-
-def _names_job(line: str) -> bool:
-    return line.startswith("#SBATCH --job-name=")
 
 
 def _as_array(jobs: Sequence[PlannedJob], least: int) -> list[PlannedJob]:
@@ -144,8 +146,10 @@ def array_script(jobs: Sequence[PlannedJob]) -> str:
     """The script of an array with these tasks, which need not be all of it."""
     first = _parts(jobs[0])
     assert first is not None
-    name = f"#SBATCH --job-name={header_value(visible(jobs[0].action))}"
-    header = [name if _names_job(line) else line.replace("%j", "%A_%a") for line in first.header]
+    name = f"{_JOB_NAME}{header_value(visible(jobs[0].action))}"
+    header = [
+        name if line.startswith(_JOB_NAME) else line.replace("%j", "%A_%a") for line in first.header
+    ]
     tasks = [_of_task(_own(job)) for job in jobs]
     if len({common for _, common in tasks}) > 1:  # in an older plan
         tasks = [(_own(job), "") for job in jobs]

@@ -11,10 +11,8 @@ Source: slurm_rig 6.4; Row A5.1 (order, and the first refusal stops the rest).
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
@@ -32,28 +30,25 @@ from rowtui.core.submission.dependencies import (
     standing,
 )
 from rowtui.core.submission.ending import NOT_BEGUN, WITHOUT_A_WORD, ending_of
-from rowtui.core.submission.fence import ABANDONED
-from rowtui.core.submission.in_queue import find_requests
-from rowtui.core.submission.journal import RECORDED, RELEASED, Journal
-from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
-from rowtui.core.submission.own_hold import staying_held
+from rowtui.core.submission.letting_go import LettingGo
+from rowtui.core.submission.model import Plan, PlannedJob, Step
 from rowtui.core.submission.pilot_model import is_in_pilot
 from rowtui.core.submission.plan_json import save_plan
-from rowtui.core.submission.reservations import Release, Reservations
+from rowtui.core.submission.reservations import Release
+from rowtui.core.submission.run_records import Progress, RunRecords, Tools
 from rowtui.core.submission.sending import (
-    LOOKUP_PAUSE,
-    PATIENCE,
     Unit,
     Waiting,
     batches_of,
     chunks_of,
     log_folders,
-    sent_with,
     submit_surely,
     units_of,
 )
 from rowtui.core.submission.site import NO_TRACES, Access, Traces
 from rowtui.core.text import plural, visible
+
+__all__ = ["Progress", "Tools", "carry_out"]
 
 # Jobs that are reserved, and whose ids are recorded, together: a commit of records of a million
 # directories takes about as long as five submissions.
@@ -61,38 +56,6 @@ BATCH = 64
 # Jobs that are handed over without a look at who listens; that they are sent, and their answers,
 # is written down together: to sync a file takes about as long as a submission.
 CHUNK = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """One step. `done` of `total` jobs have an answer; `error` says what went wrong, else "".
-
-    `became`: how the job with this token stands now; None: on its way, or not about one job.
-    """
-
-    done: int
-    total: int
-    token: str
-    message: str
-    error: str = ""
-    became: Step | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What carrying out a plan works with. `root` is the project's folder; `access` is by cluster.
-
-    `stop` is asked between two jobs: when it says yes, no more are sent.
-    """
-
-    access: Mapping[str, Access]
-    journal: Journal
-    reservations: Reservations
-    root: Path
-    clock: Callable[[], float] = time.time
-    stop: Callable[[], bool] = lambda: False
-    lookup_pause: float = LOOKUP_PAUSE
-    patience: float = PATIENCE
 
 
 async def carry_out(plan: Plan, tools: Tools) -> AsyncGenerator[Progress, None]:
@@ -107,7 +70,8 @@ async def carry_out(plan: Plan, tools: Tools) -> AsyncGenerator[Progress, None]:
     with tools.journal.hold(plan.id) as held:
         if not held:
             raise RowtuiError("another rowtui is carrying out this plan right now")
-        run = _Run(plan, tools)
+        it = RunRecords(plan, tools)
+        run = _Run(it, LettingGo(it))
         steps = run.send_all()
         try:
             async for progress in steps:
@@ -120,39 +84,33 @@ async def carry_out(plan: Plan, tools: Tools) -> AsyncGenerator[Progress, None]:
 
 @dataclass
 class _Run:
-    plan: Plan
-    tools: Tools
-    keys: dict[str, JobKey] = field(default_factory=dict)  # accepted, by token
+    it: RunRecords
+    letting: LettingGo
     sent: Sent = Sent({}, (), {})
-    waiting: dict[str, PlannedJob] = field(default_factory=dict)  # accepted, not yet recorded
     open: dict[str, PlannedJob] = field(default_factory=dict)  # planned or reserved, not sent
-    done: int = 0
     under_way: asyncio.Future[list[Progress]] | None = None
     said: asyncio.Queue[Progress] = field(default_factory=asyncio.Queue)
-    # The batch before is recorded and released while the next one is sent.
-    letting_go: asyncio.Task[list[Progress]] | None = None
-    records: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def send_all(self) -> AsyncGenerator[Progress, None]:
-        plan, tools = self.plan, self.tools
+        it, plan, tools = self.it, self.it.plan, self.it.tools
         latest = await asyncio.to_thread(tools.journal.latest, plan.id)
-        self.keys = {t: e.key for t, e in latest.items() if e.step is Step.ACCEPTED}
+        self.it.keys = {t: e.key for t, e in latest.items() if e.step is Step.ACCEPTED}
         done = (token for token, entry in latest.items() if standing(entry) is Standing.DONE)
         clusters = {job.token: job.destination.cluster for job in plan.jobs}
-        self.sent = Sent(self.keys, frozenset(done), clusters)
+        self.sent = Sent(self.it.keys, frozenset(done), clusters)
         sent = {token for token, entry in latest.items() if entry.step is not Step.PLANNED}
         jobs = [job for job in plan.jobs if job.token not in sent]
-        self.done = len(plan.jobs) - len(jobs)
+        self.it.done = len(plan.jobs) - len(jobs)
         self.open = {job.token: job for job in jobs}
-        await self.note(Step.PLANNED, [job for job in jobs if job.token not in latest])
+        await self.it.note(Step.PLANNED, [job for job in jobs if job.token not in latest])
         for batch in batches_of(jobs, self.most_in_batch):
-            async with self.records:
+            async with it.records:
                 refused = await asyncio.to_thread(tools.reservations.reserve, batch)
             for job in batch:
                 if job.token in refused:
                     yield await self.skip(job, refused[job.token])
             free = [job for job in batch if job.token not in refused]
-            for chunk in chunks_of(units_of(free), self.most_in_chunk, first=not self.done):
+            for chunk in chunks_of(units_of(free), self.most_in_chunk, first=not self.it.done):
                 if tools.stop():
                     yield self.stopped("interrupted")
                     return
@@ -179,9 +137,9 @@ class _Run:
                     if self.open:
                         yield self.stopped("the submission stopped here")
                     return
-            for progress in await self.let_go_meanwhile():
+            for progress in await self.letting.let_go_meanwhile():
                 yield progress
-        for progress in await self.let_go():
+        for progress in await self.letting.let_go():
             yield progress
 
     async def send(self, units: Sequence[Unit]) -> AsyncGenerator[Progress, None]:
@@ -209,7 +167,7 @@ class _Run:
             raise
 
     def access(self, unit: Unit) -> Access:
-        return self.tools.access[unit.cluster]
+        return self.it.tools.access[unit.cluster]
 
     def most_in_batch(self, unit: Unit) -> int:
         return 1 if self.access(unit).scheduler.immediate else BATCH
@@ -220,19 +178,19 @@ class _Run:
     async def attempt(self, units: Sequence[Unit]) -> list[Progress]:
         """Hand them over and write down what became of each."""
         for cluster in dict.fromkeys(unit.cluster for unit in units):
-            access = self.tools.access[cluster]
+            access = self.it.tools.access[cluster]
             jobs = [job for unit in units if unit.cluster == cluster for job in unit.jobs]
             for job in jobs:
                 del self.open[job.token]
             try:
-                await self.note(Step.SENDING, jobs, detail=access.scheduler.place)
+                await self.it.note(Step.SENDING, jobs, detail=access.scheduler.place)
             except BaseException:
                 self.open |= {job.token: job for job in jobs}
                 raise
             await access.site.make_folders(log_folders(jobs))
-        started = self.tools.clock()
+        started = self.it.tools.clock()
         waiting = Waiting(
-            self.tools.lookup_pause, self.tools.patience, self.tools.stop, self.mention
+            self.it.tools.lookup_pause, self.it.tools.patience, self.it.tools.stop, self.mention
         )
         at_once = asyncio.Semaphore(min(self.access(unit).scheduler.at_once for unit in units))
         failed = False
@@ -243,7 +201,7 @@ class _Run:
             async with at_once:
                 if failed:
                     return None
-                result = await submit_surely(unit, self.access(unit), self.keys, waiting)
+                result = await submit_surely(unit, self.access(unit), self.it.keys, waiting)
             failed = failed or not isinstance(result, Accepted)
             return result
 
@@ -263,7 +221,7 @@ class _Run:
             if result is not None:
                 if unit is not units[0]:
                     progress.append(self.submitting(unit))
-                progress += await self.concluded(unit, result, self.tools.clock() - started)
+                progress += await self.concluded(unit, result, self.it.tools.clock() - started)
         return progress
 
     async def take_ids(self, answers: Sequence[tuple[Unit, SubmitResult | None]]) -> None:
@@ -275,111 +233,37 @@ class _Run:
             elif isinstance(result, Accepted):
                 accepted += unit.jobs
                 for job in unit.jobs:
-                    self.keys[job.token] = JobKey(result.job_id, unit.task(job))
-        await self.note(Step.ACCEPTED, accepted)
-        self.waiting |= {job.token: job for job in accepted}
+                    self.it.keys[job.token] = JobKey(result.job_id, unit.task(job))
+        await self.it.note(Step.ACCEPTED, accepted)
+        self.letting.waiting |= {job.token: job for job in accepted}
 
     async def concluded(self, unit: Unit, result: SubmitResult, seconds: float) -> list[Progress]:
         jobs = unit.jobs
         if isinstance(result, Accepted) and is_in_pilot(jobs[0].token):
             text = f"handed {plural(len(jobs), 'job')} to the pilot {unit.cluster}/{result.job_id}"
-            return [self.say(jobs[0], text, "", len(jobs), Step.ACCEPTED)]
+            return [self.it.say(jobs[0], text, "", len(jobs), Step.ACCEPTED)]
         if isinstance(result, Accepted) and unit.bundle is not None:
             key = f"{unit.cluster}/{result.job_id}"
             text = f"submitted job {key}: a bundle of {plural(len(jobs), 'job')}"
-            return [self.say(jobs[0], text, "", len(jobs), Step.ACCEPTED)]
+            return [self.it.say(jobs[0], text, "", len(jobs), Step.ACCEPTED)]
         if isinstance(result, Accepted):
-            texts = (f"submitted job {unit.cluster}/{self.keys[job.token]}" for job in jobs)
+            texts = (f"submitted job {unit.cluster}/{self.it.keys[job.token]}" for job in jobs)
             return [
-                self.say(job, text, "", 1, Step.ACCEPTED)
+                self.it.say(job, text, "", 1, Step.ACCEPTED)
                 for job, text in zip(jobs, texts, strict=True)
             ]
         if isinstance(result, Rejected | Unreachable):
-            await self.release([Release(job.token, job.action, {}) for job in jobs])
-            await self.note(Step.REJECTED, jobs, detail=result.reason)
+            await self.it.release([Release(job.token, job.action, {}) for job in jobs])
+            await self.it.note(Step.REJECTED, jobs, detail=result.reason)
             word = "refused" if isinstance(result, Rejected) else "not sent"
             why = f"{unit.name} was {word}: {visible(result.reason)}"
-            return [self.say(jobs[0], "", why, len(jobs), Step.REJECTED)]
-        await self.note(Step.UNKNOWN, jobs, detail=result.reason)
+            return [self.it.say(jobs[0], "", why, len(jobs), Step.REJECTED)]
+        await self.it.note(Step.UNKNOWN, jobs, detail=result.reason)
         why = (
             f"whether {unit.name} was submitted is not known after {seconds:.0f} s: "
             f"{visible(result.reason)}. It stays reserved and is looked for at the next start"
         )
-        return [self.say(jobs[0], "", why, len(jobs), Step.UNKNOWN)]
-
-    async def let_go(self) -> list[Progress]:
-        """Record the ids of all that was accepted, and let it start."""
-        before = await self.let_go_meanwhile()
-        return before + await self.let_go_meanwhile()
-
-    async def let_go_meanwhile(self) -> list[Progress]:
-        """Begin with what was accepted by now; what came of those before.
-
-        What cannot be verified now stays held: `settle` looks after it.
-        """
-        before, jobs = self.letting_go, list(self.waiting.values())
-        self.letting_go, self.waiting = None, {}
-        progress = await before if before is not None else []
-        if jobs:
-            self.letting_go = asyncio.ensure_future(self.record_and_start(jobs))
-        return progress
-
-    async def record_and_start(self, jobs: Sequence[PlannedJob]) -> list[Progress]:
-        ids = {job.token: self.keys[job.token].id for job in jobs}
-        async with self.records:
-            await asyncio.to_thread(self.tools.reservations.record, ids)
-        await self.note(Step.ACCEPTED, jobs, detail=RECORDED)
-        progress: list[Progress] = []
-        for cluster in dict.fromkeys(job.destination.cluster for job in jobs):
-            here = [job for job in jobs if job.destination.cluster == cluster]
-            progress += await self.start(here, self.tools.access[cluster])
-        return progress
-
-    async def start(self, jobs: Sequence[PlannedJob], access: Access) -> list[Progress]:
-        """Release the jobs of one cluster that it certainly has, and that nobody gave up."""
-        try:
-            traces = await access.site.traces([job.token for job in jobs])
-        except OSError:
-            return []
-        given_up = [job for job in jobs if traces.get(job.token, NO_TRACES).fence == ABANDONED]
-        others = {sent_with(job) for job in jobs if job not in given_up}
-        progress = [await self.taken_back(job, access, others) for job in given_up]
-        if not access.scheduler.holds:
-            return progress
-        wanted = [job.token for job in jobs if job not in given_up]
-        found = await find_requests(access.scheduler, wanted) or {}
-        theirs = {
-            job.token: known.key
-            for job in jobs
-            for known in found.get(job.token, ())
-            if known.key == self.keys.get(job.token) and known.state.active
-        }
-        held_by_others = staying_held(jobs)
-        as_they_are = {
-            key for token, key in theirs.items() if is_in_pilot(token) or token in held_by_others
-        }
-        held = [key for key in dict.fromkeys(theirs.values()) if key not in as_they_are]
-        answers = await access.scheduler.release(held) if held else ()
-        let_go = as_they_are | {answer.job for answer in answers if not answer.error}
-        free = [job for job in jobs if theirs.get(job.token) in let_go]
-        await self.note(Step.ACCEPTED, free, detail=RELEASED)
-        return progress
-
-    async def taken_back(
-        self, job: PlannedJob, access: Access, others: Collection[str]
-    ) -> Progress:
-        """Somebody took us for dead. The job would do nothing: take it out of the queue.
-
-        `others`: the bundles that have other jobs still; there, this one is passed over.
-        """
-        key = self.keys.pop(job.token)
-        alone = job.bundle is None or job.bundle.token not in others
-        if alone and not is_in_pilot(job.token):
-            await access.scheduler.cancel([key])
-        detail = "given up by another process meanwhile"
-        await self.release([Release(job.token, job.action, {})])
-        await self.note(Step.ABANDONED, [job], detail=detail)
-        return self.say(job, "", f"{job.name}: {detail}", 0, Step.ABANDONED)
+        return [self.it.say(jobs[0], "", why, len(jobs), Step.UNKNOWN)]
 
     async def ended_at_once(self, unit: Unit, result: SubmitResult) -> list[Progress]:
         """Jobs that ran inside `submit` are over: say how they ended, as for any other job."""
@@ -391,34 +275,34 @@ class _Run:
 
     async def job_ended(self, job: PlannedJob, result: SubmitResult, traces: Traces) -> Progress:
         if isinstance(result, Accepted):
-            self.keys[job.token] = JobKey(result.job_id)
+            self.it.keys[job.token] = JobKey(result.job_id)
         word = "" if isinstance(result, Accepted) else result.reason
         if job.bundle is not None and not (traces.ended or traces.fence):
             return await self.skip(job, f"{NOT_BEGUN}: {word or WITHOUT_A_WORD}")
         if traces.ended is not None and traces.ended.not_ready:
             return await self.skip(job, NEEDS_MISSING)
         ending = ending_of(job, traces.ended, None if word else 0, word, 0)
-        await self.release([ending.release])
-        await self.note(Step.ENDED, [job], detail=ending.detail)
+        await self.it.release([ending.release])
+        await self.it.note(Step.ENDED, [job], detail=ending.detail)
         if job.bundle is None:
             well = isinstance(result, Accepted)
         else:
             well, word = not ending.reason, ending.reason
         if well:
-            return self.say(job, f"{job.name} is done", "", 1, Step.ENDED)
-        return self.say(job, "", f"{job.name}: {visible(word)}", 1, Step.ENDED)
+            return self.it.say(job, f"{job.name} is done", "", 1, Step.ENDED)
+        return self.it.say(job, "", f"{job.name}: {visible(word)}", 1, Step.ENDED)
 
     async def skip(self, job: PlannedJob, why: str) -> Progress:
-        await self.release([Release(job.token, job.action, {})])
-        await self.note(Step.ABANDONED, [job], detail=why)
+        await self.it.release([Release(job.token, job.action, {})])
+        await self.it.note(Step.ABANDONED, [job], detail=why)
         self.open.pop(job.token, None)
-        return self.say(job, f"skipped {job.name}: {why}", "", 1, Step.ABANDONED)
+        return self.it.say(job, f"skipped {job.name}: {why}", "", 1, Step.ABANDONED)
 
     def stopped(self, why: str) -> Progress:
         names = [job.name for job in self.open.values()]
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
         text = f"{why}: {plural(len(names), 'job was', 'jobs were')} not sent ({shown})"
-        return Progress(self.done, len(self.plan.jobs), "", "", text)
+        return self.it.progress("", text)
 
     # Directories are given back before that is written down as the end of a job: whoever is killed
     # in between leaves a job that is settled once more. The other way they would stay reserved.
@@ -427,43 +311,15 @@ class _Run:
         """Record and start what was accepted, and release what was not sent."""
         if self.under_way is not None:  # whoever stopped us twice did not wait for it
             await asyncio.wait({self.under_way})
-        await self.let_go()
+        await self.letting.let_go()
         left = list(self.open.values())
-        await self.release([Release(job.token, job.action, {}) for job in left])
-        await self.note(Step.ABANDONED, left, detail="not sent")
+        await self.it.release([Release(job.token, job.action, {}) for job in left])
+        await self.it.note(Step.ABANDONED, left, detail="not sent")
         self.open.clear()
 
-    async def release(self, releases: Sequence[Release]) -> None:
-        async with self.records:
-            await asyncio.to_thread(self.tools.reservations.release, releases)
-
-    async def note(self, step: Step, jobs: Sequence[PlannedJob], detail: str = "") -> None:
-        if not jobs:
-            return
-        at = self.tools.clock()
-        entries = []
-        for job in jobs:
-            key = self.keys.get(job.token, JobKey(0))
-            cluster = job.destination.cluster
-            entries.append(
-                JournalEntry(job.token, self.plan.id, step, at, key.id, detail, cluster, key.task)
-            )
-        await asyncio.to_thread(self.tools.journal.append, entries)
-
     def submitting(self, unit: Unit) -> Progress:
-        return self.say(unit.jobs[0], f"submitting {unit.name}")
+        return self.it.say(unit.jobs[0], f"submitting {unit.name}")
 
     def mention(self, text: str) -> None:
         """Tell who listens while an answer is waited for."""
-        self.said.put_nowait(Progress(self.done, len(self.plan.jobs), "", text))
-
-    def say(
-        self,
-        job: PlannedJob,
-        message: str,
-        error: str = "",
-        done: int = 0,
-        became: Step | None = None,
-    ) -> Progress:
-        self.done += done
-        return Progress(self.done, len(self.plan.jobs), job.token, message, error, became)
+        self.said.put_nowait(self.it.progress(text))

@@ -52,12 +52,12 @@ class Journal:
 
         Raises: RowtuiError if they cannot be: then nothing may be sent.
         """
-        by_plan: dict[str, list[bytes]] = {}
+        by_plan: dict[str, list[JournalEntry]] = {}
         for entry in entries:
-            by_plan.setdefault(entry.plan_id, []).append(_line(entry))
-        for plan_id, lines in by_plan.items():
+            by_plan.setdefault(entry.plan_id, []).append(entry)
+        for plan_id, those in by_plan.items():
             try:
-                self._append(plan_id, b"".join(lines))
+                self._append(plan_id, _lines(those))
             except OSError as error:
                 raise RowtuiError(
                     f"cannot write the journal in {visible(str(self.folder))}: "
@@ -192,20 +192,28 @@ class Journal:
             os.close(fd)
 
 
-def _line(entry: JournalEntry) -> bytes:
-    """One line of JSON, put together of its parts: thousands are written at once.
+def _lines(entries: Iterable[JournalEntry]) -> bytes:
+    """A line of JSON for each, put together of its parts: thousands are written at once.
 
     ASCII only: lone surrogates (bytes of names that are not UTF-8) survive as escapes.
     """
-    text = (
-        f'{{"at":{round(entry.at, 3)!r},"detail":{_quoted(entry.detail)},"job_id":{entry.job_id}'
-        f',"step":"{entry.step.value}","token":{_quoted(entry.token)},"v":{VERSION}'
-    )
-    if entry.cluster:
-        text += f',"cluster":{_quoted(entry.cluster)}'
-    if entry.task is not None:
-        text += f',"task":{entry.task}'
-    return text.encode() + b"}\n"
+    lines: list[str] = []
+    same: tuple[object, ...] = ()  # of the entry before; tasks of an array differ only in the rest
+    start = end = ""
+    for entry in entries:
+        now = (entry.at, entry.step, entry.job_id, entry.detail, entry.cluster)
+        if now != same:
+            same = now
+            start = (
+                f'{{"at":{round(entry.at, 3)!r},"detail":{_quoted(entry.detail)}'
+                f',"job_id":{entry.job_id},"step":"{entry.step.value}","token":'
+            )
+            end = f',"v":{VERSION}'
+            if entry.cluster:
+                end += f',"cluster":{_quoted(entry.cluster)}'
+        task = "" if entry.task is None else f',"task":{entry.task}'
+        lines.append(f"{start}{_quoted(entry.token)}{end}{task}}}\n")
+    return "".join(lines).encode("ascii")
 
 
 def _entry(line: bytes, plan_id: str) -> JournalEntry | None:

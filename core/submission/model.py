@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobKey, is_in_bundle
 
@@ -131,8 +131,7 @@ class Step(enum.Enum):
     ENDED = "ended"
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(NamedTuple):
     """One line of the journal. `at`: epoch seconds. `detail`: the reason, exit code, ...
 
     `cluster` is "" in journals of older versions. `task`: of an array.

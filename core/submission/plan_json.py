@@ -10,8 +10,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from json.encoder import encode_basestring_ascii as _quoted
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +31,12 @@ _ID = re.compile(r"[0-9a-f]{64}")
 
 def plan_id(plan: Plan) -> str:
     """The hash of everything in a plan but its id."""
-    return hashlib.sha256(_canonical(_fields(plan))).hexdigest()
+    return hashlib.sha256(_canonical(plan).encode("ascii")).hexdigest()
 
 
 def plan_to_json(plan: Plan) -> str:
     """One line of canonical JSON: sorted keys, no spaces, ASCII."""
-    return _canonical({**_fields(plan), "id": plan.id}).decode("ascii")
+    return _canonical(plan, plan.id)
 
 
 def plan_from_json(text: str | bytes) -> Plan:
@@ -88,18 +90,67 @@ def load_plan(root: Path, identity: str) -> Plan:
         raise RowtuiError(f"cannot read plan {identity[:12]}: {error.strerror or error}") from None
 
 
-def _canonical(fields: Mapping[str, Any]) -> bytes:
-    return json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+def _canonical(plan: Plan, identity: str | None = None) -> str:
+    fields = _fields(plan) | ({} if identity is None else {"id": identity})
+    written = {key: _written(value) for key, value in fields.items()}
+    written["jobs"] = f"[{','.join(_jobs_written(plan.jobs))}]"
+    return f"{{{','.join(f'{_quoted(key)}:{written[key]}' for key in sorted(written))}}}"
+
+
+def _written(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _jobs_written(jobs: Iterable[PlannedJob]) -> Iterator[str]:
+    """The jobs, one by one. Neighbours differ in a few fields: the others are written once."""
+    same: tuple[Any, ...] = ()
+    to_directories = to_name = to_script = to_task = to_token = end = ""
+    for job in jobs:
+        now = _USUALLY_SAME(job)
+        if now != same:
+            same = now
+            to_directories, to_name, to_script, to_task, to_token, end = _around_own(job)
+        directories = ",".join(map(_quoted, job.directories))
+        # Two parts with `shared` between them, or all.
+        script = ",".join(map(_quoted, cut_at(job.script, PRELUDE) or (job.script,)))
+        task = f"{to_task}{'null' if job.task is None else job.task}" if job.array else ""
+        yield (
+            f"{to_directories}[{directories}]{to_name}{_quoted(job.name)}{to_script}[{script}]"
+            f"{task}{to_token}{_quoted(job.token)}{end}"
+        )
+
+
+_OWN = ("directories", "name", "script", "task", "token")  # in the order of their names
+_USUALLY_SAME = operator.attrgetter(
+    *(it.name for it in dataclasses.fields(PlannedJob) if it.name not in _OWN)
+)
+
+
+def _around_own(job: PlannedJob) -> list[str]:
+    """What stands before each of a job's own fields, and after the last one."""
+    fields = _job_fields(job)
+    own = [key for key in _OWN if job.array or key != "task"]
+    texts = [""]
+    for key in sorted([*fields, *own]):
+        texts[-1] += f"{',' if key != 'action' else '{'}{_quoted(key)}:"
+        if key in own:
+            texts.append("")
+        else:
+            texts[-1] += _written(fields[key])
+    texts[-1] += "}"
+    if not job.array:
+        texts.insert(_OWN.index("task"), "")
+    return texts
 
 
 def _fields(plan: Plan) -> dict[str, Any]:
+    """All but its id and its jobs."""
     return {
         "version": VERSION,
         "created": plan.created,
         "user": plan.user,
         "cluster": plan.cluster,
         "scheduler": plan.scheduler,
-        "jobs": [_job_fields(job) for job in plan.jobs],
         "shared": PRELUDE if any(PRELUDE in job.script for job in plan.jobs) else "",
         "cost": _cost_fields(plan.cost),
         "warnings": plan.warnings,
@@ -113,18 +164,14 @@ def _cost_fields(cost: Cost) -> dict[str, float]:
 
 
 def _job_fields(job: PlannedJob) -> dict[str, Any]:
+    """All but its own."""
     return {
-        "token": job.token,
-        "name": job.name,
         "action": job.action,
         "action_index": job.action_index,
-        "directories": job.directories,
         "destination": {
             "cluster": job.destination.cluster,
             "partition": job.destination.partition,
         },
-        "script": cut_at(job.script, PRELUDE)
-        or [job.script],  # two parts with `shared` between them, or all
         "log_path": job.log_path,
         "processes": job.processes,
         "cpus": job.cpus,
@@ -136,7 +183,7 @@ def _job_fields(job: PlannedJob) -> dict[str, Any]:
         "warnings": job.warnings,
         "reasons": job.reasons,
         "depends_on": job.depends_on,
-        **({"array": job.array, "task": job.task} if job.array else {}),
+        **({"array": job.array} if job.array else {}),
         **({"basis": job.basis} if job.basis else {}),
         **({"bundle": _bundle_fields(job.bundle)} if job.bundle else {}),
         **({"starts_steps": True} if job.starts_steps else {}),

@@ -6,10 +6,12 @@ values, resources in words), and the rest after the fixed part, which jobs of on
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from rowtui.core.submission.shell import PRELUDE
 
+_HEADER_ENDS = re.compile(r"\n(?!#)")
 _MARK = 24  # characters that are hardly anywhere else
 FIXED = PRELUDE.strip("\n")  # the same in every script
 
@@ -28,9 +30,12 @@ def split_script(script: str) -> ScriptParts | None:
     if cut is None:
         return None
     before, rest = cut
-    lines = before.split("\n")
-    count = next((at for at, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    return ScriptParts(tuple(lines[:count]), "\n".join(lines[count:]), rest)
+    if not before.startswith("#"):
+        return ScriptParts((), before, rest)
+    end = _HEADER_ENDS.search(before)
+    if end is None:
+        return ScriptParts(tuple(before.split("\n")), "", rest)
+    return ScriptParts(tuple(before[: end.start()].split("\n")), before[end.end() :], rest)
 
 
 def cut_at(script: str, fixed: str) -> tuple[str, str] | None:

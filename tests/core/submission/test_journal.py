@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.journal import (
     Journal,
-    _line,
+    _lines,
     end_detail,
     job_records,
     read_end_detail,
@@ -45,20 +45,35 @@ def plan(*tokens: str) -> Plan:
     )
 
 
-@given(
-    token=st.text(), detail=st.text(st.characters()), cluster=st.text(max_size=3),
-    at=st.floats(0, 1e12) | st.integers(0, 10**12), task=st.none() | st.integers(0, 10**6),
+ENTRY = st.builds(
+    JournalEntry,
+    token=st.text(), plan_id=st.just(PLAN), step=st.sampled_from(Step),
+    at=st.floats(0, 1e12), job_id=st.integers(0, 10**6),
+    detail=st.text(st.characters()), cluster=st.text(max_size=3),
+    task=st.none() | st.integers(0, 10**6),
 )  # fmt: skip
-def test_a_line_is_what_json_would_write(
-    token: str, detail: str, cluster: str, at: float, task: int | None
-) -> None:
-    written = _line(JournalEntry(token, PLAN, Step.SENDING, at, 7, detail, cluster, task))
 
-    fields: dict[str, object] = {"at": round(at, 3), "detail": detail, "job_id": 7}
-    fields |= {"step": "sending", "token": token, "v": 1}
-    fields |= {"cluster": cluster} if cluster else {}
-    fields |= {} if task is None else {"task": task}
-    assert written == json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+
+@given(ENTRY, st.lists(st.tuples(st.text(), st.none() | st.integers(0, 9)), max_size=3), ENTRY)
+def test_lines_are_what_json_would_write(
+    first: JournalEntry, like_it: list[tuple[str, int | None]], last: JournalEntry
+) -> None:
+    tasks = [first._replace(token=token, task=task) for token, task in like_it]
+    entries = [first, *tasks, last]
+
+    written = _lines(entries)
+
+    assert written == b"".join(map(by_json, entries))
+
+
+def by_json(entry: JournalEntry) -> bytes:
+    fields: dict[str, object] = {
+        "at": round(entry.at, 3), "detail": entry.detail, "job_id": entry.job_id,
+        "step": entry.step.value, "token": entry.token, "v": 1,
+    }  # fmt: skip
+    fields |= {"cluster": entry.cluster} if entry.cluster else {}
+    fields |= {} if entry.task is None else {"task": entry.task}
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
 
 
 def test_entries_come_back_in_order(tmp_path: Path) -> None:

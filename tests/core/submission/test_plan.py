@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Group, JobRequest
 from rowtui.core.grouping.request import job_requests
 from rowtui.core.state.model import Failure
-from rowtui.core.submission.model import Destination, Plan, PlannedJob
+from rowtui.core.submission.model import Destination, InBundle, Plan, PlannedJob
 from rowtui.core.submission.plan import (
     PlanError,
     Setting,
@@ -267,7 +269,30 @@ JOB = st.builds(
     warnings=st.lists(NAME, max_size=2).map(tuple),
     reasons=st.lists(NAME, max_size=2).map(tuple),
     depends_on=st.lists(NAME, max_size=2).map(tuple),
+    basis=NAME,
+    bundle=st.none() | st.just(InBundle("b", "fat", 8, None, 0, 60, False, 1, 30)),
+    starts_steps=st.booleans(),
+    node_type=NAME,
+    requires=st.lists(NAME, max_size=2).map(tuple),
 )
+
+
+@st.composite
+def neighbours(draw: st.DrawFn) -> list[PlannedJob]:
+    """Jobs that differ as the tasks of one array do, or as jobs that go alone."""
+    job, array = draw(JOB), draw(NAME)
+    return [
+        replace(
+            job,
+            token=token,
+            script=job.script + token,
+            array=array,
+            task=task if array else None,
+        )
+        for task, token in enumerate(draw(st.lists(NAME, max_size=3)))
+    ]
+
+
 PLAN = st.builds(
     Plan,
     id=st.just(""),
@@ -275,7 +300,7 @@ PLAN = st.builds(
     user=NAME,
     cluster=NAME,
     scheduler=NAME,
-    jobs=st.lists(JOB, max_size=3).map(tuple),
+    jobs=st.lists(neighbours(), max_size=3).map(lambda those: tuple(chain(*those))),
     cost=COST,
     warnings=st.lists(NAME, max_size=2).map(tuple),
     skipped=st.lists(NAME, max_size=2).map(tuple),
@@ -289,6 +314,7 @@ def test_every_plan_comes_back_from_json(made: Plan) -> None:
 
     assert plan_from_json(text) == made
     assert plan_to_json(plan_from_json(text)) == text
+    assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
     assert text.isascii()
     assert "\n" not in text
 

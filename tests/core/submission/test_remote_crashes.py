@@ -271,7 +271,11 @@ async def finish(cases: Sequence[Case], slurm: SlurmCluster) -> None:
         waiting = [case for case in waiting if case.real.journal.open_plan_ids()]
         assert time.monotonic() < deadline, [case.real.root.name for case in waiting]
         await asyncio.sleep(0.1)
-    queue = slurm.run("squeue -h -o '%T %k'").stdout
+    queue = nonces = " ".join(case.nonce for case in cases)
+    # A job that wrote down its end is over for us, and has a moment to go for Slurm.
+    while any(nonce in queue for nonce in nonces.split()) and time.monotonic() < deadline:
+        queue = slurm.run("squeue -h -o '%T %k'").stdout
+        await asyncio.sleep(0.1)
     for case in cases:
         point = case.real.root.name
         assert case.real.runs() == dict.fromkeys(case.names, 1), point
