@@ -29,6 +29,7 @@ from rowtui.core.clusters.schedulers.slurm_tasks import MOST_JOBS, tasks_of
 
 BREATH = 250  # jobs that are read in about a millisecond
 BREATH_SECONDS = 0.0001
+PIECE = BREATH * 160  # bytes in which squeue tells of so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +63,20 @@ class QueueForm:
                 facts = known.get(rest)
                 if facts is None:
                     facts = known[rest] = _facts(rest)
+                state, others = facts
                 if name.endswith("\n"):
                     name = name[:-1]
-                job_id, token = int(number), token_of(comment)
+                job_id, token = int(number), token_of(comment) if comment else ""
                 if numbers == "N/A":
-                    breathe(len(jobs))
-                    jobs.append(Job(job_id, facts[0], name, token, *facts[1:]))
+                    jobs.append(Job(job_id, state, name, token, *others))
                     continue
                 room = MOST_JOBS - len(jobs)
                 for task in tasks_of(numbers, job_id, bool(token), room):
                     breathe(len(jobs))
                     own = token if task is None or not token else task_token(token, task)
-                    jobs.append(Job(job_id, facts[0], name, own, *facts[1:], task=task))
+                    jobs.append(Job(job_id, state, name, own, *others, task=task))
                 if token:
-                    merged = merged or _is_merged(facts[1])
+                    merged = merged or _is_merged(others[0])
                     if own_id == number:
                         unsplit[job_id] = jobs[-1]
         except ValueError as error:
@@ -83,17 +84,21 @@ class QueueForm:
         return Reading(jobs, merged, unsplit)
 
     def _records(self, stdout: bytes) -> Iterator[str]:
-        """One by one: to split it all at once would keep every other thread waiting."""
+        """One by one, cut in pieces: all at once would keep every other thread waiting."""
         start = f"{self.mark}>".encode()
         at = stdout.find(start)
         head = stdout[: max(at, 0)] if at >= 0 else stdout
         if head.strip():
             raise ValueError(head.decode(errors="replace").strip())
         while at >= 0:
-            following = stdout.find(start, at + 1)
-            record = stdout[at + len(start) : following if following >= 0 else None]
-            yield record.decode("utf-8", "surrogateescape")
-            at = following
+            at += len(start)
+            end = stdout.rfind(start, at, at + PIECE)
+            if end < 0:  # a long one, or the last ones
+                end = stdout.find(start, at + PIECE - len(start))
+            piece = stdout[at : end if end >= 0 else None]
+            yield from piece.decode("utf-8", "surrogateescape").split(f"{self.mark}>")
+            time.sleep(BREATH_SECONDS)
+            at = end
 
 
 class Reading(NamedTuple):
@@ -131,16 +136,15 @@ def knows_none(result: CommandResult) -> bool:
     return result.exit_status == 1 and b"Invalid job id specified" in result.stderr
 
 
-# state, reason, partition, elapsed, limit, nodes, start_estimate, exit_code: the fields of Job
-_Facts = tuple[JobState, str, str, int | None, int | None, str, int | None, int | None]
+# The state, and reason, partition, elapsed, limit, nodes, start_estimate, exit_code: fields of Job.
+_Facts = tuple[JobState, tuple[str, str, int | None, int | None, str, int | None, int | None]]
 
 
 def _facts(fields: str) -> _Facts:
     word, elapsed, limit, start, partition, nodes, reason = fields.split("|", 6)
     state = job_state(word, reason)
     waits = state in (JobState.PENDING, JobState.HELD)
-    return (
-        state,
+    return state, (
         reason_of(word, reason),
         partition,
         seconds_of(elapsed),
