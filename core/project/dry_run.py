@@ -45,7 +45,7 @@ class DryRun(NamedTuple):
 class _Job(NamedTuple):
     """What is needed for a script. `script`: made already, as it might have been refused.
 
-    `request` is that of the first group that is as large: only its size is looked at.
+    `request` is that of a group that is as large: only its size is looked at.
     """
 
     request: JobRequest
@@ -97,7 +97,7 @@ def _checked(
         tried: set[int] = set()
         for number, size in enumerate(_sizes(part)):
             if size not in by_size:
-                (request,) = job_requests([part[number]])
+                (request,) = job_requests([_stand_in(part, number, size)])
                 by_size[size] = request, planner.way(request.action, size)
             request, way = by_size[size]
             if way is None:
@@ -139,6 +139,11 @@ def _sizes(part: Sequence[Group]) -> list[int]:
     return [len(group.indices) for group in part]
 
 
+def _stand_in(part: Sequence[Group], number: int, size: int) -> Group:
+    """A group of that size, not formed where nobody looks at its directories."""
+    return Group(part.cut.action, (0,) * size) if isinstance(part, FirstGroups) else part[number]
+
+
 def _may_be_refused(way: Way) -> bool:
     """Whether a script may be refused for its directories."""
     filled = way.recipe.filled
@@ -173,7 +178,7 @@ def _names(directories: Directories, positions: Any) -> Sequence[str]:
         width = directories.table.width
         table = np.frombuffer(directories.table.blob, dtype=np.uint8).reshape(-1, width)
         lines = np.empty((len(positions), width + 1), dtype=np.uint8)
-        lines[:, :width] = table[positions]
+        lines[:, :width] = table.take(positions, axis=0)
         lines[:, width] = ord("\n")
         found = NameLines.of(lines.tobytes(), len(positions))
         if found is not None:

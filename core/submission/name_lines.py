@@ -30,7 +30,7 @@ class NameLines(Sequence[str]):
             return None
         if b"\n\n" in lines or lines.startswith(b"\n"):
             return None
-        return cls(lines[:-1].decode("ascii"), count)
+        return cls(str(memoryview(lines)[:-1], "ascii"), count)
 
     def __len__(self) -> int:
         return self._count
