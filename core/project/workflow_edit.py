@@ -21,7 +21,7 @@ from rowtui.core.mapping.request import Amounts
 from rowtui.core.project.edit_views import Edit, EditAsked
 from rowtui.core.project.explaining import explain_group
 from rowtui.core.project.views import WhatIfAsked
-from rowtui.core.text import visible
+from rowtui.core.text import plural, visible
 from rowtui.core.workflow.duration import format_duration
 from rowtui.core.workflow.edit import edit_resources
 from rowtui.core.workflow.edit_amounts import EditRefusedError, Settings, Totals, settings_for
@@ -178,7 +178,7 @@ class _Wish:
             then = self._decision(action, self._without(fields))
             lost = self._lost(fields, then, settings.resources)
             if not lost:
-                return _Made(settings, fields, self._notes(fields, then))
+                return _Made(settings, fields, self._notes(fields, then, settings.resources))
             fields = tuple(name for name in fields if name not in lost)
         if not self.values:
             raise EditRefusedError("tags, users and roles are not written in workflow.toml")
@@ -219,16 +219,22 @@ class _Wish:
             and not _near(getattr(then.job, name), self.values[name], near.get(name, 0.0))
         )
 
-    def _notes(self, fields: Sequence[str], then: Decision | None) -> tuple[str, ...]:
+    def _notes(
+        self, fields: Sequence[str], then: Decision | None, resources: Resources
+    ) -> tuple[str, ...]:
         """What a person would not expect."""
         tried, notes = self.tried, []
+        size = len(self.group.indices)
+        now, before = (it.processes.total(size) for it in (resources, self.action.resources))
+        if now != before:
+            notes.append(f"It runs {plural(now, 'process', 'processes')} then, not {before:,}.")
         if tried is None or then is None or not _was_matched(tried):
-            return ("Whether it goes where it did in the what-if cannot be told.",)
+            return (*notes, "Whether it goes where it did in the what-if cannot be told.")
         for name in Amounts._fields:
             was, will = getattr(tried.job, name), getattr(then.job, name)
             if not _near(will, was, 0.0):
-                before = _words(name, was, short=True)
-                notes.append(f"Its {_words(name, will)} then, {before} in the what-if.")
+                had = _words(name, was, short=True)
+                notes.append(f"Its {_words(name, will)} then, {had} in the what-if.")
         seconds = then.request.totals.walltime_seconds if then.request.totals else None
         if "walltime" in fields and seconds not in (None, self.values["walltime"]):
             notes.append(f"Its walltime is {format_duration(seconds or 0)} then: rounded down.")

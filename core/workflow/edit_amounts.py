@@ -71,15 +71,12 @@ def _whole(value: Any, what: str) -> int:
 def _with_cores(
     resources: Resources, directories: int, totals: Totals, keys: dict[Key, int | None]
 ) -> Resources:
-    """More threads where processes have some, or are one; else more processes."""
+    """Other threads; other processes, which the command was written for, only where it must be."""
     cores = _whole(totals.cores, "cores")
     if cores == resources.total_cpus(directories):
         return resources
-    spread = resources.processes.value != 1 and resources.threads_per_process in (None, 1)
     gpus_stay = not resources.gpus_per_process or totals.gpus is not None
     ways = [_threads, _processes] if gpus_stay else [_threads]
-    if spread and gpus_stay:
-        ways.reverse()
     for way in ways:
         if (found := way(resources, directories, cores)) is not None:
             key, value, changed = found

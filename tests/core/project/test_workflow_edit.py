@@ -140,6 +140,13 @@ async def test_what_else_would_be_different_is_said(place: Place) -> None:
     # memory is by CPU, so more of them have more of it; and it goes elsewhere then
     edit = await place.edit(cores=6)
     assert edit.notes[1:] == ("Its memory is 5.859 GB then, 1.953 GB in the what-if.",)
+    place.file.write_text(WORKFLOW + "processes.per_submission = 4\n")
+    await place.engine.refresh()
+    edit = await place.edit(cores=6)
+    assert "+processes.per_submission = 3" in edit.diff
+    assert "It runs 3 processes then, not 4." in edit.notes
+    place.file.write_text(WORKFLOW)
+    await place.engine.refresh()
     edit = await place.edit(mem=1)
     assert "+memory_per_cpu_mb = 512" in edit.diff
 

@@ -77,7 +77,8 @@ command = "x {directory}"  # runs
             Totals(cores=8, mem=8),
             [
                 "- resources = { processes.per_submission = 4 }  # mpi\n",
-                "+ resources = { processes.per_submission = 8, memory_per_cpu_mb = 1024 }  # mpi\n",
+                "+ resources = { processes.per_submission = 4, threads_per_process = 2, "
+                "memory_per_cpu_mb = 1024 }  # mpi\n",
             ],
         ),
         ("resources = {}\n", Totals(cores=2), None),
@@ -294,7 +295,8 @@ def test_processes_with_gpus_keep_their_number() -> None:
     with_gpus = with_gpus._replace(processes=with_gpus.processes._replace(value=4))
     assert settings_for(with_gpus, 1, Totals(cores=8)).keys == {("threads_per_process",): 2}
     assert settings_for(with_gpus, 1, Totals(cores=8, gpus=8)).keys == {
-        ("processes", "per_submission"): 8
+        ("threads_per_process",): 2,
+        ("gpus_per_process",): 2,
     }
     assert settings_for(with_gpus, 1, Totals(mem=8)).keys == {("memory_per_gpu_mb",): 2048}
     assert settings_for(with_gpus, 1, Totals(cores=4, gpus=4, mem=None)).keys == {}
