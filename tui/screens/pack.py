@@ -7,31 +7,25 @@ counts, and the picture before stays, marked, until it is here.
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import ClassVar
 
 from rowtui.core.engine import PackChoice
-from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.newest import NewestAnswer
-from rowtui.tui.packing import AXES, LONGER, MOST_SECONDS, START, Asked, Packing
+from rowtui.tui.packing import AXES, LONGER, MOST_SECONDS, START, Packing
 from rowtui.tui.render.bundles import (
     AloneRow,
     BundleRow,
     Look,
-    Picture,
     TypeRow,
     bundle_cells,
     bundle_columns,
     bundle_values,
-    picture_of,
 )
 from rowtui.tui.render.cells import Line, line, wrapped
 from rowtui.tui.render.lanes import row_lines, row_title
 from rowtui.tui.render.pack_limits import limit_texts, read_limits
 from rowtui.tui.render.packing import (
-    change_line,
     choice_words,
     compared_lines,
     head_lines,
@@ -41,9 +35,10 @@ from rowtui.tui.render.packing import (
     what_changed,
 )
 from rowtui.tui.render.plan import Wanted
+from rowtui.tui.screens.pack_asking import PackAsking
 from rowtui.tui.screens.pack_compare import compare
+from rowtui.tui.screens.pack_words import nodes_words, state_line, why_empty
 from rowtui.tui.screens.view import View, set_titles
-from rowtui.tui.session import describe
 from rowtui.tui.widgets.asked_rows import MemoryRows
 from rowtui.tui.widgets.chrome import Panel
 from rowtui.tui.widgets.limits import LABELS, LimitsForm
@@ -60,7 +55,7 @@ SETTLE_SECONDS = 0.2
 
 
 class PackView(View):
-    """Asks for packings; one question at a time, and only the newest answer counts."""
+    """What it comes to, its bundles, and the lanes of the one under the cursor."""
 
     MODE = "pack"
     BINDINGS = bindings_for("pack")
@@ -68,12 +63,7 @@ class PackView(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self._answers: NewestAnswer[Asked, Picture] = NewestAnswer(
-            self._fetch,
-            spawn=lambda work: start(self, work, "pack"),
-            arrived=self._take,
-            failed=self._failed,
-        )
+        self._asking = PackAsking(self.dashboard, self, self._arrived)
         self._settle: Timer | None = None
         self._wrong: tuple[tuple[str, str], ...] = ()
 
@@ -105,56 +95,15 @@ class PackView(View):
 
     def show_body(self) -> None:
         """Ask if what is on the screen is not what is wanted any more; show what is known."""
-        packing, snapshot = self.packing, self.session.snapshot
+        packing = self.packing
         if packing.wanted is None and self.session.action is not None:
             packing.want(Wanted(self.session.action.index))
-        if packing.wanted is not None and snapshot is not None:
-            asked = Asked(packing.wanted, packing.choice, snapshot.generation)
-            if asked != packing.asked:
-                if packing.asked and packing.asked.generation != asked.generation:
-                    packing.change = ""  # it would not be the choice that made the difference
-                packing.asked = asked
-                packing.computing = True
-                self._answers.ask(asked)
+        self._asking.ask_if_needed()
         self._show_packing()
 
-    async def _fetch(self, asked: Asked) -> Picture:
-        wanted = asked.wanted
-        packed = await self.session.engine.pack(wanted.action, wanted.groups, None, asked.choice)
-        if wanted.groups is not None:
-            firsts = {job.directories[0] for job in packed.plan.jobs if job.directories}
-            if not firsts <= wanted.firsts:
-                raise _Changed
-        if asked.choice.node_types == () and self.packing.wanted == wanted:
-            self.packing.known = {
-                str(there.destination): there.node_types for there in packed.destinations
-            }
-        return await asyncio.to_thread(picture_of, packed, dict(self.packing.known))
-
-    def _take(self, asked: Asked, picture: Picture) -> None:
-        packing = self.packing
-        if asked != packing.asked:  # chosen otherwise meanwhile, and asked for soon
-            return
-        begins = packing.shown is None
-        packing.shown, packing.error, packing.computing = picture, None, False
-        packing.at = min(packing.at, max(0, len(picture.looks) - 1))
+    def _arrived(self, begins: bool) -> None:
         if self.ready:
             self._show_packing(begins)
-            self.show_bottom()
-
-    def _failed(self, error: Exception) -> None:
-        packing = self.packing
-        if isinstance(error, _Changed):
-            packing.error = (
-                "the project changed meanwhile: these are not the groups that were marked",
-                "mark them again in 2, then press 4",
-            )
-        else:
-            packing.error = describe(error)
-            self.dashboard.report("the jobs cannot be packed", error)
-        packing.computing = False
-        if self.ready:
-            self._show_packing()
             self.show_bottom()
 
     # Showing
@@ -167,7 +116,7 @@ class PackView(View):
         begins = begins or (bool(keys) and self.table.cursor_key not in keys)
         if begins:
             self.table.start_over()
-        self.table.say_if_empty(line((self._why_empty(), "dim")))
+        self.table.say_if_empty(line((why_empty(self.session), "dim")))
         self.table.show(
             MemoryRows(rows, lambda row: row.key, lambda _, row: bundle_cells(row), bundle_values),
             bundle_columns(rows),
@@ -180,39 +129,10 @@ class PackView(View):
         self._show_choices()
         self._show_row()
 
-    def _why_empty(self) -> str:
-        packing = self.packing
-        if packing.error is not None:
-            return "Nothing is packed."
-        if packing.wanted is None:
-            return "There is no action yet."
-        if packing.shown is None:
-            return "Packing…"
-        return "No job goes there." if self._has_eligible else "Nothing is eligible."
-
-    @property
-    def _has_eligible(self) -> bool:
-        """Whether what is wanted has directories that could go anywhere."""
-        snapshot, wanted = self.session.snapshot, self.packing.wanted
-        actions = snapshot.actions if snapshot is not None else ()
-        return any(
-            it.eligible for it in actions if wanted is None or wanted.action in (None, it.index)
-        )
-
     def _title_nodes(self, look: Look | None) -> None:
         shown = f"{self.table.tally} rows" if self.table.filtered else ""
         title = f"Nodes{self.table.filter_named}"
-        set_titles(self.table, title, " · ".join(filter(None, (shown, self._count(look)))))
-
-    def _count(self, look: Look | None) -> str:
-        if look is None:
-            return ""
-        nodes = sum(number for _, number in look.nodes)
-        kinds = sum(1 for row in look.rows if row.key[0] == "bundle")
-        text = plural(nodes, "node")
-        if kinds < nodes:
-            text += ", all alike" if kinds == 1 else f", {kinds:,} kinds of bundles"
-        return text
+        set_titles(self.table, title, " · ".join(filter(None, (shown, nodes_words(look)))))
 
     def _show_outcome(self, look: Look | None) -> None:
         panel, packing = self.query_one("#outcome", Panel), self.packing
@@ -220,9 +140,9 @@ class PackView(View):
         lines: list[Line] = []
         for one in head_lines(look) if look else ():
             lines += wrapped(one, width, 2)
-        if (state := self._state_line()) and width:
+        if (state := state_line(packing)) and width:
             lines += wrapped(state, width, 2)
-        panel.show(lines or [line((self._why_empty(), "dim"))], stale=self.session.stale)
+        panel.show(lines or [line((why_empty(self.session), "dim"))], stale=self.session.stale)
         wanted, looks = packing.wanted, packing.shown.looks if packing.shown else ()
         groups = None if wanted is None or wanted.groups is None else len(wanted.groups)
         snapshot = self.session.snapshot
@@ -233,22 +153,6 @@ class PackView(View):
         many = len(looks)
         below = f"destination {packing.at + 1} of {many} · n next" if many > 1 else ""
         set_titles(panel, scope(action, everything, groups, where), below)
-
-    def _state_line(self) -> Line:
-        """What is under way or went wrong, else what the last change did."""
-        packing = self.packing
-        if packing.computing:
-            before = "; this is the packing before" if packing.shown else ""
-            change = f" ({packing.change})" if packing.change else ""
-            return line(("◐ packing", "submitted"), f"{change}…", (before, "dim"))
-        if packing.error is not None:
-            message, hint = packing.error
-            text = f"{message}. {hint}" if hint else message
-            before = "  This is the packing before." if packing.shown else ""
-            return line(("✗ ", "failed"), (text, "failed"), (before, "dim"))
-        if packing.change and packing.before is not None and packing.shown is not None:
-            return change_line(packing.change, packing.before, packing.shown)
-        return ()
 
     def _show_choices(self) -> None:
         packing = self.packing
@@ -469,7 +373,3 @@ class PackView(View):
         else:
             bundle = self.query_one("#bundle", LaidOut)
             (bundle if self.table.has_focus else self.table).focus()
-
-
-class _Changed(Exception):
-    """The groups are not those that were marked."""

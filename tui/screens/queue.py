@@ -6,33 +6,31 @@ are unfolded, on demand also the person's other jobs, and everybody's, which are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
-from functools import partial
+from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
 from rowtui.core.engine import (
-    ChosenJobs,
     JobDetail,
     ListAsked,
-    MarkedRow,
     QueueAsked,
     QueuePage,
     QueueRow,
     RowKey,
 )
 from rowtui.core.errors import RowtuiError
-from rowtui.core.project.queue_views import EVERYBODY, MINE, MOST_MARKED, PROJECT, SORTS
+from rowtui.core.project.queue_views import EVERYBODY, MINE, PROJECT, SORTS
 from rowtui.core.text import plural
 from rowtui.tui.actions import bindings_for
-from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, RESUBMIT, JobVerb
+from rowtui.tui.job_verbs import CANCEL, HOLD, RELEASE, RESUBMIT
 from rowtui.tui.queue_rows import QueueRows, queue_values
 from rowtui.tui.render.cells import Cell, line
 from rowtui.tui.render.clusters import cluster_lines, clusters_in_one_line
 from rowtui.tui.render.numbers import age
 from rowtui.tui.render.queue_rows import queue_cells, queue_columns
 from rowtui.tui.render.why import WAITS, row_lines
-from rowtui.tui.screens.confirm import ConfirmScreen
+from rowtui.tui.screens.queue_marks import QueueMarking
 from rowtui.tui.screens.queue_table import QueueTable
+from rowtui.tui.screens.queue_verbs import QueueVerbs
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.screens.why import WhyScreen
 from rowtui.tui.widgets.asked_rows import Answer
@@ -62,15 +60,21 @@ class QueueView(View):
         self._rows: QueueRows | None = None
         self._seen: object = None  # the look at the queues of which the rows are
         self._sorted = SORTS[0]
-        self._marked_all = ""  # what `a` marked last
         self._details: dict[RowKey, JobDetail] = {}
         self._columns_for = 0  # the width that the columns were chosen for
+        self._marking = QueueMarking(
+            self.dashboard,
+            lambda: self.table,
+            lambda: self._question(self.table.asked),
+            self._show_marks,
+        )
+        self._verbs = QueueVerbs(self.dashboard, self._marking.forget)
 
     def body(self) -> ComposeResult:
         """The clusters, the list, and the chosen job below."""
         yield Panel("Clusters", name="clusters")
         with Vertical(id="jobs"):
-            yield QueueTable(self._took_marks)
+            yield QueueTable(self._marking.took)
         yield Panel("Job", name="job")
 
     @property
@@ -94,7 +98,7 @@ class QueueView(View):
         elif self._seen is not session.jobs or session.job_to_show:
             self._seen = session.jobs
             self._rows.reload()
-            self._look_at_marks()
+            self._marking.look_again()
         if self._rows is not None and self._rows.loaded and self._columns_for != self.size.width:
             self._arrived()
         self._show_clusters()
@@ -286,7 +290,7 @@ class QueueView(View):
     def back(self) -> bool:
         """Drop the marks, then the filter."""
         if self.table.marks.keys:
-            self._forget()
+            self._marking.forget()
             return True
         return self.table.clear_filter()
 
@@ -308,95 +312,19 @@ class QueueView(View):
 
     def command_mark(self) -> None:
         """Mark this job, or all of this array."""
-        row = self.session.queue_row
-        if row is None:
-            return
-        if row.key.parent in self.session.queue_marks:
-            self.app.notify("All of its array is marked: mark it above.", markup=False)
-            return
-        self.table.toggle_mark()
-        if row.key in self.table.marks.keys:
-            self.session.queue_marks[row.key] = row.marked
-        else:
-            self.session.queue_marks.pop(row.key, None)
-        self._marked_all = ""
-        self.table.marks_changed()
-        self._titles()
-        self.show_bottom()
+        self._marking.mark()
 
     def command_mark_all(self) -> None:
         """Mark all jobs that have not ended; again: all that failed; again: none."""
-        steps = ["active", "failed"]
-        if self._marked_all:
-            steps = steps[steps.index(self._marked_all) + 1 :]
-        elif self.table.marks.keys:
-            steps = []
-        start(self, partial(self._mark_first_of, steps), "marks", exclusive=True)
+        self._marking.mark_all()
 
-    async def _mark_first_of(self, steps: Sequence[str]) -> None:
-        self._forget()
-        for which in steps:
-            try:
-                question = self._question(self.table.asked)
-                marked = await self.session.engine.queue_all(question, which)
-            except Exception as error:
-                self.dashboard.report("the jobs cannot be marked", error)
-                return
-            if marked:
-                self._marked_all = which
-                self.session.queue_marks = {row.key: row for row in marked}
-                self.table.marks.keys.update(dict.fromkeys(self.session.queue_marks, 0))
-                if len(marked) == MOST_MARKED:
-                    self.app.notify(f"Only the first {MOST_MARKED:,} rows.", markup=False)
-                break
-        self.table.marks_changed()
-        self._titles()
-        self.show_bottom()
-
-    def _took_marks(self, marked: Sequence[MarkedRow]) -> None:
-        """A range, or all that the filter leaves, beside what was marked before."""
-        room = MOST_MARKED - len(self.session.queue_marks)
-        for row in marked[: max(0, room)]:
-            self.session.queue_marks[row.key] = row
-            self.table.marks.keys[row.key] = 0
-        self._marked_all = ""
-        self.table.marks_changed()
-        self._titles()
-        self.show_bottom()
-
-    def _look_at_marks(self) -> None:
-        if self.session.queue_marks:
-            start(self, self._refresh_marks, "marks", exclusive=True)
-
-    async def _refresh_marks(self) -> None:
-        """Marked jobs may be in other states now, or gone."""
-        keys = tuple(self.session.queue_marks)
-        try:
-            marked = await self.session.engine.queue_marked(keys)
-        except Exception as error:
-            self.dashboard.report("the marked jobs are not known", error)
-            return
-        there = {row.key: row for row in marked}
-        for key in keys:
-            if key in there and key in self.session.queue_marks:
-                self.session.queue_marks[key] = there[key]
-            else:
-                self.session.queue_marks.pop(key, None)
-                self.table.marks.keys.pop(key, None)
-        self._titles()
-        self.show_bottom()
-
-    def _forget(self) -> None:
-        self._marked_all = ""
-        self.session.queue_marks = {}
-        self.table.marks.set_all(False)
-        self.table.marks_changed()
+    def _show_marks(self) -> None:
         self._titles()
         self.show_bottom()
 
     def forget_marks(self) -> None:
         """The marked jobs were resubmitted."""
-        self._forget()
+        self._marking.forget()
 
     # Which rows
 
@@ -442,57 +370,16 @@ class QueueView(View):
 
     def command_cancel(self) -> None:
         """Ask, then cancel the marked jobs, or those under the cursor."""
-        self._choose(CANCEL)
+        self._verbs.choose(CANCEL)
 
     def command_hold(self) -> None:
         """Ask, then keep the marked jobs, or those under the cursor, from starting."""
-        self._choose(HOLD)
+        self._verbs.choose(HOLD)
 
     def command_release(self) -> None:
         """Ask, then let the marked jobs, or those under the cursor, start."""
-        self._choose(RELEASE)
+        self._verbs.choose(RELEASE)
 
     def command_resubmit(self) -> None:
         """Ask how, then plan the marked jobs that failed, or those under the cursor, again."""
-        self._choose(RESUBMIT)
-
-    def _choose(self, verb: JobVerb) -> None:
-        row = self.session.queue_row
-        keys = tuple(self.session.queue_marks) or ((row.key,) if row is not None else ())
-        if keys:
-            start(self, partial(self._ask_about, verb, keys), "verb", exclusive=True)
-
-    async def _ask_about(self, verb: JobVerb, keys: Sequence[RowKey]) -> None:
-        try:
-            chosen = await self.session.engine.queue_chosen(keys, verb.word)
-        except Exception as error:
-            self.dashboard.report(f"nothing could be {verb.done}", error)
-            return
-        if not chosen.jobs:
-            why = verb.why_not(self.session.chosen_states) or "these jobs are gone"
-            self.app.notify(f"{verb.word}: {why}", severity="warning", markup=False)
-        elif verb is RESUBMIT:
-            self._resubmit(chosen)
-        else:
-            self._confirm(verb, keys, chosen)
-
-    def _resubmit(self, chosen: ChosenJobs) -> None:
-        left = chosen.total - chosen.jobs
-        note = f"{left:,} marked did not fail" if left else ""
-        if (more := chosen.jobs - len(chosen.failed)) > 0:
-            note = f"only the first {len(chosen.failed):,}: {more:,} more failed"
-        self.dashboard.verbs.ask_again(list(chosen.failed), note)
-
-    def _confirm(self, verb: JobVerb, keys: Sequence[RowKey], chosen: ChosenJobs) -> None:
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._forget()
-                self.dashboard.verbs.act(verb, keys, chosen.jobs)
-            else:
-                self.app.notify(f"Nothing was {verb.done}.", markup=False)
-
-        question = f"{verb.word.capitalize()} {plural(chosen.jobs, 'job')}?"
-        if left := chosen.total - chosen.jobs:
-            question = f"{question} ({left:,} marked cannot be {verb.done})"
-        asking = ConfirmScreen(question, chosen.lines, chosen.jobs, of=chosen.jobs)
-        self.app.push_screen(asking, answered)
+        self._verbs.choose(RESUBMIT)
