@@ -238,7 +238,7 @@ rowtui_kill() {
 
 # What became of a job, by its own word, in one line.
 rowtui_judge() {
-    local token=${rowtui_tokens[rowtui_number]} ended code='' cause='' job=''
+    local token=${rowtui_tokens[rowtui_number]} ended code='' cause='' job='' told
     ended=.row/rowtui/ended/$token
     if [ -e "$rowtui_file.began" ] && [ ! -e "$ended" ]; then
         # It was killed, and could not say so.
@@ -253,10 +253,15 @@ rowtui_judge() {
     if [ -e "$rowtui_file.began" ]; then
         { read -r code && read -r cause; } 2>/dev/null <"$ended"
     fi
+    told=$cause
     # Maybe only its command was killed, and it could say so.
     if [ "$cause" = exit ] && [ "$code" -gt 0 ] && rowtui_had_no_memory; then
         cause='out of memory'
-        sed "2s/.*/$cause/" "$ended" >"$ended.tmp" && mv -f "$ended.tmp" "$ended"
+    elif [ "$cause" = 'signal TERM' ] && [ "$rowtui_stopped" = 'time limit' ]; then
+        cause=$rowtui_stopped code=138 # as if it had heard the warning, which came too early
+    fi
+    if [ "$cause" != "$told" ]; then
+        sed "1s/.*/$code/; 2s/.*/$cause/" "$ended" >"$ended.tmp" && mv -f "$ended.tmp" "$ended"
     fi
     case $code:$cause in
     0:exit) echo 'ended well' ;;

@@ -224,6 +224,24 @@ def test_a_job_is_stopped_at_its_own_limit(real: RealProject) -> None:
     assert not (real.root / "workspace/a/out").exists()
 
 
+def test_a_job_that_could_not_hear_its_warning_yet_ran_out_of_time_as_well(
+    real: RealProject,
+) -> None:
+    # Given a job whose warning comes before it listens, and its end after that.
+    lanes = [[Member("a", "touch listens; sleep 1000", seconds=1), Member("b")]]
+    bundled = Bundled(real, lanes)
+    begins = "    rowtui_last=$!\n    rowtui_traps\n"
+    deaf = "trap ': >warned' USR1; until [ -e warned ]; do sleep 0.02; done\n"
+    script = as_written(bundled.script("local"), begins, deaf + begins)
+    script = as_written(script, "sleep 0.5 #", "until [ -e listens ]; do sleep 0.02; done #")
+
+    code, lines = bundled.run(script)
+
+    assert code == 1
+    assert bundled.said(lines) == {"a": "ran out of time", "b": "ended well"}
+    assert bundled.ended("a")[:2] == ["138", "time limit"]
+
+
 def test_a_job_that_does_not_listen_is_killed_and_the_driver_says_so_for_it(
     real: RealProject,
 ) -> None:
