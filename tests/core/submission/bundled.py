@@ -176,7 +176,7 @@ def layout(lanes: Sequence[Sequence[int]], seconds: int = 60) -> Layout:
     return Layout(
         node_type="small",
         cpus=len(lanes),
-        memory_mb=10 * len(lanes),
+        memory_mb=60 * len(lanes),
         gpus=0,
         whole_node=False,
         lanes=tuple(map(tuple, lanes)),

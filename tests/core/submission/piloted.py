@@ -29,7 +29,7 @@ ALPHA = Cluster(
     "alpha",
     Identify(always=True),
     "slurm",
-    (Partition("cpu", memory_per_cpu_mb=10), Partition("gpu", memory_per_cpu_mb=10)),
+    (Partition("cpu", memory_per_cpu_mb=60), Partition("gpu", memory_per_cpu_mb=60)),
 )
 SMALL = Allocation(cpus=2, memory_mb=500, gpus=0, seconds=600, idle_seconds=1)
 

@@ -23,7 +23,7 @@ CLUSTER = Cluster(
     "alpha",
     Identify(always=True),
     "slurm",
-    (Partition("cpu", memory_per_cpu_mb=10), Partition("gpu", memory_per_cpu_mb=10)),
+    (Partition("cpu", memory_per_cpu_mb=60), Partition("gpu", memory_per_cpu_mb=60)),
 )
 OVER = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT")
 

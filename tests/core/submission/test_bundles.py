@@ -36,7 +36,7 @@ from tests.core.submission.conftest import HOSTILE, RealProject
 from tests.rig.processes import wait_until
 from tests.rig.slurm import SlurmCluster
 
-ALPHA = Cluster("alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=10),))
+ALPHA = Cluster("alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=60),))
 
 
 FEW = HOSTILE[:6]

@@ -48,7 +48,7 @@ from tests.rig.slurm import SlurmCluster
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
 CLUSTER = Cluster(
-    "alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=10),)
+    "alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=60),)
 )
 NAMES = ["a", "b c"]  # a job for each; the first is sent alone
 MEMBERS = ["a", "b c", "d", "e"]  # a request for each, in two lanes of one bundle
