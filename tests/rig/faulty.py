@@ -162,10 +162,11 @@ class FaultyLogin:
         """Listen no longer, lose the connections, end every command; `open` may follow."""
         if self._acceptor is not None:
             self._acceptor.close()
-            await self._acceptor.wait_closed()
         self.cut()
         for connection in list(self.connections):
             await connection.wait_closed()
+        if self._acceptor is not None:  # from Python 3.12 on it waits for its connections
+            await self._acceptor.wait_closed()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
