@@ -101,6 +101,7 @@ async def ours(figures: Figures, rows: int, seconds: float) -> None:
 
     class Measured(RowtuiApp):
         CSS_PATH = [str(files("rowtui.tui") / "app.tcss")]
+        MODES = {**RowtuiApp.MODES, "wide": Wide}  # as a view: not over one that changes as well
 
         def on_ready(self) -> None:
             self.run_worker(measure())
@@ -114,7 +115,7 @@ async def ours(figures: Figures, rows: int, seconds: float) -> None:
     async def measure() -> None:
         nonlocal version
         await asyncio.sleep(1.0)
-        await app.push_screen(Wide())
+        await app.switch_mode("wide")
         table = app.screen.query_one(VirtualTable)
         table.focus()
         await asyncio.sleep(0.5)

@@ -133,7 +133,8 @@ def _blank(width: int) -> Span:
 def fit(cell: Cell, width: int, align: str = "left") -> Line:
     """The cell in exactly `width` columns."""
     spans = cell if isinstance(cell, tuple) else cell.at(width)
-    room = width - width_of(spans)
+    one = spans[0].text if len(spans) == 1 else None
+    room = width - (len(one) if one is not None and one.isascii() else width_of(spans))
     if room < 0 or width <= 0:
         spans = cut(spans, width)
         room = width - width_of(spans)
@@ -173,10 +174,14 @@ class Number:
     value: int
     style: str = ""
 
-    def at(self, width: int) -> Line:
+    def text(self, width: int) -> str:
         """`12,800`, else `13K`."""
         exact = count(self.value)
-        return (Span(exact if len(exact) <= width else si(self.value), self.style),)
+        return exact if len(exact) <= width else si(self.value)
+
+    def at(self, width: int) -> Line:
+        """The text, in its style."""
+        return (Span(self.text(width), self.style),)
 
 
 @dataclass(frozen=True, slots=True)

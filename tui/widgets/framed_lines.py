@@ -107,10 +107,11 @@ class FramedLines(StylesCache):
             return content.framed
         assert self._edges is not None
         left, right, ground = self._edges
-        room = width - content.cell_length
+        length = content.cell_length
+        room = width - length
         if room < 0:
             content = content.adjust_cell_length(width, ground)
-            room = 0
+            room, length = 0, width
         tail = self._tails.get(room)
         if tail is None:
             blank = [Segment(" " * room, ground)] if room else []  # the scroll bar
@@ -118,8 +119,8 @@ class FramedLines(StylesCache):
             for one in filters:
                 tail = tail.apply_filter(one, background)
             self._tails[room] = tail
-        before = sum(one.cell_length for one in left)
-        body: Any = LightStrip([*left, *content], before + width - room)
+        before = sum([one.cell_length for one in left]) if left else 0
+        body: Any = LightStrip([*left, *content], before + length)
         for one in filters:
             body = body.apply_filter(one, background)
         framed = FramedStrip(body, tail) if tail.cell_length else body

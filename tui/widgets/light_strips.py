@@ -36,8 +36,9 @@ FRAME = 2
 
 _MOST_STYLES = 2000
 
-_TRUE: dict[tuple[ANSIToTruecolor, Color], dict[Style, bool]] = {}
-"""By filter and background: whether a style comes out of it as it was."""
+_TRUE: dict[tuple[ANSIToTruecolor, Color], dict[int, tuple[Style, bool]]] = {}
+"""By filter and background, and by the style's `id`, for it has no quick hash: the style, which
+keeps its `id`, and whether it comes out as it was."""
 
 
 class LightStrip(Strip):
@@ -80,11 +81,11 @@ class LightStrip(Strip):
         for _, style, _ in self._segments:
             if style is None:
                 continue
-            true = known.get(style)
-            if true is None:
+            found = known.get(id(style))
+            if found is None:
                 true = to_true.truecolor_style(style, background.rich_color) == style
-                known[style] = true
-            if not true:
+                found = known[id(style)] = (style, true)
+            if not found[1]:
                 return False
         return True
 
@@ -145,7 +146,11 @@ class LineStrip(LightStrip):
     __slots__ = ("framed", "framed_by")
 
     def __init__(self, segments: list[Segment], cell_length: int) -> None:
-        super().__init__(segments, cell_length)
+        self._segments = segments
+        self._cell_length = cell_length
+        self._render_cache = None
+        self._link_ids = None
+        self._cell_count = None
         self.framed_by: object = None
         self.framed: Strip = self
 

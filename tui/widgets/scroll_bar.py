@@ -23,6 +23,7 @@ class QuietScrollBar(ScrollBar):
         super().__init__(vertical=True, name="vertical")
         self._cells: LRUCache[Segment, Strip] = LRUCache(64)
         self._drawn: tuple[tuple[object, ...], list[Strip]] = ((), [])
+        self._asked: tuple[object, ...] | None = None  # what decided what was drawn last
 
     def validate_position(self, position: float) -> float:
         """The nearest position before it that is drawn at another place."""
@@ -35,11 +36,16 @@ class QuietScrollBar(ScrollBar):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """One strip for each look of a cell, however many cells look like that."""
+        asked = self._decided_by(crop)
+        if asked is not None and asked == self._asked:
+            return self._drawn[1]
+        self._asked = None
         drawn = self.render()
         if not isinstance(drawn, ScrollBarRender):
             return super().render_lines(crop)
         _, background = self.background_colors
         filters = self.get_line_filters()
+        self._asked = asked
         look = (
             crop, self.size, drawn.virtual_size, drawn.window_size, drawn.position, drawn.style,
             background, tuple(filters),
@@ -67,3 +73,14 @@ class QuietScrollBar(ScrollBar):
             strips.append(strip)
         self._drawn = (look, strips)
         return strips
+
+    def _decided_by(self, crop: Region) -> tuple[object, ...] | None:
+        """All that decides how it looks; None where that is more than stays the same for long."""
+        assert self.parent is not None
+        styles = self.parent.styles
+        updates = getattr(styles, "_cache_key", None)
+        shines_through = styles.scrollbar_background.a < 1
+        if updates is None or shines_through or self.grabbed or self.mouse_over:
+            return None
+        place = (self.window_virtual_size, self.window_size, self.position)
+        return (crop, self.size, *place, styles, updates, self.app.theme, *self.get_line_filters())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
-from rowtui.tui.render.cells import Span, fit, line, plain, shifted
+from rowtui.tui.render.cells import Number, Span, fit, line, plain, shifted
 from rowtui.tui.render.columns import GAP
 from rowtui.tui.widgets.light_strips import LineStrip
 from textual.strip import Strip
@@ -121,6 +121,14 @@ class TableLines:
             here = self._styles_on(f"{ground} changed") if name in flashing else styles
             if shift and isinstance(cell, tuple):
                 cell = shifted(cell, shift, size)
+            if type(cell) is Number and not (cell.style or places or stale):
+                text = cell.text(size)
+                if len(text) <= size:  # the short way of what follows, for most cells there are
+                    texts.append(text.rjust(size) if column.align == "right" else text.ljust(size))
+                    used.append(here[""])
+                    texts.append(_GAP)
+                    used.append(blank)
+                    continue
             spans = fit(cell, size, column.align)
             if places and (found := places(name, plain(spans))):
                 for text, style, seen in _marked_up(spans, found):

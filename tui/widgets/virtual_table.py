@@ -8,19 +8,19 @@ the screen and not on the number of rows. Source: tui study §2.2.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from rowtui.tui.actions import bindings_for
 from rowtui.tui.render.columns import GAP, place
+from rowtui.tui.widgets import table_news
+from rowtui.tui.widgets.drawn_rows import DrawnRows
 from rowtui.tui.widgets.framed_lines import FramedLines
 from rowtui.tui.widgets.palette import Palette
 from rowtui.tui.widgets.rows import ListRows, Marks
 from rowtui.tui.widgets.scroll_bar import QuietScrollBar
 from rowtui.tui.widgets.table_lines import Look, TableLines
 from textual import events
-from textual.cache import LRUCache
 from textual.geometry import Region, Size
-from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 FLASH_SECONDS = 1.5
 """How long a changed number stands out: one look."""
-
-KEPT_STRIPS = 600
-"""Drawn lines that are kept: some screens up and down."""
 
 _NO_ROWS: RowSource = ListRows[None]((), str, lambda *_: {})
 
@@ -66,48 +63,9 @@ class VirtualTable(ScrollView, can_focus=True):
 
     cursor = reactive(0, repaint=False)
 
-    class CursorMoved(Message):
-        """The cursor is on another row now. Only the last one of a burst matters."""
-
-        def __init__(self, table: VirtualTable, index: int, key: Hashable | None) -> None:
-            super().__init__()
-            self.table = table
-            self.index = index
-            self.key = key
-
-        @property
-        def control(self) -> VirtualTable:
-            """The table."""
-            return self.table
-
-        def can_replace(self, message: Message) -> bool:
-            """A newer position makes the older one pointless."""
-            return isinstance(message, VirtualTable.CursorMoved) and message.table is self.table
-
-    class RowPressed(Message):
-        """The row under the cursor was clicked again: open it."""
-
-        def __init__(self, table: VirtualTable) -> None:
-            super().__init__()
-            self.table = table
-
-        @property
-        def control(self) -> VirtualTable:
-            """The table."""
-            return self.table
-
-    class HeadingPressed(Message):
-        """A column's heading was clicked: sort by it."""
-
-        def __init__(self, table: VirtualTable, column: str) -> None:
-            super().__init__()
-            self.table = table
-            self.column = column
-
-        @property
-        def control(self) -> VirtualTable:
-            """The table."""
-            return self.table
+    CursorMoved: TypeAlias = table_news.CursorMoved
+    RowPressed: TypeAlias = table_news.RowPressed
+    HeadingPressed: TypeAlias = table_news.HeadingPressed
 
     def __init__(self, *, name: str, can_mark: bool = False) -> None:
         super().__init__(id=name)
@@ -121,15 +79,14 @@ class VirtualTable(ScrollView, can_focus=True):
         self.stale = False
         self._placed: tuple[Placed, ...] = ()
         self._placed_at = -1
-        self._strips: LRUCache[int, tuple[Look, Strip]] = LRUCache(KEPT_STRIPS)
+        self._drawn = DrawnRows()
         self._lines: TableLines | None = None  # in the colours of one theme
-        self._looks: dict[int, Look] = {}  # of rows that were looked at, and are drawn next
         self._cursor_key: Hashable | None = None
         self._flashing: frozenset[tuple[Hashable, str]] = frozenset()
         self.places: Places | None = None  # what stands out in the rows
         self.shift = 0  # columns that long texts are scrolled to the left
-        self._drawing: tuple[int, int] | None = None  # width and first row, while lines are drawn
-        self.painted_lines = 0  # lines drawn anew so far; the tests and bench count with it
+        self._drawing: tuple[int, int, int] | None = None  # width, first row, rows; while drawn
+        self._where = (0, False)  # the cursor, and the focus, while rows are looked at
 
     # What is shown
 
@@ -150,7 +107,7 @@ class VirtualTable(ScrollView, can_focus=True):
             self._forget_strips()
             self.refresh()
         self.source = source
-        self._looks = {}
+        self._drawn.expect({})
         self.rows_changed()
 
     def say_if_empty(self, text: Line) -> None:
@@ -376,53 +333,63 @@ class VirtualTable(ScrollView, can_focus=True):
         self._placed_at = self._width
         self._placed = place(self.columns, max(1, self._width - self._gutter - 1))
 
+    @property
+    def painted_lines(self) -> int:
+        """Rows drawn anew so far."""
+        return self._drawn.drawn
+
     def _forget_strips(self) -> None:
-        self._strips.clear()
+        self._drawn.forget()
 
     def _repaint_row(self, index: int) -> None:
-        self._looks.pop(index, None)
+        self._drawn.expect_not(index)
         y = index - self._top + 1
         if 1 <= y < self._height:
             self.refresh(Region(0, y, self._width, 1))
 
     def _repaint_different(self) -> None:
         top, visible = self._top, self._visible_rows
+        self._where, same = (self.cursor, self.has_focus), self._drawn.same
         looks: dict[int, Look] = {}
         for index in range(top, min(top + visible, self.source.row_count)):
             look = self._look(index)
-            kept = self._strips.get(index)
-            if kept is None or kept[0] != look:
+            if not same(index, look):
                 looks[index] = look
         if len(looks) > visible // 2:  # many small regions are dearer than one
             self.refresh(Region(0, 1, self._width, visible))
         else:
             for index in looks:
                 self._repaint_row(index)
-        self._looks = looks
+        self._drawn.expect(looks)
 
     def _look(self, index: int) -> Look:
         key = self.source.key(index)
         flashing = self._flashing
+        cursor, focus = self._where
         return Look(
             self.source.row(index),
-            index == self.cursor,
-            self.has_focus,
+            index == cursor,
+            focus,
             self.can_mark and key is not None and key in self.marks,
             tuple([column for row, column in flashing if row == key]) if flashing else (),
         )
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines of the screen; where they are is the same for all of them."""
-        self._drawing = (self._width, self._top)
+        """The lines of the screen; what is the same for all of them is asked for once."""
+        self._drawing = self._about_lines()
         try:
             return super().render_lines(crop)
         finally:
             self._drawing = None
-            self._looks = {}
+            self._drawn.expect({})
+
+    def _about_lines(self) -> tuple[int, int, int]:
+        self._where = (self.cursor, self.has_focus)
+        return self._width, self._top, self.source.row_count
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
-        width, top = self._drawing or (self._width, self._top)
+        width, top, count = self._drawing or self._about_lines()
         if width != self._placed_at:  # the scroll bar came or went
             self._place_columns()
             self._forget_strips()
@@ -432,17 +399,17 @@ class VirtualTable(ScrollView, can_focus=True):
         if y == 0:
             return lines.heading(self._placed, self._gutter, self.sort, width)
         index = y - 1 + top
-        if index >= self.source.row_count:
+        if index >= count:
             return lines.blank(self.empty if index == 0 else (), width)
-        look = self._looks.pop(index, None) or self._look(index)
-        kept = self._strips.get(index)
-        if kept is not None and kept[0] == look:
-            return kept[1]
+        look = self._drawn.expected(index)
+        if look is None:
+            look = self._look(index)
+            kept = self._drawn.kept(index, look)
+            if kept is not None:
+                return kept
         strip = lines.row(
             look, self._placed, self.can_mark, self.stale, width,
             places=self.places, shift=self.shift,
         )  # fmt: skip
-        self.painted_lines += 1
-        self._strips.discard(index)  # setting a key that is there would keep the old value
-        self._strips[index] = (look, strip)
+        self._drawn.keep(index, look, strip)
         return strip

@@ -68,7 +68,9 @@ async def settled(pilot: Pilot[None], app: Bench) -> None:
     painted = -1
     for _ in range(LOOKS):
         await pilot.pause(0.01)
-        same = same + 1 if app.table.painted_lines == painted else 0
+        screen = app.screen
+        waits = screen._layout_required or screen._repaint_required or screen._dirty_widgets
+        same = same + 1 if not waits and app.table.painted_lines == painted else 0
         painted = app.table.painted_lines
         if same == 8:
             return
@@ -98,7 +100,7 @@ async def test_moving_the_cursor_repaints_two_lines() -> None:
         await settled(pilot, app)
         before = app.table.painted_lines
         await pilot.press("j")
-        await pilot.pause()
+        await settled(pilot, app)
         assert app.table.painted_lines == before + 2
 
 
@@ -109,12 +111,12 @@ async def test_a_refresh_repaints_only_the_lines_that_differ() -> None:
         await settled(pilot, app)
         before = app.table.painted_lines
         app.table.show(source, COLUMNS)
-        await pilot.pause()
+        await settled(pilot, app)
         assert app.table.painted_lines == before
         source.names[5] = "another"
         source.names[500_000] = "out of sight"
         app.table.show(source, COLUMNS)
-        await pilot.pause()
+        await settled(pilot, app)
         assert app.table.painted_lines == before + 1
         assert "another" in screen_text(app)
 

@@ -1,0 +1,47 @@
+"""What a table tells of the person in it: the cursor moved, a row or a heading was pressed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from rowtui.tui.widgets.virtual_table import VirtualTable
+
+
+class _News(Message):
+    def __init__(self, table: VirtualTable) -> None:
+        super().__init__()
+        self.table = table
+
+    @property
+    def control(self) -> VirtualTable:
+        """The table."""
+        return self.table
+
+
+class CursorMoved(_News, namespace="virtual_table"):
+    """The cursor is on another row now. Only the last one of a burst matters."""
+
+    def __init__(self, table: VirtualTable, index: int, key: Hashable | None) -> None:
+        super().__init__(table)
+        self.index = index
+        self.key = key
+
+    def can_replace(self, message: Message) -> bool:
+        """A newer position makes the older one pointless."""
+        return isinstance(message, CursorMoved) and message.table is self.table
+
+
+class RowPressed(_News, namespace="virtual_table"):
+    """The row under the cursor was clicked again: open it."""
+
+
+class HeadingPressed(_News, namespace="virtual_table"):
+    """A column's heading was clicked: sort by it."""
+
+    def __init__(self, table: VirtualTable, column: str) -> None:
+        super().__init__(table)
+        self.column = column
