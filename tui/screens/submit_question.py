@@ -23,8 +23,8 @@ from textual.widgets import Input, Static
 
 _AFTER = {
     "sending": ("   x ", "stops"),
-    "done": ("   6 ", "watches them in the queue"),
-    "stopped": ("   6 ", "watches them in the queue"),
+    "done": ("   6 ", "watches them in the queue", "watches them"),
+    "stopped": ("   6 ", "watches them in the queue", "watches them"),
 }
 
 
@@ -107,12 +107,21 @@ class Question(Vertical):
             self._after = lines
             self.query_one("#after", Static).update(as_content(lines))
 
+    def _how_far(self, sending: Sending) -> Line:
+        width = self.query_one("#question", OneLine).size.width - 1
+        said: Line = ()
+        after, *forms = _AFTER.get(sending.phase, ("", ""))
+        for words in forms:
+            tail = line((after, "key"), words)
+            room = width - width_of(tail)
+            said = (*sending_line(sending, self._session.clock(), room), *tail)
+            if width_of(said) <= width:
+                break
+        return said
+
     def _question(self, sending: Sending) -> Line:
         if sending.phase != "review":
-            after = _AFTER.get(sending.phase)
-            tail = line((after[0], "key"), after[1]) if after else ()
-            room = self.query_one("#question", OneLine).size.width - 1 - width_of(tail)
-            return (*sending_line(sending, self._session.clock(), room), *tail)
+            return self._how_far(sending)
         if self._session.read_only:
             return line(("READ ONLY: nothing can be submitted.", "warning"))
         if not sending.plan.jobs:
