@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from rowtui.core.engine_process.errors import UnknownPlan
 from rowtui.core.submission.model import Plan
@@ -19,8 +20,31 @@ class Known(NamedTuple):
     plan_id: str
 
 
-class Plans:
-    """The last plans that the engine made, on either side."""
+class SeenPlans:
+    """The plans of the engine that somebody still has on the screen's side."""
+
+    def __init__(self) -> None:
+        self._plans: WeakValueDictionary[str, Plan] = WeakValueDictionary()
+
+    def remember(self, value: object) -> None:
+        """Note the plans of an answer."""
+        for plan in _plans_in(value):
+            self._plans[plan.id] = plan
+
+    def forget(self) -> None:
+        """The engine has none any more."""
+        self._plans.clear()
+
+    def named(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """Arguments in which plans that are exactly those of the engine are named."""
+        return tuple(
+            Known(one.id) if isinstance(one, Plan) and self._plans.get(one.id) is one else one
+            for one in arguments
+        )
+
+
+class MadePlans:
+    """The last plans that the engine made, on its own side."""
 
     def __init__(self) -> None:
         self._plans: OrderedDict[str, Plan] = OrderedDict()
@@ -32,17 +56,6 @@ class Plans:
             self._plans.move_to_end(plan.id)
             while len(self._plans) > KEPT:
                 self._plans.popitem(last=False)
-
-    def forget(self) -> None:
-        """The other side has none any more."""
-        self._plans.clear()
-
-    def named(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Arguments in which plans that are exactly those of the engine are named."""
-        return tuple(
-            Known(one.id) if isinstance(one, Plan) and self._plans.get(one.id) is one else one
-            for one in arguments
-        )
 
     def whole(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The arguments again. Raises: UnknownPlan."""

@@ -17,7 +17,7 @@ from typing import Any
 from rowtui.core.engine import Engine
 from rowtui.core.engine_process import frames
 from rowtui.core.engine_process.errors import as_value
-from rowtui.core.engine_process.plans import Plans
+from rowtui.core.engine_process.plans import MadePlans
 
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
@@ -49,7 +49,7 @@ class Server:
         self._engine = engine
         self._sender = frames.Sender(writer)
         self._log = log
-        self._plans = Plans()
+        self._plans = MadePlans()
         self._names = {name for name in vars(Engine) if not name.startswith("_")}
         self._names |= set(getattr(engine, "more_methods", ()))  # of a demo
         self._tasks: dict[int, asyncio.Task[None]] = {}

@@ -15,7 +15,7 @@ from typing import Any
 
 from rowtui.core.engine_process.errors import EngineLost, UnknownPlan
 from rowtui.core.engine_process.life import Life
-from rowtui.core.engine_process.plans import Plans
+from rowtui.core.engine_process.plans import SeenPlans
 from rowtui.core.engine_process.start import Started
 from rowtui.core.errors import RowtuiError
 
@@ -39,7 +39,7 @@ class Supervised:
         self._begun = False
         self._failures = 0
         self._generation = 0
-        self._plans = Plans()
+        self._plans = SeenPlans()
         self.closed = False
         self._lost: EngineLost | None = None  # why there is none, between two starts
         self._restarting: asyncio.Task[None] | None = None

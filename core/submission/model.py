@@ -103,7 +103,7 @@ class Packed:
     unit: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Plan:
     """An ordered list of jobs that the user confirms as a whole. `id` is the hash of the rest."""
 

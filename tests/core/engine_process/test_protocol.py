@@ -7,6 +7,7 @@ import inspect
 import pickle
 import pkgutil
 import socket
+import weakref
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from rowtui.core.engine import Engine
 from rowtui.core.engine_process import frames
 from rowtui.core.engine_process.client import Concealed, ProcessEngine
 from rowtui.core.engine_process.errors import UnknownPlan, as_value, from_value
-from rowtui.core.engine_process.plans import KEPT, Known, Plans
+from rowtui.core.engine_process.plans import KEPT, Known, MadePlans, SeenPlans
 from rowtui.core.errors import RowtuiError
 
 from tests.core.engine_process.small_engine import ERRORS, plan_of
@@ -150,7 +151,7 @@ def test_what_cannot_cross_becomes_a_sentence_and_goes_to_the_log(
 
 
 def test_a_plan_is_named_only_where_it_is_the_very_one_that_was_made() -> None:
-    here, there = Plans(), Plans()
+    here, there = SeenPlans(), MadePlans()
     made = plan_of(3)
     crossed = pickle.loads(pickle.dumps(made))
     there.remember(made)
@@ -165,6 +166,14 @@ def test_a_plan_is_named_only_where_it_is_the_very_one_that_was_made() -> None:
         there.remember(plan_of(jobs))
     with pytest.raises(UnknownPlan):
         there.whole(named)
+
+
+def test_a_plan_that_nobody_looks_at_any_more_takes_no_memory_on_the_screens_side() -> None:
+    here, plan = SeenPlans(), plan_of(3)
+    here.remember(plan)
+    gone = weakref.ref(plan)
+    del plan
+    assert gone() is None
 
 
 def test_what_a_person_typed_is_in_no_representation() -> None:
