@@ -15,17 +15,14 @@ from typing import Any
 
 from rowtui.core.engine import AS_IS, ListAsked
 from rowtui.core.row_filter import (
-    FilterError,
     RowFilter,
-    parse_filter,
     row_matches,
-    with_known_fields,
 )
 from rowtui.core.submission.model import PlannedJob
 from rowtui.core.values import Kind, kind_of
 from rowtui.tui.render.plan import Sending
 from rowtui.tui.render.plan_rows import PlanRow, SingleRows, row_cells, row_values
-from rowtui.tui.widgets.asked_rows import LOADED, Loaded
+from rowtui.tui.widgets.asked_rows import LOADED, Loaded, read_filter
 from rowtui.tui.widgets.rows import ListRows
 
 AT_ONCE = 200
@@ -100,12 +97,9 @@ class PlanRows(ListRows[PlanRow]):
 
     def arrange(self, asked: ListAsked, key: Hashable | None, names: Mapping[str, str]) -> None:
         """Other rows, or another order; a filter that cannot be used changes nothing."""
-        try:
-            wanted = with_known_fields(parse_filter(asked.filter), names)
-        except FilterError as error:
-            self.problem = " ".join(filter(None, (error.message + ".", error.hint)))
+        wanted, self.problem = read_filter(asked.filter, names)
+        if wanted is None:
             return
-        self.problem = ""
         self.asked, self._wanted = asked, wanted
         self.settled = False
         self._begin()

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.project.played_views import PlayedState
 from rowtui.core.text import plural
 
 if TYPE_CHECKING:
@@ -140,23 +139,12 @@ def _replay(args: argparse.Namespace, out: Output) -> int:
     return replay(args, out, settings)
 
 
-class _SmallDemo:
-    """The world of the small demo is real: all that it has of its own are the first steps."""
-
-    stranger = True
-    state = PlayedState("DEMO")
-
-    async def control(self, word: str, argument: str = "") -> PlayedState:
-        """Its clock is ours, and what goes wrong goes wrong by itself."""
-        said = "This demo is real: its clock cannot be changed. Try: rowtui demo large"
-        return self.state._replace(said=said)
-
-
 def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
     """Another process runs the first action, while the dashboard shows it live."""
     import subprocess
 
     from rowtui.cli.commands.dashboard import settings_of, show
+    from rowtui.cli.demo.played import RealDemo
     from rowtui.cli.demo.project import read_thresholds
     from rowtui.core.engine_process.options import EngineOptions
 
@@ -170,7 +158,7 @@ def _with_dashboard(root: Path, args: argparse.Namespace, out: Output) -> int:
             start_new_session=True,
         )
     settings = settings_of(args) or {}
-    code = show(EngineOptions(str(root), CLUSTER), out, args, played=_SmallDemo(), **settings)
+    code = show(EngineOptions(str(root), CLUSTER), out, args, played=RealDemo(), **settings)
     if child.poll() is None:
         out.note("The study goes on in the background.")
     else:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.project.played_views import PlayedState
 
 if TYPE_CHECKING:
     import argparse
@@ -30,18 +29,6 @@ _FILES = {  # beside this one, and in the project
 _COMMANDS = ("network check", "network run --yes", "network show", "show status")
 
 
-class NetworkDemo:
-    """A real project: all that the demo has of its own are the first steps."""
-
-    stranger = True
-    state = PlayedState("DEMO", about="network")
-
-    async def control(self, word: str, argument: str = "") -> PlayedState:
-        """Its clock is ours, and what goes wrong goes wrong by itself."""
-        said = "This demo is real: its clock cannot be changed. Try: rowtui demo large"
-        return self.state._replace(said=said)
-
-
 def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
     """Make the project, and open the dashboard on it or run it to its end. Raises: RowtuiError."""
     given = getattr(args, "keep", None)
@@ -49,11 +36,12 @@ def run_network(args: argparse.Namespace, out: Output, cluster: str) -> int:
     make_study(root)
     if not args.headless and sys.stdin.isatty() and sys.stdout.isatty():
         from rowtui.cli.commands.dashboard import settings_of, show
+        from rowtui.cli.demo.played import RealDemo
         from rowtui.core.engine_process.options import EngineOptions
 
         settings = settings_of(args) or {}
         options = EngineOptions(str(root), cluster)
-        code = show(options, out, args, played=NetworkDemo(), **settings)
+        code = show(options, out, args, played=RealDemo("network"), **settings)
         out.note(f"The project is in {root}; go on with: cd {root} && rowtui")
         return code
     out.print(

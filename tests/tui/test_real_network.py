@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from rowtui.cli.demo.network import NetworkDemo, make_study
+from rowtui.cli.demo.network import make_study
+from rowtui.cli.demo.played import RealDemo
 from rowtui.core.in_process import InProcessEngine
 from rowtui.core.project.played_views import Played
 from rowtui.core.project.project import Project
@@ -158,7 +159,7 @@ async def test_the_first_steps_of_the_network_demo_lead_to_a_run(
     tmp_path: Path, root: Path
 ) -> None:
     make_study(study := tmp_path / "demo")
-    async with opened(study, (80, 24), NetworkDemo()) as hand:
+    async with opened(study, (80, 24), RealDemo("network")) as hand:
         await hand.sees("DEMO", "Next: 8 how samples flow")
         await hand.press("8")
         await hand.sees("no run yet", "Next: s let it run by itself; it asks for limits first")

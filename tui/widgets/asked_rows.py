@@ -11,7 +11,13 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkabl
 
 from rowtui.core.engine import AS_IS, ListAsked
 from rowtui.core.errors import RowtuiError
-from rowtui.core.row_filter import FilterError, parse_filter, row_matches, with_known_fields
+from rowtui.core.row_filter import (
+    FilterError,
+    RowFilter,
+    parse_filter,
+    row_matches,
+    with_known_fields,
+)
 from rowtui.core.values import Kind, kind_of
 from rowtui.tui.render.cells import Cell, Choice, Number, plain
 from rowtui.tui.widgets.rows import ListRows, PagedRows
@@ -28,6 +34,14 @@ class Loaded(NamedTuple):
     key: Hashable
     weight: tuple[float, ...]
     values: Mapping[str, Any]
+
+
+def read_filter(text: str, names: Mapping[str, str]) -> tuple[RowFilter | None, str]:
+    """What was typed, or why it cannot be used. `names`: of columns -> id."""
+    try:
+        return with_known_fields(parse_filter(text), names), ""
+    except FilterError as error:
+        return None, " ".join(filter(None, (error.message + ".", error.hint)))
 
 
 @runtime_checkable
@@ -196,12 +210,9 @@ class MemoryRows(ListRows[Item]):
 
     def arrange(self, asked: ListAsked, key: Hashable | None, names: Mapping[str, str]) -> None:
         """Other rows, or another order; a filter that cannot be used changes nothing."""
-        try:
-            wanted = with_known_fields(parse_filter(asked.filter), names)
-        except FilterError as error:
-            self.problem = " ".join(filter(None, (error.message + ".", error.hint)))
+        wanted, self.problem = read_filter(asked.filter, names)
+        if wanted is None:
             return
-        self.problem = ""
         self.asked = asked
         pairs = [(item, self._values(item)) for item in self.everything]
         if wanted.terms:
