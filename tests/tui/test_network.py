@@ -165,7 +165,7 @@ async def test_the_autopilot_is_stopped_by_a_key_and_leaving_while_it_drives_ask
         await hand.press("s")
         await hand.sees("the autopilot drives it already: x stops it")
         await hand.press("x")
-        await hand.sees("○ stopped", "jobs that were sent go on")
+        await hand.sees("jobs that were sent go on", "○ stopped")
         await hand.press("x")
         await hand.sees("stop: the autopilot is not on")
     async with opened(with_network(**RUNNING)) as hand:

@@ -119,7 +119,8 @@ async def test_a_person_may_take_longer_than_the_network(reach: Reach) -> None:
 
 async def test_a_machine_that_accepts_and_says_nothing_times_out(reach: Reach) -> None:
     node = await reach.faulty()
-    server = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+    visits: list[tuple[object, object]] = []  # whose connections end with them
+    server = await asyncio.start_server(lambda *visit: visits.append(visit), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     node.ssh_config.write_text(node.ssh_config.read_text().replace(str(node.port), str(port)))
 
