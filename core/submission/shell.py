@@ -112,12 +112,14 @@ rowtui_once() {
     fi
 }
 
+# That of EXIT comes last: bash runs it also where a signal without a trap ends the script, and as if
+# all had gone well.
 rowtui_traps() {
-    trap rowtui_end EXIT
     trap rowtui_warned USR1
     trap 'rowtui_terminated' TERM
     trap 'rowtui_stop "signal INT" 2' INT
     trap 'rowtui_stop "signal HUP" 1' HUP
+    trap rowtui_end EXIT
 }
 
 # The time limit is near, but maybe half a minute away: report the directories that are finished,

@@ -219,6 +219,17 @@ def test_a_command_that_ignores_the_request_is_killed_and_the_rest_reported(
     assert project.reported() == {"one": {"a"}}
 
 
+def test_a_signal_as_the_script_begins_to_listen_is_no_good_end(project: SmallProject) -> None:
+    # Given a script that takes its time over each trap,
+    project.add("a")
+    slow = 'trap() { builtin trap "$@"; [ "$1" != rowtui_end ] || { touch listens; sleep 1; }; }\n'
+    process = project.start(slow + project.script("sleep 1000 # {directory}"))
+    # when it is stopped as soon as it would report its end,
+    assert project.stop_when(process, "listens", signal.SIGTERM) == 143
+    # then it does not say that it ended well.
+    assert project.ended()[:2] == ["143", "signal TERM"]
+
+
 def test_a_signal_while_the_setup_runs_is_reported(project: SmallProject) -> None:
     project.add("a")
     script = project.script("echo {directory}", setup="touch started; sleep 0.3")
