@@ -112,8 +112,8 @@ rowtui_once() {
     fi
 }
 
-# That of EXIT comes last: bash runs it also where a signal without a trap ends the script, and as if
-# all had gone well.
+# That of EXIT comes last: bash runs it also where a signal without a trap ends the script, and then
+# as if all had gone well.
 rowtui_traps() {
     trap rowtui_warned USR1
     trap 'rowtui_terminated' TERM
