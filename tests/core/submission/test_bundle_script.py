@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import signal
@@ -23,6 +22,7 @@ from rowtui.core.workflow.model import SubmitOptions
 
 from tests.core.submission.bundled import Bundled, Member, as_written, over, stop
 from tests.core.submission.conftest import HOSTILE, RealProject
+from tests.rig.gate import Gate
 from tests.rig.processes import wait_until
 
 ALPHA = Cluster(
@@ -505,21 +505,51 @@ def test_after_a_job_that_was_killed_with_its_start_nothing_more_begins(
     assert real.runs() == {"a": 1, "b": 0}
 
 
-def test_jobs_that_are_taken_out_while_they_begin_run_or_were_taken_out(real: RealProject) -> None:
-    bundled = Bundled(real, [[Member(f"m{turn}") for turn in range(12)]])
-    process = bundled.start()
-    runners = {}
-    for turn in range(12):
-        # Just before it makes its fence, which takes it some milliseconds, or just after.
-        begins = functools.partial(bundled.temporary.glob, f"*/{turn}.[pr]*")  # pid, result
-        while not any(begins()):
-            os.sched_yield()
-        time.sleep(turn / 200)
-        name = f"m{turn}"
-        runners[name] = abandon(real.root, bundled.job(name).token)
-    over(process)
+FENCE = 'if ! ln -sT "$rowtui_job" ".row/rowtui/fence/$rowtui_token"'
 
-    assert real.runs() == {name: int(runner != "") for name, runner in runners.items()}
+
+def test_jobs_that_are_taken_out_while_they_begin_run_or_were_taken_out(
+    real: RealProject, tmp_path: Path
+) -> None:
+    # given a bundle whose jobs stop just before they make their fences, and just after; the
+    # bundle finds its jobs' parts by line, so no line is added
+    bundled = Bundled(real, [[Member(name) for name in "abcd"]])
+    before, after = Gate(tmp_path, "before"), Gate(tmp_path, "after")
+    script = as_written(bundled.script("local"), FENCE, f"{before.shell}; {FENCE}")
+    script = as_written(script, "\n    rowtui_once\n", f"\n    {after.shell}; rowtui_once\n")
+    runners = {}
+
+    def take_out(name: str) -> None:
+        runners[name] = abandon(real.root, bundled.job(name).token)
+
+    process = bundled.start(script)
+    before.wait()
+    take_out("a")
+    before.open()
+    before.wait()
+    before.open()
+    after.wait()
+    take_out("b")
+    take_out("c")  # has not begun
+    after.open()
+    before.wait()
+    before.open()
+    before.wait()
+    before.open()
+    after.wait()
+    after.open()
+    _, lines = over(process)
+    take_out("d")
+    assert {name: runner != "" for name, runner in runners.items()} == {
+        "a": False, "b": True, "c": False, "d": True,
+    }  # fmt: skip
+    assert real.runs() == {"a": 0, "b": 1, "c": 0, "d": 1}
+    elsewhere = "not begun: it was taken out, or runs elsewhere"
+    assert bundled.said(lines) == {
+        "a": elsewhere, "b": "ended well", "c": elsewhere, "d": "ended well",
+    }  # fmt: skip
+    before.close()
+    after.close()
 
 
 def test_a_job_whose_log_cannot_be_written_does_not_run(real: RealProject) -> None:
