@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from dataclasses import replace
 from pathlib import Path
 
