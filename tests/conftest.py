@@ -88,6 +88,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for _, tests in places for item in tests]
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note a time limit of its own in the results, for `tests/stability.py`."""
+    if marker := item.get_closest_marker("timeout"):
+        item.user_properties.append(("time limit", marker.args[0]))
+
+
 def _waits(item: pytest.Item) -> bool:
     if item.get_closest_marker("slow") or item.get_closest_marker("slurm"):
         return True

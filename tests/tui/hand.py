@@ -30,6 +30,9 @@ Anything = TypeVar("Anything", bound=Engine)
 PATIENCE = 30.0
 """Seconds before a test gives up; nothing takes more than one."""
 
+TOAST = 0.3
+"""Seconds without anything to draw after which a message that may hide a text is taken away."""
+
 REST = 0.06
 """Seconds without anything to draw after which a screen is at rest: longer than any pause in it."""
 
@@ -139,12 +142,15 @@ class Hand(Generic[Anything]):
         return seen[1]
 
     async def until(self, true: Callable[[], object], what: str = "") -> None:
-        late = time.monotonic() + PATIENCE
+        began = time.monotonic()
+        late = began + PATIENCE
         while time.monotonic() < late:
             self._eye.woken.clear()
             await self._settle()
             if true():
                 return
+            if time.monotonic() - max(self._eye.last, began) > TOAST and self.app._notifications:
+                self.app.clear_notifications()  # they go by themselves, but after seconds
             try:
                 async with asyncio.timeout(0.02):  # not all is on the screen
                     await self._eye.woken.wait()

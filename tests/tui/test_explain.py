@@ -180,7 +180,7 @@ async def test_a_what_if_never_reaches_a_plan_and_another_action_begins_without_
         await hand.sees("8 groups")
         await hand.press("n", "3")
         await hand.sees("sample · eligible", "goes to gpu", "2 GPUs")
-        assert "WHAT IF" not in hand.text()
+        await hand.sees_no("WHAT IF")
 
 
 async def test_a_job_that_a_rule_fails_says_which_rule() -> None:
