@@ -22,6 +22,7 @@ from textual.app import App
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.strip import Strip
+from textual.widgets._toast import Toast
 
 from tests.tui.sample import SampleEngine
 
@@ -30,7 +31,7 @@ Anything = TypeVar("Anything", bound=Engine)
 PATIENCE = 30.0
 """Seconds before a test gives up; nothing takes more than one."""
 
-TOAST = 0.3
+TOAST = 0.15
 """Seconds without anything to draw after which a message that may hide a text is taken away."""
 
 REST = 0.06
@@ -150,13 +151,20 @@ class Hand(Generic[Anything]):
             if true():
                 return
             if time.monotonic() - max(self._eye.last, began) > TOAST and self.app._notifications:
-                self.app.clear_notifications()  # they go by themselves, but after seconds
+                self._clear_messages()
             try:
                 async with asyncio.timeout(0.02):  # not all is on the screen
                     await self._eye.woken.wait()
             except TimeoutError:
                 pass
         raise AssertionError(f"never came: {what}\n{self.text()}")
+
+    def _clear_messages(self) -> None:
+        """Take all messages away, which would go by themselves after some seconds."""
+        self.app.clear_notifications()
+        for screen in self.app.screen_stack[:-1]:
+            for toast in screen.query(Toast):
+                toast.remove()
 
     async def sees(self, *texts: str) -> None:
         for text in texts:
