@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.cli.conftest import Shell
 from tests.cli.served import Served, server
+from tests.eventually import eventually
 
 
 def on_a_terminal(
@@ -73,16 +74,25 @@ class Terminal:
         )
         os.close(inner)
         self.seen = b""
+        self.ended = False
 
     def answer(self, prompt: bytes, typed: bytes) -> None:
         """Wait for this prompt, then type."""
-        while not self.seen.endswith(prompt):
-            assert select.select([self.outer], [], [], 60)[0], self.seen
+        eventually(self._more, lambda seen: seen.endswith(prompt), every=0, what=prompt)
+        os.write(self.outer, typed)
+
+    def shows(self, text: bytes) -> None:
+        """Wait until the command has written this."""
+        eventually(self._more, lambda seen: text in seen, every=0, what=text)
+
+    def _more(self) -> bytes:
+        """What was written so far, and what comes within a second."""
+        if select.select([self.outer], [], [], 0 if self.ended else 1)[0]:
             try:
                 self.seen += os.read(self.outer, 1 << 16)
-            except OSError:  # it has ended
-                raise AssertionError(self.seen) from None
-        os.write(self.outer, typed)
+            except OSError:  # Linux: EIO after the command has ended
+                self.ended = True
+        return self.seen
 
     def end(self) -> int:
         """The exit code; all that the screen showed is in `seen`."""

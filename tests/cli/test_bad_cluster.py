@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli import row_records
 from tests.cli.conftest import Shell
-from tests.rig.processes import wait_until
+from tests.eventually import eventually
 
 if TYPE_CHECKING:
     from tests.rig.slurm import SlurmCluster
@@ -83,8 +83,8 @@ def finish(shell: Shell) -> None:
         counts(shell)  # a job whose node was not ready is held by Slurm, and let go at a look
         return runs.exists() and len(runs.read_text().split()) >= 3
 
-    wait_until(all_ran, "the jobs to run", seconds=120, every=0.2)
-    wait_until(lambda: counts(shell)["submitted"] == 0, "rowtui to notice", seconds=60, every=0.1)
+    eventually(all_ran, what="the jobs to run", every=0.2)
+    eventually(lambda: counts(shell)["submitted"] == 0, what="rowtui to notice", every=0.1)
     assert counts(shell) == {"completed": 3, "submitted": 0, "eligible": 0, "waiting": 0}
     assert sorted(runs.read_text().split()) == list("abc")
 
@@ -148,7 +148,7 @@ def test_a_controller_that_is_gone_hides_nothing_that_is_known(
     on_slurm.succeed("submit", "--yes", "-n", "2", cluster=None)
     known = {"completed": 0, "submitted": 2, "eligible": 1, "waiting": 0}
     slurm.run("scontrol shutdown slurmctld")  # which saves what it knows
-    wait_until(lambda: not slurm.controller.alive, "the controller to be gone")
+    eventually(lambda: not slurm.controller.alive, what="the controller to be gone")
     try:
         done = on_slurm("show", "status", cluster=None)
         assert done.returncode == 0, done.stderr
@@ -210,8 +210,9 @@ def test_results_of_a_job_that_the_queue_forgot_are_not_lost(
     on_slurm.succeed("submit", "--yes", cluster=None)
     (on_slurm.folder / "go").touch()
     ended = on_slurm.folder / ".row/rowtui/ended"
-    wait_until(
-        lambda: ended.exists() and len(list(ended.iterdir())) == 3, "the jobs to end", seconds=60
+    eventually(
+        lambda: ended.exists() and len(list(ended.iterdir())) == 3,
+        what="the jobs to end",
     )
     path = replace_command(on_slurm, "squeue", "exit 0")
     after = {"completed": 3, "submitted": 0, "eligible": 0, "waiting": 0}

@@ -18,6 +18,7 @@ import pytest
 from tests.cli import row_records
 from tests.cli.conftest import Shell
 from tests.cli.terminal import on_a_terminal
+from tests.eventually import eventually
 
 ONE = """\
 [[action]]
@@ -385,10 +386,7 @@ def test_who_may_only_look_sees_jobs_that_have_ended(empty_folder: Shell) -> Non
     folder = project(empty_folder, "a", "b")
     empty_folder.succeed("submit", "--yes", "--detach", cluster="local")
     ended = folder / ".row/rowtui/ended"
-    deadline = time.monotonic() + 60
-    while not (ended.exists() and any(path.suffix != ".tmp" for path in ended.iterdir())):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    eventually(lambda: ended.exists() and any(path.suffix != ".tmp" for path in ended.iterdir()))
     set_writable(folder, False)
     empty_folder.prefix = without_special_rights()
     try:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli import row_records
 from tests.cli.conftest import Shell
-from tests.rig.processes import wait_until
+from tests.eventually import eventually
 
 if TYPE_CHECKING:
     from tests.rig.slurm import SlurmCluster
@@ -112,17 +112,16 @@ def jobs_of(shell: Shell, cluster: str | None) -> list[dict[str, Any]]:
 def wait_for_jobs(shell: Shell, cluster: str | None, count: int) -> None:
     """Until `count` jobs have written down how they ended and rowtui says the same of all."""
     ended = shell.folder / ".row/rowtui/ended"
-    wait_until(
+    eventually(
         lambda: ended.exists() and len(list(ended.iterdir())) == count,
-        f"{count} jobs to end",
-        seconds=60,
+        what=f"{count} jobs to end",
         every=0.05,
     )
 
     def all_ended() -> bool:
         return {job["state"] for job in jobs_of(shell, cluster)} == {"completed"}
 
-    wait_until(all_ended, "rowtui to notice", seconds=60, every=0.1)
+    eventually(all_ended, what="rowtui to notice", every=0.1)
 
 
 def submit(shell: Shell, cluster: str | None, *options: str) -> set[str] | None:

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from tests.cli.conftest import Shell
 from tests.cli.on_clusters import OnClusters, configure
 from tests.cli.terminal import Terminal, on_a_terminal
+from tests.eventually import eventually
 from tests.rig.login import LoginNode
 
 WAITING = """\
@@ -104,8 +104,7 @@ def test_jobs_are_held_released_and_cancelled_one_or_many(
     # a task is cancelled by its number, and the other goes on waiting
     done = here("cancel", f"{array}_0", "--yes")
     assert (done.code, done.out) == (0, f"Cancelled job {array}_0.\n")
-    while (now := states(here))["a"] != "cancelled":
-        pass
+    now = eventually(lambda: states(here), lambda now: now["a"] == "cancelled")
     assert (now["b"], now["c"]) == ("pending", "held")
     # each task of an array has a log of its own
     done = here("logs", str(array), "--cluster", "alpha")
@@ -156,16 +155,16 @@ def test_a_log_is_read_where_the_project_is_copied_to(
     monkeypatch.chdir(root)
     assert here("submit", "--cluster", "alpha", "--yes").code == 0
     # while it runs, there
-    while not (done := here("logs", "a")).out:
-        assert done.code == 0 or "has written no log yet: alpha:" in done.err
+    has_none = "has written no log yet: alpha:"
+    done = eventually(lambda: here("logs", "a"), lambda done: done.out or has_none not in done.err)
     assert done.out == "far away\n"
     place = here("logs", "a", "--path").out
     (copy,) = copies.iterdir()
     assert place == f"alpha:{next(copy.glob('say-*.out'))}\n"
     # and afterwards here
     (copy / "finish").touch()
-    while here.json("--cluster", "alpha")["alpha"]["jobs"] or not list(root.glob("say-*.out")):
-        pass
+    eventually(lambda: here.json("--cluster", "alpha")["alpha"]["jobs"], lambda jobs: not jobs)
+    eventually(lambda: list(root.glob("say-*.out")))
     assert here("logs", "a").out == "far away\n"
     assert here("logs", "a", "--path").out == f"{next(root.glob('say-*.out'))}\n"
 
@@ -196,8 +195,7 @@ def talking(empty_folder: Shell) -> Shell:
     )
     empty_folder.succeed("submit", "--yes", "--detach", cluster="local")  # type: ignore[arg-type]
     log = root / "talk-1.out"
-    while not (log.exists() and log.read_bytes().endswith(b"\n")):
-        time.sleep(0.01)
+    eventually(lambda: log.exists() and log.read_bytes().endswith(b"\n"))
     return empty_folder
 
 

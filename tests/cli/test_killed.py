@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli import row_records
 from tests.cli.killing import Run
-from tests.rig.processes import wait_until
+from tests.eventually import eventually
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Shell
@@ -97,10 +97,9 @@ class Killed:
         """Until each directory ran in all projects."""
         for folder in self.folders:
             ended = folder / ".row/rowtui/ended"
-            wait_until(
+            eventually(
                 lambda ended=ended: ended.exists() and len(list(ended.iterdir())) >= len(NAMES),  # type: ignore[misc]
-                f"the jobs of {folder}",
-                seconds=60,
+                what=f"the jobs of {folder}",
             )
 
     def check(self) -> None:
@@ -133,7 +132,7 @@ def test_killed_while_the_queue_is_full_each_directory_runs_once(empty_folder: S
     first = Killed(empty_folder, "--cluster", "local", "--detach")
     first.run([blocker])
     fence = blocker / ".row/rowtui/fence"
-    wait_until(lambda: fence.exists() and bool(list(fence.iterdir())), "the blocker to begin")
+    eventually(lambda: fence.exists() and bool(list(fence.iterdir())), what="the blocker to begin")
     # and submissions that were killed at each step,
     every = Killed(empty_folder, "--cluster", "local", "--detach")
     every.kill_at_every_step()
@@ -164,7 +163,7 @@ def test_killed_at_any_step_on_slurm_each_directory_runs_once(
         assert [reason for _, reason in listed] == ["JobHeldUser"] * (2 * len(every.folders))
         slurm.run(f"scontrol release {' '.join(job for job, _ in listed)}")
         empty = lambda: not slurm.run("squeue -h").stdout  # noqa: E731
-        wait_until(empty, "the queue to empty", every=0.1)
+        eventually(empty, what="the queue to empty", every=0.1)
 
     every.finish(let_run)
     # then nothing was lost or done twice.
@@ -184,8 +183,7 @@ def test_killed_as_a_process_of_its_own_it_loses_nothing(empty_folder: Shell) ->
         stderr=subprocess.DEVNULL,
     )
     journal = folder / ".row/rowtui/journal"
-    while not journal.exists() and process.poll() is None:
-        os.sched_yield()
+    eventually(lambda: journal.exists() or process.poll() is not None, every=0)
     process.kill()
     process.wait()
     every = Killed(empty_folder, "--cluster", "local")

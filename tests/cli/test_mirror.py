@@ -21,8 +21,8 @@ from rowtui.core.project.project import Project
 
 from tests.cli.conftest import Shell
 from tests.cli.terminal import Terminal
+from tests.eventually import eventually
 from tests.rig.login import LoginNode
-from tests.rig.processes import wait_until
 
 WORKFLOW = """\
 [[action]]
@@ -77,7 +77,7 @@ class Copied:
             (row,) = json.loads(self("show", "status", "--json")[0])["actions"]
             return bool(row["completed"] == len(NAMES))
 
-        wait_until(over, "the job to end", every=0.1)
+        eventually(over, what="the job to end", every=0.1)
 
     def terminal(self, *words: str) -> Terminal:
         shell = Shell(self.folder, self.home)
@@ -195,12 +195,10 @@ def test_ctrl_c_while_copying_says_that_trying_again_goes_on(
 ) -> None:
     (copied.folder / "tools/run.sh").write_text("sleep 600\n")
     terminal = copied.terminal("submit")
-    while b"Proceed? " not in terminal.seen:
-        terminal.seen += os.read(terminal.outer, 1 << 16)
+    terminal.shows(b"Proceed? ")
     login.stop()
     os.write(terminal.outer, b"y\n")
-    while b"comparing with the copy on alpha" not in terminal.seen:
-        terminal.seen += os.read(terminal.outer, 1 << 16)
+    terminal.shows(b"comparing with the copy on alpha")
     terminal.process.send_signal(signal.SIGINT)
     login.go_on()
     assert terminal.end() == 130

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.cli.on_clusters import BOTH, OnClusters, configure
+from tests.eventually import eventually
 from tests.rig.login import LoginNode
-from tests.rig.processes import wait_until
 
 NAMES = [f"d{number}" for number in range(8)]
 WORKFLOW = """\
@@ -84,7 +84,7 @@ def until_the_queue_is_empty(here: OnClusters) -> None:
     def is_empty() -> bool:
         return not here.json("--cluster", "alpha")["alpha"]["jobs"]
 
-    wait_until(is_empty, "the bundle to end", every=0.1)
+    eventually(is_empty, what="the bundle to end", every=0.1)
 
 
 def test_a_bundle_is_looked_at_cut_short_and_completes(root: Path, here: OnClusters) -> None:
@@ -94,7 +94,7 @@ def test_a_bundle_is_looked_at_cut_short_and_completes(root: Path, here: OnClust
     out = alpha(here, "submit", *words, "--yes")
     assert "Submitting 8 jobs in 1 bundle that may cost up to" in out
     assert "a bundle of 8 jobs." in out
-    wait_until(lambda: len(began(root)) == 2, "both lanes to begin")
+    eventually(lambda: len(began(root)) == 2, what="both lanes to begin")
     # then the queue shows one job, and the project's list each
     (row,) = here.json("--cluster", "alpha")["alpha"]["jobs"]
     assert (row["state"], len(row["requests"])) == ("running", 8)
@@ -115,7 +115,7 @@ def test_a_bundle_is_looked_at_cut_short_and_completes(root: Path, here: OnClust
     assert f"Job {label(running)}: it runs in a bundle with others" in refused.err
     # then the others come to their end
     (root / "go").touch()
-    wait_until(lambda: len(list(root.glob("workspace/*/one"))) == 7, "seven to end")
+    eventually(lambda: len(list(root.glob("workspace/*/one"))) == 7, what="seven to end")
     until_the_queue_is_empty(here)
     status = json.loads(alpha(here, "show", "status", "--json"))["actions"][0]
     assert (status["completed"], status["eligible"]) == (7, 1)
@@ -125,7 +125,7 @@ def test_a_bundle_is_looked_at_cut_short_and_completes(root: Path, here: OnClust
 
 def test_a_whole_bundle_is_cancelled_by_its_id(root: Path, here: OnClusters) -> None:
     alpha(here, "submit", "--pack", "--search", "0", "--longest", "00:09:10", "--yes")
-    wait_until(lambda: len(began(root)) == 2, "both lanes to begin")
+    eventually(lambda: len(began(root)) == 2, what="both lanes to begin")
     identity = jobs(here)[0]["id"]
     told = alpha(here, "cancel", str(identity), "--yes")
     assert f"ancelled job {identity}" in told

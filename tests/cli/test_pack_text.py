@@ -38,6 +38,8 @@ from rowtui.core.project.pack_views import (
 from rowtui.core.submission.model import Destination, Packed, PlannedJob
 from rowtui.core.text import Cost
 
+from tests.eventually import eventually
+
 WHERE = Destination("alpha", "cpu")
 
 
@@ -224,8 +226,7 @@ def test_long_work_is_shown_with_its_time_and_wiped(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("rowtui.cli.busy.PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr("rowtui.cli.busy.REDRAW_SECONDS", 0.001)
     with Busy(Output(), "Packing") as busy:
-        while "Packing, 0:00" not in screen.getvalue():
-            time.sleep(0.001)
+        eventually(screen.getvalue, lambda shown: "Packing, 0:00" in shown, every=0.001)
         with busy.paused():
             before = screen.getvalue()
             assert before.endswith("\r\x1b[K")

@@ -22,10 +22,10 @@ from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot
 from tests.cli.conftest import Shell
 from tests.cli.on_clusters import BOTH, OnClusters, configure
 from tests.cli.terminal import Terminal
+from tests.eventually import eventually
 from tests.rig.faults import Prompt
 from tests.rig.faulty import faulty_login
 from tests.rig.login import LoginNode
-from tests.rig.processes import wait_until
 
 WORKFLOW = """\
 [[action]]
@@ -41,10 +41,9 @@ custom = ["--begin=now+1hour"]
 
 def ask_until(here: OnClusters, state: str, cluster: str) -> dict[str, Any]:
     """The queues as soon as a job on this cluster has come to this state."""
-    while True:
-        found = here.json()
-        if any(job["state"] == state for job in found[cluster]["jobs"]):
-            return found
+    return eventually(
+        here.json, lambda found: any(job["state"] == state for job in found[cluster]["jobs"])
+    )
 
 
 def test_all_queues_are_in_one_table_and_one_json(
@@ -63,7 +62,7 @@ def test_all_queues_are_in_one_table_and_one_json(
     try:
         beta = two[1].cluster  # it says why a job waits once it has looked at it
         told = lambda: "BeginTime" in beta.run("squeue -h -o %r").stdout  # noqa: E731
-        wait_until(told, "the reason", every=0.1)
+        eventually(told, what="the reason", every=0.1)
         ask_until(here, "running", "local")
         # when they are asked for as values
         found = ask_until(here, "running", "alpha")

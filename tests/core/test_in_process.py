@@ -24,6 +24,8 @@ from rowtui.core.project.pack_views import PackChoice
 from rowtui.core.project.project import Project
 from rowtui.core.state.staging import stage_completions
 
+from tests.eventually import eventually_async
+
 WORKFLOW = """\
 [workspace]
 value_file = "v.json"
@@ -194,10 +196,9 @@ async def test_groups_are_planned_sent_and_followed_to_their_end(engine: InProce
     assert steps[-1].done == steps[-1].total == 2
     assert counts(await engine.refresh())[2] == 4
 
-    async with asyncio.timeout(2 * PATIENCE):
-        while any(job.state.active for job in (await engine.jobs()).jobs):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-    view = await engine.jobs()
+    view = await eventually_async(
+        engine.jobs, lambda view: not any(job.state.active for job in view.jobs), every=0.05
+    )
     assert [job.state for job in view.jobs] == [JobState.COMPLETED] * 2
     assert view.error == ""
     assert counts(await engine.refresh()) == (6, 0, 4, 0)
@@ -214,10 +215,8 @@ async def test_a_job_is_cancelled_from_the_engine(engine: InProcessEngine, root:
         assert not step.error
     (result,) = await engine.cancel([plan.jobs[0].token])
     assert result.error == ""
-    async with asyncio.timeout(PATIENCE):
-        while (job := (await engine.jobs()).jobs[0]).state.active:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-    assert job.state is JobState.CANCELLED
+    view = await eventually_async(engine.jobs, lambda view: not view.jobs[0].state.active)
+    assert view.jobs[0].state is JobState.CANCELLED
     assert counts(await engine.refresh()) == (0, 0, 10, 0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import random
@@ -18,6 +17,8 @@ from rowtui.core.project import project as projects
 from rowtui.core.project.project import Project
 from rowtui.core.state.staging import stage_completions
 from rowtui.core.state.store import NotSavedError, Store
+
+from tests.eventually import eventually_async
 
 WORKFLOW = """\
 [workspace]
@@ -163,6 +164,6 @@ async def test_what_cannot_be_saved_is_said_and_tried_again(
 async def test_rows_files_follow_soon_after(engine: InProcessEngine, root: Path) -> None:
     stage_completions(root, {"two": NAMES[:3]})
     await engine.refresh()
-    async with asyncio.timeout(20):
-        while any((root / ".row/completed").iterdir()):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+    await eventually_async(
+        lambda: [*(root / ".row/completed").iterdir()], lambda staged: not staged
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,6 +12,8 @@ from rowtui.core.clusters.schedulers.local import LocalScheduler
 from rowtui.core.engine import QueueAsked, QueueRow, RowKey
 from rowtui.core.in_process import InProcessEngine
 from rowtui.core.project.project import Project
+
+from tests.eventually import eventually_async
 
 WORKFLOW = """\
 [[action]]
@@ -62,26 +63,24 @@ async def rows(engine: InProcessEngine, **asked: object) -> tuple[QueueRow, ...]
 
 
 async def one_runs(engine: InProcessEngine) -> QueueRow:
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            [first, *_] = await rows(engine)
-            if first.state is JobState.RUNNING:
-                return first
-            await asyncio.sleep(0.05)
+    found = await eventually_async(
+        lambda: rows(engine), lambda found: found[0].state is JobState.RUNNING, every=0.05
+    )
+    return found[0]
 
 
 async def ended(project: Project, token: str) -> None:
     """Until another program of the same project, and the queue itself, know that it has ended."""
     other = Project.open(project.root, cluster="local", environment=project.environment)
     queue = LocalScheduler()
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            await other.jobs.ask()
-            jobs = {job.record.token: job for job in (await other.jobs.view()).jobs}
-            there = (await queue.find([token]) or {}).get(token, ())
-            if not jobs[token].state.active and not any(job.state.active for job in there):
-                return
-            await asyncio.sleep(0.05)
+
+    async def states() -> list[JobState]:
+        await other.jobs.ask()
+        jobs = {job.record.token: job for job in (await other.jobs.view()).jobs}
+        there = (await queue.find([token]) or {}).get(token, ())
+        return [jobs[token].state, *(job.state for job in there)]
+
+    await eventually_async(states, lambda found: not any(it.active for it in found), every=0.05)
 
 
 async def test_of_several_jobs_one_that_has_ended_meanwhile_is_told_and_the_others_are_cancelled(
@@ -132,10 +131,12 @@ async def test_of_several_jobs_one_that_has_ended_meanwhile_is_told_and_the_othe
     assert str(answer.job) == running.label
     assert "has ended already" in answer.error
     assert [row.key for row in await engine.queue_marked(keys)] == keys
-    async with asyncio.timeout(PATIENCE):
-        while any(row.state.active for row in await rows(engine)):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-    states = {row.key: row.state for row in await rows(engine)}
+    over = await eventually_async(
+        lambda: rows(engine),
+        lambda found: not any(row.state.active for row in found),
+        every=0.05,
+    )
+    states = {row.key: row.state for row in over}
     assert states.pop(running.key) is JobState.COMPLETED
     assert set(states.values()) == {JobState.CANCELLED}
     assert not (await engine.queue_chosen(keys, "cancel")).jobs

@@ -22,6 +22,7 @@ from rowtui.core.clusters.transports.shared_calls import end_shared, shared_logi
 
 from tests.cli.conftest import Shell
 from tests.cli.terminal import Terminal
+from tests.eventually import eventually_async
 from tests.rig.faults import Prompt
 from tests.rig.faulty import faulty_login
 from tests.rig.login import LoginNode
@@ -230,9 +231,12 @@ async def test_the_page_leads_from_nothing_to_jobs_that_ran(
 
 async def until(shell: Shell, job: str, state: str) -> None:
     """Look until the job is in this state; fail where it cannot come to it any more."""
-    while (now := (await asyncio.to_thread(states, shell))[job]) != state:
-        assert now in ("pending", "running", "completing", "held"), f"{job} is {now}"
-        await asyncio.sleep(0.2)
+    found = await eventually_async(
+        lambda: asyncio.to_thread(states, shell),
+        lambda now: now[job] in (state, "completed", "failed", "cancelled"),
+        every=0.2,
+    )
+    assert found[job] == state
 
 
 def states(shell: Shell) -> dict[str, str]:

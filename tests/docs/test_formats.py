@@ -16,6 +16,8 @@ from zlib import crc32
 
 import pytest
 
+from tests.eventually import eventually
+
 ODD = os.fsdecode(b"odd\xff")
 
 
@@ -256,8 +258,7 @@ def test_submissions_leave_the_files_of_the_page(project: Path) -> None:
     assert (first_job / "spec.json").samefile(queue / "tokens" / token_name)
 
     os.close(gate)
-    while any(not (rowtui / "ended" / token).exists() for token in tokens):
-        time.sleep(0.01)
+    eventually(lambda: all((rowtui / "ended" / token).exists() for token in tokens))
     assert [os.readlink(rowtui / "fence" / token) for token in tokens] == [
         "local:1",
         "local:2",

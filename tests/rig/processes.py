@@ -12,9 +12,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+from tests.eventually import eventually
 
 
 class RigError(Exception):
@@ -164,14 +165,13 @@ def listening_addresses(pid: int) -> list[str]:
 
 
 def wait_until(
-    holds: Callable[[], bool], what: str, *, seconds: float = 60, every: float = 0.01
+    holds: Callable[[], bool], what: str, *, seconds: float = 45, every: float = 0.01
 ) -> None:
-    """Look again and again until it holds. Raises: RigError after `seconds`."""
-    end = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > end:
-            raise RigError(f"waited {seconds:.0f} s in vain for {what}")
-        time.sleep(every)
+    """As `eventually`, for what starts daemons. Raises: RigError after `seconds`."""
+    try:
+        eventually(holds, within=seconds, every=every, what=what)
+    except AssertionError as error:
+        raise RigError(str(error)) from None
 
 
 def free_ports(count: int) -> list[int]:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.eventually import eventually
 from tests.rig.keeper import descendants
-from tests.rig.processes import process_state, wait_until
+from tests.rig.processes import process_state
 
 ROOT = Path(__file__).parents[2]
 OWNER = """
@@ -35,5 +36,5 @@ def test_a_database_and_its_data_are_gone_when_their_owner_is_killed() -> None:
         pids = descendants(owner.pid)
         assert len(pids) == 2  # the keeper and mariadbd
         owner.send_signal(signal.SIGKILL)
-    wait_until(lambda: not any(process_state(pid) for pid in pids), "every process to be gone")
-    wait_until(lambda: not folder.exists(), "the folder to be gone")
+    eventually(lambda: not any(process_state(pid) for pid in pids), what="every process to be gone")
+    eventually(lambda: not folder.exists(), what="the folder to be gone")

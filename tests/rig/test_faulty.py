@@ -12,6 +12,7 @@ from typing import Any
 import asyncssh
 import pytest
 
+from tests.eventually import eventually
 from tests.rig.faults import (
     Delay,
     DropAfter,
@@ -23,7 +24,7 @@ from tests.rig.faults import (
     Reply,
 )
 from tests.rig.faulty import FaultyLogin, faulty_login
-from tests.rig.processes import process_state, require, wait_until
+from tests.rig.processes import process_state, require
 from tests.rig.slurm import SlurmCluster
 
 ROOT = Path(__file__).parents[2]
@@ -230,7 +231,7 @@ async def test_commands_end_with_the_node(tmp_path: Path) -> None:
         pid = int(str(await process.stdout.readline()))
         assert process_state(pid) != ""
         await node.close()
-        wait_until(lambda: process_state(pid) in ("", "Z"), "the command to be gone")
+        eventually(lambda: process_state(pid) in ("", "Z"), what="the command to be gone")
 
 
 async def test_commands_end_with_the_test_process(tmp_path: Path) -> None:
@@ -244,7 +245,7 @@ async def test_commands_end_with_the_test_process(tmp_path: Path) -> None:
     assert process_state(pid) != ""
     owner.kill()
     await owner.wait()
-    wait_until(lambda: process_state(pid) in ("", "Z"), "the command to be gone")
+    eventually(lambda: process_state(pid) in ("", "Z"), what="the command to be gone")
 
 
 async def test_it_can_be_closed_and_opened_again(node: FaultyLogin) -> None:

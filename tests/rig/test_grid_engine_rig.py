@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.eventually import eventually
 from tests.rig.grid_engine import PORTS, GridEngineCluster
 from tests.rig.keeper import descendants
-from tests.rig.processes import process_state, wait_until
+from tests.rig.processes import process_state
 
 ROOT = Path(__file__).parents[2]
 OWNER = """
@@ -34,8 +35,8 @@ def test_daemons_jobs_and_folder_are_gone_when_the_owner_is_killed() -> None:
         pids = descendants(owner.pid)
         assert len(pids) >= 7  # the keeper, the network, two daemons, a shepherd, a job's three
         owner.send_signal(signal.SIGKILL)
-    wait_until(lambda: not any(process_state(pid) for pid in pids), "every process to be gone")
-    wait_until(lambda: not folder.exists(), "the folder to be gone")
+    eventually(lambda: not any(process_state(pid) for pid in pids), what="every process to be gone")
+    eventually(lambda: not folder.exists(), what="the folder to be gone")
 
 
 def test_it_listens_in_a_network_of_its_own(grid_engine: GridEngineCluster) -> None:

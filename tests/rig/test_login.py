@@ -14,9 +14,10 @@ from typing import Any
 import asyncssh
 import pytest
 
+from tests.eventually import eventually
 from tests.rig.keeper import descendants
 from tests.rig.login import LoginNode
-from tests.rig.processes import RigError, process_state, require, wait_until
+from tests.rig.processes import RigError, process_state, require
 from tests.rig.slurm import SlurmRig
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +117,7 @@ async def test_a_cut_is_a_lost_connection_and_the_command_goes_on(
         assert (await process.wait()).exit_status is None
     assert login.sessions() == []
     (tmp_path / "go").touch()
-    wait_until((tmp_path / "on").exists, "the command to go on")
+    eventually((tmp_path / "on").exists, what="the command to go on")
     assert ssh(login, "true").returncode == 0
 
 
@@ -135,7 +136,7 @@ async def test_a_frozen_peer_is_noticed_by_keep_alive(login: LoginNode) -> None:
         login.stop()
         await connection.wait_closed()
     login.go_on()
-    wait_until(lambda: login.sessions() == [], "the session to notice")
+    eventually(lambda: login.sessions() == [], what="the session to notice")
 
 
 async def test_a_frozen_listener_accepts_and_says_nothing(login: LoginNode) -> None:
@@ -251,8 +252,8 @@ def test_sshd_sessions_and_folder_are_gone_when_the_owner_is_killed() -> None:
         pids = descendants(owner.pid)
         assert len(pids) >= 7  # keeper, munged, slurmctld, slurmd, sshd, session, shell or cat
         owner.send_signal(signal.SIGKILL)
-    wait_until(lambda: not any(process_state(pid) for pid in pids), "every process to be gone")
-    wait_until(lambda: not folder.parent.exists(), "the folder to be gone")
+    eventually(lambda: not any(process_state(pid) for pid in pids), what="every process to be gone")
+    eventually(lambda: not folder.parent.exists(), what="the folder to be gone")
     client.stdin.close()
     client.wait(20)
     client.stdout.close()

@@ -11,14 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.eventually import eventually
 from tests.rig.keeper import descendants
-from tests.rig.processes import (
-    RigError,
-    listening_addresses,
-    process_state,
-    require,
-    wait_until,
-)
+from tests.rig.processes import RigError, listening_addresses, process_state, require
 from tests.rig.slurm import SlurmCluster
 
 ROOT = Path(__file__).parents[2]
@@ -42,11 +37,11 @@ def test_daemons_jobs_and_folder_are_gone_when_the_owner_is_killed() -> None:
         assert owner.stdout is not None
         folder = Path(owner.stdout.readline().strip())
         assert folder.is_dir()
-        wait_until(lambda: len(descendants(owner.pid)) >= 8, "the job's processes")
+        eventually(lambda: len(descendants(owner.pid)) >= 8, what="the job's processes")
         pids = descendants(owner.pid)
         owner.send_signal(signal.SIGKILL)
-    wait_until(lambda: not any(process_state(pid) for pid in pids), "every process to be gone")
-    wait_until(lambda: not folder.exists(), "the folder to be gone")
+    eventually(lambda: not any(process_state(pid) for pid in pids), what="every process to be gone")
+    eventually(lambda: not folder.exists(), what="the folder to be gone")
 
 
 @pytest.mark.slurm

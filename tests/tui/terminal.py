@@ -8,8 +8,9 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+from tests.eventually import eventually
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,14 +39,13 @@ class Terminal:
         self.seen = b""
 
     def until(self, text: bytes) -> None:
-        end = time.monotonic() + 60
-        while text not in self.seen:
-            assert time.monotonic() < end, self.seen[-2000:]
-            if select.select([self.master], [], [], 1)[0]:
-                try:
-                    self.seen += os.read(self.master, 65536)
-                except OSError:
-                    raise AssertionError(self.seen[-2000:]) from None
+        eventually(self._more, lambda end: text in self.seen, every=0, what=text)
+
+    def _more(self) -> bytes:
+        """The end of what was written so far, after waiting a second for more."""
+        if select.select([self.master], [], [], 1)[0]:
+            self.seen += os.read(self.master, 65536)
+        return self.seen[-2000:]
 
     def interrupt(self) -> None:
         """What Ctrl-C does while the terminal is not the dashboard's."""

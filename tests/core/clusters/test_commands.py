@@ -17,6 +17,8 @@ from rowtui.core.clusters.commands import (
     run_command,
 )
 
+from tests.eventually import eventually, eventually_async
+
 
 def alive(pid: int) -> bool:
     try:
@@ -27,9 +29,7 @@ def alive(pid: int) -> bool:
 
 
 async def until_dead(pid: int) -> None:
-    async with asyncio.timeout(60):
-        while alive(pid):  # noqa: ASYNC110 (a process has no event)
-            await asyncio.sleep(0.01)
+    await eventually_async(lambda: not alive(pid), what=f"the end of process {pid}")
 
 
 async def test_streams_status_and_folder_of_a_command_are_its_own(tmp_path: Path) -> None:
@@ -71,8 +71,7 @@ async def test_a_cancelled_caller_leaves_no_command_behind(tmp_path: Path) -> No
             ["sh", "-c", f"echo $$ > {note}.new; mv {note}.new {note}; sleep 600"], timeout=60
         )
     )
-    while not note.exists():  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
+    await eventually_async(note.exists)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -88,8 +87,7 @@ async def test_who_is_cancelled_while_a_command_starts_leaves_none_behind_either
     # The command runs before its start has been told: the loop is kept from hearing of it.
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    while not note.exists():
-        time.sleep(0.01)  # noqa: ASYNC251
+    eventually(note.exists)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from pathlib import Path
 
@@ -11,6 +10,8 @@ from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.schedulers.base import Accepted, JobSpec, Scheduler
 from rowtui.core.clusters.schedulers.bash import BashScheduler
 from rowtui.core.clusters.schedulers.local import LocalScheduler
+
+from tests.eventually import eventually_async
 
 PLANTED = "plum-7731-tree"
 
@@ -41,8 +42,6 @@ async def test_jobs_see_none_and_nothing_on_disk_has_any(
     job = JobSpec(secrets.token_hex(6), "env", script, tmp_path, str(tmp_path / "%j.out"))
     scheduler = kind("here")  # type: ignore[call-arg]
     assert isinstance(await scheduler.submit(job), Accepted)
-    async with asyncio.timeout(60):
-        while not seen.exists():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    await eventually_async(seen.exists)
     assert "KEPT=kept" in seen.read_text()
     assert [path for path in files_of(tmp_path) if PLANTED.encode() in path.read_bytes()] == []

@@ -31,7 +31,7 @@ from rowtui.core.clusters.schedulers.base import (
 )
 from rowtui.core.errors import RowtuiError
 
-from tests.rig.processes import wait_until
+from tests.eventually import eventually
 from tests.rig.slurm import SlurmCluster
 
 CLUSTER = Cluster("alpha", LOCAL.identify, "slurm")
@@ -508,7 +508,7 @@ class Lookers:
         return len(self.calls.read_text().splitlines()) if self.calls.exists() else 0
 
     def wait_for_calls(self, count: int) -> None:
-        wait_until(lambda: self.asked() >= count, f"call {count} of squeue")
+        eventually(lambda: self.asked() >= count, what=f"call {count} of squeue")
 
     @contextmanager
     def closed(self) -> Iterator[None]:

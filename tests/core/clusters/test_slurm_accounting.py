@@ -26,8 +26,9 @@ from rowtui.core.clusters.schedulers.detail import ask_detail
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 from rowtui.core.clusters.schedulers.slurm_detail import UNRANKED
 
+from tests.eventually import eventually, eventually_async
 from tests.rig.accounting import AccountingRig
-from tests.rig.processes import listening_addresses, wait_until
+from tests.rig.processes import listening_addresses
 from tests.rig.slurm import SlurmCluster
 
 pytestmark = pytest.mark.slurm
@@ -120,7 +121,7 @@ class Past:
             whole = all("|sbatch " in line and not line.startswith(NOT_YET) for line in lines)
             return whole and len(lines) == len(ENDS) + len(TASKS)
 
-        wait_until(complete, "the accounts to have all jobs", every=0.1)
+        eventually(complete, what="the accounts to have all jobs", every=0.1)
 
 
 async def accepted(scheduler: SlurmScheduler, job: JobSpec) -> int:
@@ -218,13 +219,15 @@ async def test_a_job_that_waits_for_a_limit_says_which(slurm_accounts: Accountin
     for first in ids[::2]:
         await asyncio.to_thread(cluster.wait_for, first, "RUNNING")
 
-    reasons: dict[int, str] = {}
-    async with asyncio.timeout(90):
-        # At first a job waits for nothing in particular, or for others to be looked at.
-        while not all("Limit" in reasons.get(second, "") for second in ids[1::2]):
-            await asyncio.sleep(0.05)
-            snapshot = await scheduler.queue(ids)
-            reasons = {job.id: job.reason for job in snapshot.jobs}
+    async def all_reasons() -> dict[int, str]:
+        return {job.id: job.reason for job in (await scheduler.queue(ids)).jobs}
+
+    # At first a job waits for nothing in particular, or for others to be looked at.
+    reasons = await eventually_async(
+        all_reasons,
+        lambda found: all("Limit" in found.get(second, "") for second in ids[1::2]),
+        every=0.05,
+    )
     await scheduler.cancel([JobKey(job_id) for job_id in ids])
 
     assert [reasons[job_id] for job_id in ids] == [
@@ -290,9 +293,9 @@ async def test_an_id_that_a_wiped_controller_gives_again_does_not_hide_the_job_t
         new_id = await accepted(past.scheduler, new)
     newest = f"sacct -X -n -P -o State -j {new_id}"
     await asyncio.to_thread(
-        wait_until,
+        eventually,
         lambda: past.cluster.run(newest).stdout == "COMPLETED\n",
-        "the accounts to have another job with the same id",
+        what="the accounts to have another job with the same id",
     )
 
     found = await past.scheduler.find([old.token, new.token])
@@ -368,12 +371,11 @@ async def test_the_parts_of_a_priority_add_up_to_it_and_a_task_has_that_of_its_a
     later = cluster.submit("true", "--begin=now+1hour --time=5")
     try:
         for key in (JobKey(array, 1), JobKey(array)):
-            async with asyncio.timeout(20):  # until the controller has looked at it once
-                while True:
-                    detail = await ask_detail("slurm", transport, key, estimate=False)
-                    if detail.priority:
-                        break
-                    await asyncio.sleep(0.1)
+            detail = await eventually_async(  # until the controller has looked at it once
+                lambda key=key: ask_detail("slurm", transport, key, estimate=False),  # type: ignore[misc]
+                lambda detail: detail.priority,
+                every=0.1,
+            )
             assert not detail.asked[1].problem
             (name, total), *parts = detail.priority
             assert name == "priority"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from rowtui.core.clusters.commands import CommandResult, LocalTransport, Trouble
 from rowtui.core.clusters.model import ClusterLoad, PartitionLoad
 from rowtui.core.clusters.schedulers.slurm_load import read_load, slurm_load
 
+from tests.eventually import eventually_async
 from tests.rig.slurm import Node, SlurmCluster, start_slurm
 
 SAMPLES = Path(__file__).with_name("samples")
@@ -356,10 +356,9 @@ async def test_a_real_busy_cluster_says_what_is_taken_and_who_waits(slurm: Slurm
     slurm.submit("true", "-p gpu,highmem -c3 --array=0-9:3 --hold")
 
     # when Slurm has made up its mind about the one that waits for room
-    async with asyncio.timeout(60):
-        while not (await loads(slurm))["cpu"].expected_wait:  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
-    found = await loads(slurm)
+    found = await eventually_async(
+        lambda: loads(slurm), lambda found: found["cpu"].expected_wait, every=0.1
+    )
     slurm.run(f"scancel -u {slurm.user}")
 
     # then

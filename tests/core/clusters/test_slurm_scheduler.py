@@ -26,6 +26,7 @@ from rowtui.core.clusters.schedulers.detail import ask_detail, ask_everybody
 from rowtui.core.clusters.schedulers.reasons import explain
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler, time_limit_signal_option
 
+from tests.eventually import eventually_async
 from tests.rig.slurm import SlurmCluster
 
 pytestmark = pytest.mark.slurm
@@ -73,20 +74,18 @@ async def accepted(scheduler: SlurmScheduler, job: JobSpec) -> int:
 
 async def job_in(scheduler: SlurmScheduler, job_id: int, *states: JobState) -> Job:
     """Poll until the job is in one of these states."""
-    async with asyncio.timeout(90):
-        while True:
-            snapshot = await scheduler.queue([job_id])
-            assert not snapshot.error
-            if snapshot.jobs and snapshot.jobs[0].state in states:
-                return snapshot.jobs[0]
-            await asyncio.sleep(0.05)
+    snapshot = await eventually_async(
+        lambda: scheduler.queue([job_id]),
+        lambda it: not it.error and it.jobs and it.jobs[0].state in states,
+        every=0.05,
+    )
+    return snapshot.jobs[0]
 
 
 async def found_in_time(scheduler: SlurmScheduler, token: str) -> tuple[Job, ...]:
     """A frozen controller takes in requests a moment after it goes on."""
-    async with asyncio.timeout(90):
-        while not (found := await scheduler.find([token])):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
+    found = await eventually_async(lambda: scheduler.find([token]), every=0.05)
+    assert found is not None
     return found[token]
 
 
@@ -299,13 +298,12 @@ async def tasks_in(
     scheduler: SlurmScheduler, job_id: int, count: int, *states: JobState
 ) -> dict[int | None, Job]:
     """Poll until so many tasks of an array are in one of these states; all its tasks."""
-    async with asyncio.timeout(90):
-        while True:
-            snapshot = await scheduler.queue([job_id])
-            assert not snapshot.error
-            if sum(job.state in states for job in snapshot.jobs) >= count:
-                return {job.task: job for job in snapshot.jobs}
-            await asyncio.sleep(0.05)
+    snapshot = await eventually_async(
+        lambda: scheduler.queue([job_id]),
+        lambda it: not it.error and sum(job.state in states for job in it.jobs) >= count,
+        every=0.05,
+    )
+    return {job.task: job for job in snapshot.jobs}
 
 
 async def test_a_held_job_waits_until_it_is_released_and_releasing_again_is_harmless(
@@ -474,13 +472,12 @@ if os.geteuid() == 0:  # nobody else can act as two users
         await scheduler.cancel([JobKey(job_id)])
 
 
+@pytest.mark.timeout(180)  # Slurm's shortest time limit is a minute, which it checks every half
 async def test_the_signal_before_the_time_limit_reaches_a_script_that_waits(
     slurm: SlurmCluster, warned: int
 ) -> None:
     log = slurm.work / f"{warned}.out"
-    async with asyncio.timeout(100):
-        while slurm.state(warned) not in ("COMPLETED", "FAILED", "TIMEOUT"):  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
+    await asyncio.to_thread(slurm.wait_for, warned, "COMPLETED", "FAILED", "TIMEOUT")
     words = log.read_text().split()
     assert words[:2] == ["signalled", "after"]
     assert int(words[2]) < 60
@@ -534,13 +531,16 @@ async def test_why_jobs_do_not_run_is_told_by_scontrol_squeue_and_a_sentence(
         (after, "Dependency"): "It waits for other jobs to end",
         (later, "BeginTime"): "may not start before its time",
     }
-    async with asyncio.timeout(30):
-        while True:
-            snapshot = await scheduler.queue([number for number, _ in sentences])
-            waits = {(job.id, job.reason): job for job in snapshot.jobs}
-            if sentences.keys() <= waits.keys() and waits[first, "Resources"].start_estimate:
-                break
-            await asyncio.sleep(0.1)
+
+    async def all_waits() -> dict[tuple[int, str], Job]:
+        snapshot = await scheduler.queue([number for number, _ in sentences])
+        return {(job.id, job.reason): job for job in snapshot.jobs}
+
+    waits = await eventually_async(
+        all_waits,
+        lambda found: sentences.keys() <= found.keys() and found[first, "Resources"].start_estimate,
+        every=0.1,
+    )
     for told, sentence in sentences.items():
         assert sentence in explain(waits[told], time.time()).sentence
 

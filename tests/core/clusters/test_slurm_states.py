@@ -15,7 +15,7 @@ from rowtui.core.clusters.commands import LocalTransport
 from rowtui.core.clusters.schedulers.base import Job, JobState
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 
-from tests.rig.processes import wait_until
+from tests.eventually import eventually
 from tests.rig.slurm import SlurmCluster
 
 pytestmark = pytest.mark.slurm
@@ -108,9 +108,9 @@ def jobs(slurm: SlurmCluster) -> Iterator[Mapping[str, int]]:
     slurm.run("scontrol update NodeName=n2 State=DOWN Reason=test")
     wait_for(slurm, {ids[name]: case.word for name, case in CASES.items()})
     never = ids["waits for what will never be"]
-    wait_until(
+    eventually(
         lambda: "Never" in slurm.run(f"squeue -h -j {never} -o %r").stdout,
-        "Slurm to see that a dependency is hopeless",
+        what="Slurm to see that a dependency is hopeless",
         every=0.1,
     )
     yield ids
@@ -125,7 +125,7 @@ def wait_for(slurm: SlurmCluster, words: Mapping[int, str]) -> None:
         found = slurm.run("squeue --me -h -t all -o %A=%T").stdout.split()
         return {f"{job}={word}" for job, word in words.items()} <= set(found)
 
-    wait_until(there, f"the jobs to be {words}", every=0.05)
+    eventually(there, what=f"the jobs to be {words}", every=0.05)
 
 
 @pytest.fixture

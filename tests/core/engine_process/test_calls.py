@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import stat
-from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
@@ -15,15 +14,10 @@ from rowtui.core.engine_process.start import Started
 from rowtui.core.errors import RowtuiError
 
 from tests.core.engine_process.small_engine import ERRORS, plan_of
+from tests.eventually import eventually_async
 
 PATIENCE = 30
 Small = tuple[ProcessEngine, Started]
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not holds():  # noqa: ASYNC110 (another process writes a file)
-            await asyncio.sleep(0.01)
 
 
 async def test_an_error_there_is_the_same_error_here_and_ends_nothing(small: Small) -> None:
@@ -43,11 +37,11 @@ async def test_an_error_there_is_the_same_error_here_and_ends_nothing(small: Sma
 async def test_a_call_that_is_cancelled_here_is_cancelled_there(small: Small, folder: Path) -> None:
     engine, _ = small
     call = asyncio.ensure_future(engine.groups(0, (), 0, 1))
-    await until((folder / "waiting").exists)
+    await eventually_async((folder / "waiting").exists)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    await until((folder / "cancelled").exists)
+    await eventually_async((folder / "cancelled").exists)
     assert await engine.hold(["still", "there"]) == ["still", "there"]
 
 
@@ -112,7 +106,7 @@ async def test_an_answer_reaches_the_login_and_no_log(small: Small, folder: Path
         assert isinstance(question, Question)
         engine.answer(question.number + 5_000_000, ["of another life"])
         engine.answer(question.number, ["hunter2"])
-        await until(lambda: (folder / "answers").exists())
+        await eventually_async(lambda: (folder / "answers").exists())
     assert (folder / "answers").read_text() == "hunter2\n"
     log = started.log.read_text()
     assert "the answer is" in log

@@ -10,7 +10,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from rowtui.core.errors import NoProjectError, WorkflowError
 
 from tests.core.engine_process import small_engine
 from tests.core.engine_process.conftest import make_project
+from tests.eventually import eventually
 
 ROOT = Path(__file__).parents[3]
 
@@ -45,10 +45,7 @@ def is_gone(pid: int) -> bool:
 
 
 def until_gone(pid: int) -> None:
-    end = time.monotonic() + 30
-    while not is_gone(pid):
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    eventually(lambda: is_gone(pid), what=f"the end of process {pid}")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from rowtui.core.engine import ENGINE_BACK, ENGINE_LOST, Question, Withdrawn
@@ -19,11 +21,31 @@ from rowtui.core.grouping.model import Status
 from rowtui.core.submission.model import Step
 
 from tests.core.engine_process.conftest import make_project
-from tests.core.engine_process.test_calls import Small, until
+from tests.core.engine_process.test_calls import Small
+from tests.eventually import eventually_async
+
+Answer = TypeVar("Answer")
 
 
 def kill(engine: ProcessEngine) -> None:
     os.kill(engine._started.process.pid, signal.SIGKILL)
+
+
+async def after_restart(
+    ask: Callable[[], Awaitable[Answer]], losses: list[str] | None = None
+) -> Answer:
+    """The first answer of the engine after it was started again. `losses`: the errors before."""
+    answers: list[Answer] = []
+
+    async def answered() -> list[Answer]:
+        try:
+            answers.append(await ask())
+        except EngineLost as lost:
+            if losses is not None:
+                losses.append(lost.message)
+        return answers
+
+    return (await eventually_async(answered))[0]
 
 
 async def test_whoever_waits_is_told_and_the_next_one_is_answered(
@@ -32,7 +54,7 @@ async def test_whoever_waits_is_told_and_the_next_one_is_answered(
     engine, started = small
     # given a page under way and somebody who listens
     page = asyncio.ensure_future(engine.groups(0, (), 0, 1))
-    await until((folder / "waiting").exists)
+    await eventually_async((folder / "waiting").exists)
     words = engine.changes()
     assert await anext(words) == "watching"
     # when the process is killed
@@ -60,13 +82,7 @@ async def test_one_that_is_asked_while_it_starts_waits_and_a_defect_that_stays_i
     for _ in range(2):
         with pytest.raises(EngineLost):
             await engine.jobs()  # ends its process
-        async with asyncio.timeout(30):
-            while True:
-                try:
-                    assert await engine.hold([]) == []
-                    break
-                except EngineLost:  # between two starts
-                    await asyncio.sleep(0.02)
+        assert await after_restart(lambda: engine.hold([])) == []
     # After the third time nobody is kept waiting for ten minutes,
     with pytest.raises(EngineLost):
         await engine.jobs()
@@ -89,7 +105,7 @@ async def test_questions_of_a_lost_login_are_withdrawn_and_asked_anew(
         assert new.number != old.number
         engine.answer(old.number, ["too late"])
         engine.answer(new.number, ["in time"])
-        await until(lambda: (folder / "answers").exists())
+        await eventually_async(lambda: (folder / "answers").exists())
     assert (folder / "answers").read_text() == "in time\n"
 
 
@@ -97,13 +113,7 @@ async def test_a_plan_of_a_lost_engine_is_sent_whole(small: Small) -> None:
     engine, _ = small
     plan = await engine.plan(3, None, None)
     kill(engine)
-    async with asyncio.timeout(30):
-        while True:
-            try:
-                assert await engine.transfers(plan) == (False, 3)
-                break
-            except EngineLost:
-                await asyncio.sleep(0.01)
+    assert await after_restart(lambda: engine.transfers(plan)) == (False, 3)
 
 
 async def test_a_submission_that_was_cut_off_is_told_and_stands_in_the_journal(home: Path) -> None:
@@ -117,7 +127,7 @@ async def test_a_submission_that_was_cut_off_is_told_and_stands_in_the_journal(h
         plan = await engine.plan(0, None, None)
         assert len(plan.jobs) == 3
         # when the engine is killed after the first job has its answer
-        told = ""
+        losses: list[str] = []
 
         async def submit() -> None:
             async for step in engine.submit(plan):
@@ -128,15 +138,8 @@ async def test_a_submission_that_was_cut_off_is_told_and_stands_in_the_journal(h
             await submit()
         assert caught.value.hint == AFTER_A_LOSS
         # then a new one goes on counting, and knows the job from the journal;
-        async with asyncio.timeout(30):
-            while True:
-                try:
-                    after = await engine.refresh()
-                    break
-                except EngineLost as lost:
-                    told = lost.message
-                    await asyncio.sleep(0.01)
-        assert "again" not in told
+        after = await after_restart(engine.refresh, losses)
+        assert not any("again" in message for message in losses)
         assert after.generation > before.generation
         jobs = (await engine.jobs()).jobs
         first = next(one for one in jobs if one.record.token == plan.jobs[0].token)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from collections.abc import AsyncIterator
@@ -22,6 +21,7 @@ from rowtui.core.project.project import Project
 from rowtui.core.state.staging import stage_completions
 
 from tests.core.engine_process.conftest import WORKFLOW, make_project
+from tests.eventually import eventually_async
 
 EVERY = tuple(Status)
 
@@ -82,9 +82,8 @@ async def script(engine: Engine, root: Path) -> list[Any]:
         if step.done:
             break
     await steps.aclose()  # type: ignore[attr-defined]
-    async with asyncio.timeout(60):
-        while (job := (await engine.jobs()).jobs[0]).state.active:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    view = await eventually_async(engine.jobs, lambda view: not view.jobs[0].state.active)
+    job = view.jobs[0]
     seen.append((job.state, job.record.label, len((await engine.jobs()).jobs)))
     seen.append(await engine.log_tail(job.record.token, 2))
     seen.append(told(await engine.refresh())[1:])
@@ -97,9 +96,8 @@ async def script(engine: Engine, root: Path) -> list[Any]:
     seen.append([(step.done, step.error) async for step in engine.submit(plan)])
     (answer,) = await engine.cancel([plan.jobs[0].token])
     seen.append(answer.error)
-    async with asyncio.timeout(60):
-        while (job := (await engine.jobs()).jobs[0]).state.active:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    view = await eventually_async(engine.jobs, lambda view: not view.jobs[0].state.active)
+    job = view.jobs[0]
     seen.append((job.state, job.reason, job.state is JobState.CANCELLED))
     seen.append([await engine.hold(["nobody-0"]), await engine.release(["nobody-0"])])
     (root / "workflow.toml").write_text("[[action]]\nname = \n")

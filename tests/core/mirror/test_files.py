@@ -17,7 +17,7 @@ from rowtui.core.mirror.files import Progress
 from rowtui.core.mirror.listing import facts_here, list_here, list_there
 
 from tests.core.mirror.conftest import EVERYTHING, Way, content, fill
-from tests.rig.processes import wait_until
+from tests.eventually import eventually
 
 LARGE = 30_000_000  # a cut comes after 12 MiB
 MIDDLE = 9_000_000  # more than what travels in one piece
@@ -204,7 +204,7 @@ async def test_a_file_that_was_cut_off_while_it_was_sent_is_continued(
         await drain(way, way.files().send(plan.send))
     # rsync keeps what it has when it hears that nobody is there any more.
     part = way.there / "in" / PARTIAL / "large"
-    wait_until(lambda: part.exists() and part.stat().st_size > 0, "what has arrived")
+    eventually(lambda: part.exists() and part.stat().st_size > 0, what="what has arrived")
     whole = (way.there / "in" / "large").exists()
     await way.find_again()
     progress = await way.send()

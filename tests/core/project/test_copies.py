@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import os
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from rowtui.core.project.copies import _read_staged, _remove_staged
 from rowtui.core.project.project import Project
 from rowtui.core.state.staging import encode_names
 
+from tests.eventually import eventually_async
 from tests.rig.login import LoginNode
 
 WORKFLOW = '''\
@@ -76,9 +76,11 @@ async def carry_out(project: Project, action: str) -> list[str]:
 
 
 async def ended(project: Project) -> None:
-    async with asyncio.timeout(60):
-        while any(job.state.active for job in (await project.jobs.view()).jobs):  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
+    await eventually_async(
+        project.jobs.view,
+        lambda view: not any(job.state.active for job in view.jobs),
+        every=0.1,
+    )
 
 
 async def test_a_project_is_copied_run_and_brought_back(project: Project, tmp_path: Path) -> None:
@@ -134,9 +136,8 @@ async def test_results_that_cannot_be_fetched_stay_submitted(
     async for _ in project.jobs.submit(plan):
         pass
     (view,) = await project.copies.preview(plan)
-    async with asyncio.timeout(60):
-        while len(list((Path(view.place) / ".row/rowtui/ended").glob("*"))) < len(NAMES):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
+    ends = Path(view.place) / ".row/rowtui/ended"
+    await eventually_async(lambda: [*ends.glob("*")], lambda found: len(found) == len(NAMES))
     login.kill()
     login.cut()
     await project.jobs.view()

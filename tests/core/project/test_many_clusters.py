@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.project import Project
 
+from tests.eventually import eventually_async
 from tests.rig.login import LoginNode
 
 WORKFLOW = """\
@@ -89,12 +89,11 @@ async def test_one_plan_goes_to_two_clusters_over_ssh(project: Project) -> None:
     steps = [step async for step in project.jobs.submit(plan)]
     assert [step.error for step in steps if step.error] == []
     # then each cluster ran its own, and both queues are in one view
-    async with asyncio.timeout(60):
-        while True:
-            view = await project.jobs.view(everywhere=True)
-            if not any(job.state.active for job in view.jobs):
-                break
-            await asyncio.sleep(0.1)
+    view = await eventually_async(
+        lambda: project.jobs.view(everywhere=True),
+        lambda view: not any(job.state.active for job in view.jobs),
+        every=0.1,
+    )
     assert {job.state for job in view.jobs} == {JobState.COMPLETED}
     assert {cluster.name for cluster in view.clusters} >= {"alpha", "beta", "local"}
     assert {cluster.where for cluster in view.clusters} >= {"alpha", "beta", "here"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import Callable
@@ -16,8 +15,8 @@ from rowtui.core.project.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.project import Project
 from rowtui.core.submission.bundles import SCRIPT_MB, WATCH_MB
 
+from tests.eventually import eventually, eventually_async
 from tests.rig.login import LoginNode
-from tests.rig.processes import wait_until
 
 NAMES = [f"d{number:02}" for number in range(24)]
 WORKFLOW = """\
@@ -119,12 +118,11 @@ async def submit(project: Project, packed: PackedPlan) -> list[str]:
 
 async def over(project: Project) -> None:
     """Until no job of the project is active."""
-    async with asyncio.timeout(90):
-        while True:
-            view = await project.jobs.view(everywhere=True)
-            if not any(job.state.active for job in view.jobs):
-                return
-            await asyncio.sleep(0.1)
+    await eventually_async(
+        lambda: project.jobs.view(everywhere=True),
+        lambda view: not any(job.state.active for job in view.jobs),
+        every=0.1,
+    )
 
 
 def runs(project: Project) -> dict[str, int]:
@@ -253,7 +251,7 @@ async def test_a_job_may_be_taken_out_of_its_bundle_before_its_turn(make: Make) 
     )
     packed = pack(project, node_types=("half",), longest_seconds=1000)
     assert await submit(project, packed) == []
-    wait_until(lambda: any(runs(project).values()), "one to begin")
+    eventually(lambda: any(runs(project).values()), what="one to begin")
     view = await project.jobs.view(everywhere=True)
     waiting = [job for job in view.jobs if job.reason == IN_LANE]
     running = [job for job in view.jobs if job.state is JobState.RUNNING]

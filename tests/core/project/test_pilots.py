@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,6 +15,8 @@ from rowtui.core.project.project import Project
 from rowtui.core.submission.model import Plan
 from rowtui.core.submission.pilot_model import Allocation, is_in_pilot
 from rowtui.core.submission.traces import remove_traces
+
+from tests.eventually import eventually_async
 
 WORKFLOW = """\
 [workspace]
@@ -70,10 +71,13 @@ def for_pilot(project: Project, view: PilotView, name: str) -> Plan:
 
 
 async def until(project: Project, holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(40):
-        while not holds():
+    async def look() -> bool:
+        found = holds()
+        if not found:
             await project.jobs.ask()
-            await asyncio.sleep(0.1)
+        return found
+
+    await eventually_async(look, every=0.1, what=holds)
 
 
 async def test_a_pilot_takes_what_becomes_ready_while_it_runs(project: Project) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +18,8 @@ from rowtui.core.state.postcard import decode_completed, decode_submitted
 from rowtui.core.state.stored import Stored
 from rowtui.core.submission.model import Step
 from rowtui.core.submission.plan import PlanError
+
+from tests.eventually import eventually_async
 
 WORKFLOW = """\
 [workspace]
@@ -77,20 +76,14 @@ async def submitted(project: Project, names: str | None = None) -> list[str]:
     return [job.token for job in plan.jobs]
 
 
-async def until(holds: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end, f"waited in vain for {what}"
-        await asyncio.sleep(0.02)
-
-
 async def all_ended(project: Project, tokens: list[str]) -> None:
     folder = project.store.folder / "ended"
-    await until(lambda: all((folder / token).exists() for token in tokens), "the jobs to end")
-    end = time.monotonic() + 60
-    while any(job.state.active for job in (await project.jobs.view()).jobs):
-        assert time.monotonic() < end
-        await asyncio.sleep(0.02)
+    await eventually_async(
+        lambda: all((folder / token).exists() for token in tokens), what="the jobs to end"
+    )
+    await eventually_async(
+        project.jobs.view, lambda view: not any(job.state.active for job in view.jobs)
+    )
 
 
 def counts(project: Project, index: int = 0) -> tuple[int, int, int, int, int]:
@@ -174,7 +167,7 @@ async def test_a_job_can_be_cancelled_and_its_directories_are_free_again(home: H
     project = home.open()
     (token,) = await submitted(project, "a")
     # Its command runs: before that a signal may end it without a word from the job itself.
-    await until((home.root / "began").exists, "the job to begin")
+    await eventually_async((home.root / "began").exists)
     (result,) = await project.jobs.cancel([token])
     assert result.error == ""
     await all_ended(project, [token])

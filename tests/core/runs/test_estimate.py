@@ -22,6 +22,8 @@ from rowtui.core.submission.model import Plan
 from rowtui.core.submission.reservations import reserved
 from rowtui.core.submission.settled import OPEN
 
+from tests.eventually import eventually_async
+
 NETWORK = """
 [[source]]
 name = "point"
@@ -99,9 +101,12 @@ async def drive(running: Running) -> list[tuple[Kind, Estimate]]:
             told = Autopilot(running, nobody, look_seconds=0.2).drive()
             found = [(it.kind, estimator.at(time.time())) async for it in told]
             # The last product is there a moment before its job has written down its end.
-            while any(it.step in OPEN for it in running.project.jobs.records()):
-                await running.project.jobs.ask()
+            await eventually_async(running.project.jobs.ask, lambda _: nothing_open(running))
             return found
+
+
+def nothing_open(running: Running) -> bool:
+    return not any(it.step in OPEN for it in running.project.jobs.records())
 
 
 def test_before_anything_was_measured_wall_times_tell_the_latest_moment(root: Path) -> None:

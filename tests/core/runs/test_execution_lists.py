@@ -29,6 +29,7 @@ from tests.core.runs.chained import (
 from tests.core.runs.driving import Drive, action, begin, drive, inputs, make, ran
 from tests.core.runs.killed import Moment, was_killed
 from tests.core.runs.killed import begin as begin_killed
+from tests.eventually import eventually_async
 from tests.rig.slurm import SlurmCluster
 
 LISTS = 'execution = "sequential"\ngather = { size = 50 }\n'
@@ -226,11 +227,9 @@ def test_a_person_may_give_up_what_is_queued_ahead(here: Path) -> None:
     # when one in the middle is given up
     async def to_the_end() -> Told:
         going = asyncio.create_task(driven.to_the_end(give_up))
-        async with asyncio.timeout(40):
-            left: set[int] = set()
-            while left != {0}:
-                await asyncio.sleep(0.05)
-                left = {*driven.project.state.submitted.get("average", {})}
+        await eventually_async(
+            lambda: {*driven.project.state.submitted.get("average", {})}, lambda left: left == {0}
+        )
         (root / "go").touch()
         return await going
 

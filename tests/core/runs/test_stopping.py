@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from rowtui.core.runs.autopilot import Answer, Autopilot
@@ -12,6 +11,7 @@ from rowtui.core.runs.networks import Networks
 from rowtui.core.runs.running import Running
 
 from tests.core.runs.test_redo import driven, project_at
+from tests.eventually import eventually_async
 
 
 async def test_a_run_that_is_stopped_while_it_makes_directories_leaves_only_whole_ones(
@@ -72,6 +72,6 @@ async def test_the_step_after_the_last_one_finishes_the_run(tmp_path: Path) -> N
 
 async def ended(networks: Networks) -> None:
     """Wait until no job is with the scheduler."""
-    while any(networks.project.state.submitted.values()):
-        await networks.project.jobs.view()
-        await asyncio.sleep(0.02)
+    await eventually_async(
+        networks.project.jobs.view, lambda _: not any(networks.project.state.submitted.values())
+    )

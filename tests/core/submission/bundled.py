@@ -15,7 +15,7 @@ from rowtui.core.submission.model import Plan, PlannedJob
 from rowtui.core.submission.plan_json import plan_id
 
 from tests.core.submission.conftest import RealProject
-from tests.rig.processes import wait_until
+from tests.eventually import eventually
 
 
 @dataclass(frozen=True)
@@ -112,14 +112,14 @@ class Bundled:
 
     def wait_for(self, *paths: str) -> None:
         """Until all of these are in the project."""
-        wait_until(
-            lambda: all((self.root / path).exists() for path in paths), f"{paths}", every=0.02
+        eventually(
+            lambda: all((self.root / path).exists() for path in paths), what=f"{paths}", every=0.02
         )
 
     def stop_at_limit(self, process: subprocess.Popen[bytes]) -> tuple[int, list[str]]:
         """The warning and, once it was heard, what schedulers send at the limit."""
         process.send_signal(signal.SIGUSR1)
-        wait_until(lambda: any(self.temporary.glob("*/warned")), "the warning", every=0.02)
+        eventually(lambda: any(self.temporary.glob("*/warned")), what="the warning", every=0.02)
         return stop(process, signal.SIGTERM)
 
     def job(self, name: str) -> PlannedJob:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import secrets
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +36,8 @@ from rowtui.core.workflow.model import Action, Resources, SubmitOptions, Workflo
 from rowtui.core.workflow.template import parse_command
 from rowtui.core.workspace.sync import Disk, synchronise
 from rowtui.core.workspace.workers import Workers
+
+from tests.eventually import eventually, eventually_async
 
 HOSTILE = [
     "d0",
@@ -154,11 +154,8 @@ class SmallProject:
 
     @staticmethod
     def wait_until(holds: Callable[[], bool]) -> None:
-        """Until it holds, or fail after half a minute."""
-        deadline = time.monotonic() + 30
-        while not holds():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        """Until it holds."""
+        eventually(holds)
 
     def reported(self) -> dict[str, set[str]]:
         """What the staged files say, of both kinds."""
@@ -268,14 +265,13 @@ class RealProject:
         """Until none of the jobs in its journal is active: others may use the same scheduler."""
         plans = map(self.journal.latest, self.journal.plan_ids())
         mine = tuple({token.rpartition("-")[0] + "-" for latest in plans for token in latest})
-        deadline = time.monotonic() + 60
-        while True:
-            snapshot = await self.scheduler.queue()
-            assert not snapshot.error
-            if not any(it.state.active and it.token.startswith(mine) for it in snapshot.jobs):
-                return
-            assert time.monotonic() < deadline, snapshot
-            await asyncio.sleep(0.02)
+        await eventually_async(
+            self.scheduler.queue,
+            lambda snapshot: (
+                not snapshot.error
+                and not any(it.state.active and it.token.startswith(mine) for it in snapshot.jobs)
+            ),
+        )
 
     def runs(self) -> dict[str, int]:
         """How often each directory's command ran."""

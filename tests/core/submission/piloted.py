@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -23,6 +21,7 @@ from rowtui.core.submission.site import Access, LocalSite, Site
 from rowtui.core.workflow.model import Resources, Walltime, Workflow
 
 from tests.core.submission.conftest import RealProject
+from tests.eventually import eventually_async
 
 NAMES = ("a", "b c", "$(touch pwned)", "d", "e")
 ALPHA = Cluster(
@@ -91,11 +90,13 @@ class Piloted(RealProject):
         return plan
 
     async def until(self, holds: Callable[[], object], what: str) -> None:
-        deadline = time.monotonic() + 40
-        while not holds():
-            assert time.monotonic() < deadline, what
-            await self.settle()
-            await asyncio.sleep(0.1)
+        async def look() -> object:
+            found = holds()
+            if not found:
+                await self.settle()
+            return found
+
+        await eventually_async(look, every=0.1, what=what)
 
     async def over(self) -> None:
         """Until everything is settled, the pilot too."""

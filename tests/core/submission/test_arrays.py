@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from rowtui.core.submission.model import Plan
 from rowtui.core.submission.plan_json import plan_from_json, plan_id, plan_to_json
 
 from tests.core.submission.conftest import HOSTILE, RealProject
+from tests.eventually import eventually_async
 from tests.rig.slurm import SlurmCluster
 
 ALPHA = Cluster("alpha", Identify(always=True), "slurm", (Partition("cpu"),))
@@ -119,9 +119,7 @@ async def test_an_array_is_sent_once_and_each_task_is_a_job_of_its_own(
         assert found is not None
         return not any(job.state.active for jobs in found.values() for job in jobs)
 
-    async with asyncio.timeout(60):
-        while not await over():  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
+    await eventually_async(over, every=0.05)
     await real.settle()
     failed = [
         record for record in job_records(plan, real.journal.entries(plan.id)) if record.exit_code

@@ -21,8 +21,8 @@ from rowtui.core.workflow.model import SubmitOptions
 
 from tests.core.submission.bundled import Bundled, Member, as_written, over, stop
 from tests.core.submission.conftest import HOSTILE, RealProject
+from tests.eventually import eventually
 from tests.rig.gate import Gate
-from tests.rig.processes import wait_until
 
 ALPHA = Cluster(
     "alpha",
@@ -266,7 +266,7 @@ def test_the_warning_is_passed_on_and_nothing_more_begins(real: RealProject) -> 
     bundled.wait_for("began.a", "began.c")
 
     process.send_signal(signal.SIGUSR1)
-    wait_until(lambda: any(bundled.temporary.glob("*/warned")), "the warning", every=0.02)
+    eventually(lambda: any(bundled.temporary.glob("*/warned")), what="the warning", every=0.02)
     (real.root / "go").touch()
     code, lines = over(process)
 
@@ -383,7 +383,7 @@ def test_what_a_start_that_was_given_up_has_not_begun_is_left_to_the_next_one(
     bundled.wait_for("began")
     again = as_written(bundled.script("local"), "rowtui_restarts=0", "rowtui_restarts=1")
     second = bundled.start(again)
-    wait_until(lambda: real.runs()["a"] == 2, "its second start", every=0.02)
+    eventually(lambda: real.runs()["a"] == 2, what="its second start", every=0.02)
 
     # when both go on
     (real.root / "go").touch()

@@ -14,7 +14,7 @@ from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 
 from tests.core.submission.bundled import Bundled, Member, as_written
 from tests.core.submission.conftest import RealProject
-from tests.rig.processes import wait_until
+from tests.eventually import eventually
 from tests.rig.slurm import Node, SlurmCluster, SlurmRig
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
@@ -117,7 +117,7 @@ def test_forty_unequal_jobs_share_a_node_and_keep_apart(
             (real.root / "go").touch()
         return slurm.state(job_id) in OVER
 
-    wait_until(over, "the bundle to end", every=0.05, seconds=90)
+    eventually(over, what="the bundle to end", every=0.05, within=90)
 
     assert slurm.state(job_id) == "FAILED"
     result = said(bundled, job_id)
@@ -156,7 +156,7 @@ def test_jobs_of_a_cancelled_bundle_say_so_and_the_others_leave_nothing(
 
     slurm.run(f"scancel {job_id}")
     slurm.wait_for(job_id, "CANCELLED")
-    wait_until(lambda: all(bundled.ended(f"{a}1") for a in "abc"), "their last words")
+    eventually(lambda: all(bundled.ended(f"{a}1") for a in "abc"), what="their last words")
 
     for lane in "abc":
         words = bundled.ended(f"{lane}1")
@@ -182,9 +182,9 @@ def test_at_the_bundles_limit_those_that_run_are_out_of_time(
 
     # As Slurm does it: the warning to the script alone, later SIGTERM to everything.
     slurm.run(f"scancel --signal=USR1 --batch {job_id}")
-    wait_until(lambda: any(real.root.glob("rowtui.*/warned")), "the warning")
+    eventually(lambda: any(real.root.glob("rowtui.*/warned")), what="the warning")
     (real.root / "go").touch()
-    wait_until(lambda: bool(bundled.ended("c")), "the end of one that goes on")
+    eventually(lambda: bool(bundled.ended("c")), what="the end of one that goes on")
     slurm.run(f"scancel --signal=TERM --full {job_id}")
     slurm.wait_for(job_id, *OVER)
 
@@ -210,16 +210,16 @@ def test_a_requeued_bundle_runs_again_what_had_not_ended(
     bundled = Bundled(real, lanes)
     job_id = send(slurm, bundled)
     bundled.wait_for("began")
-    wait_until(lambda: bool(bundled.ended("late")), "the end of its time")
+    eventually(lambda: bool(bundled.ended("late")), what="the end of its time")
 
     slurm.run(f"scontrol requeue {job_id}")
     slurm.wait_for(job_id, "PENDING", "REQUEUED")
     # A node does not take a job back in the second in which it was told to kill it.
     told = int(time.time())
-    wait_until(lambda: time.time() >= told + 1, "the next second")
+    eventually(lambda: time.time() >= told + 1, what="the next second")
     (real.root / "go").touch()
     slurm.run(f"scontrol update JobId={job_id} StartTime=now")
-    wait_until(lambda: bool(bundled.ended("c")), "the second run")
+    eventually(lambda: bool(bundled.ended("c")), what="the second run")
     slurm.wait_for(job_id, *OVER)
 
     assert said(bundled, job_id) == {
@@ -252,7 +252,7 @@ def test_a_node_that_is_taken_for_dead_begins_nothing_that_the_next_one_runs(
     rest = [Member(name, "echo $SLURMD_NODENAME") for name in "bcd"]
     bundled = Bundled(real, [[Member("a", wait), *rest]])
     job_id = send(pair, bundled)
-    wait_until(lambda: any(real.root.glob("on.*")), "its begin")
+    eventually(lambda: any(real.root.glob("on.*")), what="its begin")
     (first,) = (path.suffix[1:] for path in real.root.glob("on.*"))
     pair.nodes[first].kill()
     pair.run(f"scontrol update nodename={first} state=down reason=gone")
@@ -260,12 +260,12 @@ def test_a_node_that_is_taken_for_dead_begins_nothing_that_the_next_one_runs(
 
     # when it has ended what it was at, and waits for the next job step
     (real.root / "go").touch()
-    wait_until(lambda: bool(bundled.ended("a")), "the end of what it was at")
+    eventually(lambda: bool(bundled.ended("a")), what="the end of what it was at")
     log = real.root / f"one-{job_id}.1.out"
-    wait_until(log.exists, "the next one's turn")
+    eventually(log.exists, what="the next one's turn")
     # and it is started again on the other one
     pair.run(f"scontrol update JobId={job_id} StartTime=now", check=False)
-    wait_until(lambda: bool(bundled.ended("d")), "the second start")
+    eventually(lambda: bool(bundled.ended("d")), what="the second start")
     pair.wait_for(job_id, *OVER)
 
     # then all that had not begun ran there, once

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +32,7 @@ from rowtui.core.workflow.model import SubmitOptions
 
 from tests.core.submission.bundled import bundled, in_lanes, layout
 from tests.core.submission.conftest import HOSTILE, RealProject
-from tests.rig.processes import wait_until
+from tests.eventually import eventually, eventually_async
 from tests.rig.slurm import SlurmCluster
 
 ALPHA = Cluster("alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=60),))
@@ -146,12 +145,11 @@ def nonce() -> str:
 async def over(real: RealProject, plan: Plan) -> None:
     """Until no job of the plan is active."""
     tokens = {token_in_queue(job.token) for job in plan.jobs}
-    deadline = time.monotonic() + 60
-    while any(
-        job.state.active for job in (await real.scheduler.queue()).jobs if job.token in tokens
-    ):
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.1)
+    await eventually_async(
+        real.scheduler.queue,
+        lambda queue: not any(job.state.active for job in queue.jobs if job.token in tokens),
+        every=0.1,
+    )
 
 
 class OnSlurm:
@@ -195,7 +193,7 @@ class TestLife(OnSlurm):
         real.with_command("echo x >> workspace/{directory}/runs; touch began; sleep 1000")
         plan = in_lanes(real.plan(nonce()), 2)
         await real.submit(plan)
-        wait_until(lambda: len([n for n in real.runs().values() if n]) == 2, "two to begin")
+        eventually(lambda: len([n for n in real.runs().values() if n]) == 2, what="two to begin")
         await real.settle()
         begun = {
             it.directories[0] for it in job_records(plan, real.journal.entries(plan.id)) if it.begun
@@ -219,7 +217,7 @@ class TestLife(OnSlurm):
         )
         plan = in_lanes(real.plan(nonce()), len(HOSTILE))
         await real.submit(plan)
-        wait_until(lambda: any(real.root.glob(".row/rowtui/ended/*~?")), "one to end")
+        eventually(lambda: any(real.root.glob(".row/rowtui/ended/*~?")), what="one to end")
 
         await real.settle()
         at = real.state.directories.position("d0")

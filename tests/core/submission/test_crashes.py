@@ -8,7 +8,6 @@ import os
 import secrets
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from rowtui.core.submission.model import Plan
 
 from tests.core.submission.bundled import in_lanes
 from tests.core.submission.conftest import RealProject
+from tests.eventually import eventually
 
 NAMES = ["a", "b c", "d\udcff"]
 # What changes a file or starts something. Before each of these the process may be killed.
@@ -195,8 +195,7 @@ def test_killed_while_a_bundle_runs_inside_its_requests_are_not_free(tmp_path: P
             carry_on(real, plan)
         finally:
             os._exit(70)
-    while sum(real.runs().values()) < 2:
-        time.sleep(0.005)
+    eventually(lambda: sum(real.runs().values()) == 2)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     # when another one starts meanwhile, then none of its directories is free
@@ -205,8 +204,8 @@ def test_killed_while_a_bundle_runs_inside_its_requests_are_not_free(tmp_path: P
     assert real.plan("second").jobs == ()
     # and when it has ended, all are complete
     (real.root / "go").touch()
-    while not all((real.root / ".row/rowtui/ended" / job.token).exists() for job in plan.jobs):
-        time.sleep(0.005)
+    ended = real.root / ".row/rowtui/ended"
+    eventually(lambda: all((ended / job.token).exists() for job in plan.jobs))
     asyncio.run(real.settle())
     assert real.runs() == dict.fromkeys(NAMES, 1)
     assert real.state.completed["one"] == 0b111
@@ -227,8 +226,7 @@ def test_killed_while_a_job_runs_inside_every_directory_runs_once(tmp_path: Path
             carry_on(real, plan)
         finally:
             os._exit(70)
-    while not (real.root / "began").exists():
-        time.sleep(0.005)
+    eventually((real.root / "began").exists)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
@@ -239,8 +237,7 @@ def test_killed_while_a_job_runs_inside_every_directory_runs_once(tmp_path: Path
 
     # And when it has ended, they are complete.
     (real.root / "go").touch()
-    while not (real.root / ".row/rowtui/ended" / plan.jobs[0].token).exists():
-        time.sleep(0.005)
+    eventually((real.root / ".row/rowtui/ended" / plan.jobs[0].token).exists)
     asyncio.run(real.settle())
     assert real.runs() == {"a": 1, "b c": 1}
     assert real.state.completed["one"] == 0b11

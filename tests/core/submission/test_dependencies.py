@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +33,7 @@ from rowtui.core.workspace.sync import Disk, synchronise
 from rowtui.core.workspace.workers import Workers
 
 from tests.core.submission.conftest import RealProject
+from tests.eventually import eventually_async
 from tests.rig.slurm import SlurmCluster
 
 ALPHA = Cluster("alpha", Identify(always=True), "slurm", (Partition("cpu", memory_per_cpu_mb=60),))
@@ -110,11 +109,12 @@ class Chain(RealProject):
 
     async def over(self, plan: Plan) -> None:
         """Until all of the plan's jobs are settled."""
-        deadline = time.monotonic() + 60
-        while self.journal.open_plan_ids():
+
+        async def still_open() -> object:
             await self.settle()
-            assert time.monotonic() < deadline, self.said(plan)
-            await asyncio.sleep(0.1)
+            return self.journal.open_plan_ids() and self.said(plan)
+
+        await eventually_async(still_open, lambda left: not left, every=0.1)
 
     def said(self, plan: Plan) -> dict[tuple[str, str], str]:
         """What is on record of each job: by action and directory, its step and why."""

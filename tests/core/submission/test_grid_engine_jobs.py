@@ -11,8 +11,8 @@ from rowtui.core.clusters.schedulers.grid_engine import GridEngineScheduler
 from rowtui.core.workflow.model import Resources, SubmitOptions, Walltime
 
 from tests.core.submission.conftest import HOSTILE, RealProject
+from tests.eventually import eventually
 from tests.rig.grid_engine import GridEngineCluster
-from tests.rig.processes import wait_until
 
 pytestmark = [pytest.mark.slow]
 
@@ -62,7 +62,7 @@ async def test_jobs_that_are_stopped_say_why_and_report_what_is_done(
         await real.submit(real.plan(f"n{seconds}", size=len(HOSTILE)))
         ids[why] = next(iter(real.state.submitted["one"].values())).job_id
     for real in stopped.values():
-        wait_until(lambda real=real: (real.root / "began").exists(), "the job to begin")
+        eventually(lambda real=real: (real.root / "began").exists(), what="the job to begin")
     cancelled = JobKey(ids["cancelled"])
     assert await scheduler.cancel([cancelled]) == (JobAnswer(cancelled),)
 

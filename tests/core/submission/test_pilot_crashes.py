@@ -26,8 +26,8 @@ from tests.core.submission.test_remote_crashes import (
     SteppingReservations,
     Steps,
 )
+from tests.eventually import eventually
 from tests.rig.login import LoginNode
-from tests.rig.processes import wait_until
 from tests.rig.slurm import SlurmCluster
 
 
@@ -73,7 +73,7 @@ async def test_killed_after_it_was_put_there_or_before_it_runs_at_most_once(
         plan = plans[name] = here.for_pilot(name)
         assert os.WIFSIGNALED(await asyncio.to_thread(in_child, here, plan, steps))
     # Not settled before: what did not begin is given back then.
-    await asyncio.to_thread(wait_until, lambda: here.ran("d"), "what was put there")
+    await asyncio.to_thread(eventually, lambda: here.ran("d"), what="what was put there")
     await here.settle()
     here.go()
     assert here.steps(plans["a"]) == here.steps(plans["e"]) == ["abandoned"]

@@ -12,7 +12,6 @@ import asyncio
 import os
 import secrets
 import signal
-import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -42,6 +41,7 @@ from rowtui.core.submission.site import Access, LocalSite
 
 from tests.core.submission.bundled import in_lanes
 from tests.core.submission.conftest import RealProject
+from tests.eventually import eventually, eventually_async
 from tests.rig.login import LoginNode
 from tests.rig.slurm import SlurmCluster
 
@@ -263,25 +263,26 @@ async def finish(cases: Sequence[Case], slurm: SlurmCluster) -> None:
         await case.real.settle()
         again = case.planned(f"{case.nonce}z")
         await case.real.submit(again)
-    deadline = time.monotonic() + 60
     waiting = list(cases)
-    while waiting:
+
+    async def still_open() -> list[str]:
         for case in waiting:
             await case.real.settle()
-        waiting = [case for case in waiting if case.real.journal.open_plan_ids()]
-        assert time.monotonic() < deadline, [case.real.root.name for case in waiting]
-        await asyncio.sleep(0.1)
-    queue = nonces = " ".join(case.nonce for case in cases)
+        waiting[:] = [case for case in waiting if case.real.journal.open_plan_ids()]
+        return [case.real.root.name for case in waiting]
+
+    await eventually_async(still_open, lambda names: not names, every=0.1)
     # A job that wrote down its end is over for us, and has a moment to go for Slurm.
-    while any(nonce in queue for nonce in nonces.split()) and time.monotonic() < deadline:
-        queue = slurm.run("squeue -h -o '%T %k'").stdout
-        await asyncio.sleep(0.1)
+    await eventually_async(
+        lambda: slurm.run("squeue -h -o '%T %k'").stdout,
+        lambda queue: not any(case.nonce in queue for case in cases),
+        every=0.1,
+    )
     for case in cases:
         point = case.real.root.name
         assert case.real.runs() == dict.fromkeys(case.names, 1), point
         assert case.real.state.completed["one"] == case.real.state.everything, point
         assert (case.real.state.submitted, case.real.state.failed) == ({}, {}), point
-        assert case.nonce not in queue, point
 
 
 def in_children(
@@ -424,17 +425,15 @@ def test_killed_while_its_sbatch_is_on_its_way_what_comes_late_is_taken_away(
             asyncio.run(send(case, Steps()))
         finally:
             os._exit(70)
-    while not Path(f"{gate}.there").exists():
-        time.sleep(0.01)
+    eventually(Path(f"{gate}.there").exists)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
     # The next one sends it again under the same token; then the first arrives after all.
     asyncio.run(case.real.settle())
     gate.touch()
-    while not (Path(f"{gate}.id").exists() and Path(f"{gate}.id").read_text().strip()):
-        time.sleep(0.01)
-    late = int(Path(f"{gate}.id").read_text())
+    written = Path(f"{gate}.id")
+    late = int(eventually(lambda: written.exists() and written.read_text().strip()))
     found = asyncio.run(case.real.scheduler.find([case.plan.jobs[0].token]))
     assert found is not None
     assert [job.id for job in found[case.plan.jobs[0].token]][-1] == late

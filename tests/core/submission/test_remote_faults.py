@@ -39,10 +39,10 @@ from rowtui.core.submission.settled import Settled, apply_settled
 from rowtui.core.workflow.model import SubmitOptions
 
 from tests.core.submission.conftest import RealProject
+from tests.eventually import eventually, eventually_async
 from tests.rig.faults import DropAfter, DropBefore, Hang
 from tests.rig.faulty import FaultyLogin, faulty_login
 from tests.rig.login import LoginNode
-from tests.rig.processes import wait_until
 from tests.rig.slurm import Node, SlurmCluster, SlurmRig, start_slurm
 
 pytestmark = pytest.mark.slurm
@@ -82,11 +82,12 @@ class Remote:
 
     async def end(self) -> None:
         """Look again until all is over: then every directory ran exactly once."""
-        deadline = time.monotonic() + 60
-        while self.real.journal.open_plan_ids():
+
+        async def still_open() -> list[str]:
             await self.settle()
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0.05)
+            return self.real.journal.open_plan_ids()
+
+        await eventually_async(still_open, lambda plans: not plans, every=0.05)
         assert self.real.runs() == dict.fromkeys(self.names, 1)
         assert self.real.state.submitted == {}
         assert self.real.state.failed == {}
@@ -96,15 +97,14 @@ class Remote:
 
         What a job leaves says that its script is over; Slurm itself takes a moment longer.
         """
-        deadline = time.monotonic() + 60
-        while True:
+
+        async def states() -> list[JobState]:
             found = await self.real.scheduler.find([token])
             assert found is not None
-            states = [job.state for job in found.get(token, ())]
-            if not {JobState.RUNNING, JobState.COMPLETING} & set(states):
-                return states
-            assert time.monotonic() < deadline, states
-            await asyncio.sleep(0.05)
+            return [job.state for job in found.get(token, ())]
+
+        busy = {JobState.RUNNING, JobState.COMPLETING}
+        return await eventually_async(states, busy.isdisjoint, every=0.05)
 
 
 class Roads:
@@ -236,7 +236,7 @@ async def test_a_job_that_ended_since_the_queue_was_looked_at_is_not_cancelled(
     before = await real.scheduler.queue()
     # that has begun since then, and has said that it is done, though Slurm still has it running,
     slurm.run(f"scontrol release {job.id}")
-    await asyncio.to_thread(wait_until, lambda: real.runs() == {"a": 1}, "the job to begin")
+    await asyncio.to_thread(eventually, lambda: real.runs() == {"a": 1}, what="the job to begin")
     ended = ended_path(real.root, job.token)
     ended.parent.mkdir(exist_ok=True)
     ended.write_text(f"0\nexit\nslurm:{job.id}\n{time.time():.0f}\n\n\n")
@@ -258,7 +258,7 @@ async def test_whether_a_job_whose_command_died_was_cancelled_is_asked_of_its_sc
     remote = Remote(tmp_path / "project", SlurmScheduler("alpha", roads.to(node)), ["a"])
     real = remote.real.with_command("echo x >> workspace/{directory}/runs; sleep 600")
     await real.submit(remote.plan())
-    await asyncio.to_thread(wait_until, lambda: real.runs() == {"a": 1}, "the job to begin")
+    await asyncio.to_thread(eventually, lambda: real.runs() == {"a": 1}, what="the job to begin")
     [job] = (await real.scheduler.find([f"{remote.nonce}-0"]) or {})[f"{remote.nonce}-0"]
     ended = ended_path(real.root, job.token)
     ended.parent.mkdir(exist_ok=True)
@@ -270,11 +270,7 @@ async def test_whether_a_job_whose_command_died_was_cancelled_is_asked_of_its_sc
 
     # when Slurm has it cancelled, then it was.
     slurm.run(f"scancel {job.id}")
-    deadline = time.monotonic() + 60
-    while real.journal.open_plan_ids():
-        await remote.settle()
-        await asyncio.sleep(0.05)
-        assert time.monotonic() < deadline
+    await eventually_async(remote.settle, lambda _: not real.journal.open_plan_ids(), every=0.05)
     assert [failure.reason for failure in real.state.failed["one"].values()] == ["cancelled"]
 
 
@@ -346,7 +342,7 @@ async def test_a_job_that_began_and_was_forgotten_is_given_time_before_it_is_tak
     remote.real.with_command("touch began; sleep 1000 # {directory}")
     plan = remote.plan()
     await remote.real.submit(plan)
-    wait_until((remote.real.root / "began").exists, "the job to begin")
+    eventually((remote.real.root / "began").exists, what="the job to begin")
     own.wipe_controller()
 
     await remote.settle()
@@ -534,11 +530,12 @@ async def test_a_clock_that_differs_from_the_schedulers_misjudges_nothing(
         assert not step.error
 
     seen = []
-    deadline = time.monotonic() + 60
-    while remote.real.journal.open_plan_ids():
-        seen += await remote.settle(skew)
-        await asyncio.sleep(0.05)
-        assert time.monotonic() < deadline
+
+    async def still_open() -> list[str]:
+        seen.extend(await remote.settle(skew))
+        return remote.real.journal.open_plan_ids()
+
+    await eventually_async(still_open, lambda plans: not plans, every=0.05)
 
     assert remote.real.runs() == dict.fromkeys(NAMES, 1)
     assert [it.message for it in seen if it.message] == []
@@ -574,8 +571,7 @@ async def test_of_two_processes_that_submit_the_same_directories_one_gets_each(
         if child:
             return child
         try:
-            while not start.exists():
-                os.sched_yield()
+            eventually(start.exists, every=0.0005)
             asyncio.run(remote.real.submit(plan))
             os._exit(0)
         finally:

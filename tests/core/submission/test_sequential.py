@@ -18,7 +18,7 @@ from rowtui.core.submission.sending import units_of
 from rowtui.core.submission.sequential import one_after_another
 
 from tests.core.submission.test_dependencies import ALPHA, NAMES, Chain, everything
-from tests.rig.processes import wait_until
+from tests.eventually import eventually
 from tests.rig.slurm import SlurmCluster
 
 
@@ -192,7 +192,7 @@ class TestSlurm:
         (token,) = (
             job.token for job in plan.jobs if (job.action, job.directories) == ("two", (first,))
         )
-        wait_until((fences / token).is_symlink, "its fence to be closed", every=0.05)
+        eventually((fences / token).is_symlink, what="its fence to be closed", every=0.05)
         await chain.settle()
         assert set(chain.said(plan)) == {(act, name) for act in ("one", "two") for name in NAMES}
         assert chain.said(plan)["two", first] == f"abandoned: {UPSTREAM_FAILED}"

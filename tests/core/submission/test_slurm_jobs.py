@@ -15,7 +15,7 @@ from rowtui.core.submission.sbatch_options import native_options
 from rowtui.core.workflow.model import SubmitOptions
 
 from tests.core.submission.conftest import HOSTILE, RealProject
-from tests.rig.processes import wait_until
+from tests.eventually import eventually
 from tests.rig.slurm import SlurmCluster
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
@@ -75,12 +75,12 @@ async def test_the_warning_before_the_limit_reports_what_is_done(
     plan = real.plan("n", size=len(HOSTILE))
     assert plan.jobs[0].directories[0] == "$(touch pwned)"
     await real.submit(plan)
-    wait_until(lambda: (real.root / "began").exists(), "the job to begin")
+    eventually(lambda: (real.root / "began").exists(), what="the job to begin")
     job_id = next(iter(real.state.submitted["one"].values())).job_id
 
     slurm.run(f"scancel --signal=USR1 --batch {job_id}")
     staged = real.root / ".row" / "completed"
-    wait_until(lambda: any(staged.glob("*.postcard")), "the report of what is finished")
+    eventually(lambda: any(staged.glob("*.postcard")), what="the report of what is finished")
     slurm.run(f"scancel --signal=TERM --batch {job_id}")  # as Slurm does at the limit
     await real.wait()
     await real.settle()
@@ -94,7 +94,7 @@ async def test_the_warning_before_the_limit_reports_what_is_done(
 async def test_a_cancelled_job_says_so_and_stops(real: RealProject) -> None:
     plan = real.with_command("touch began; sleep 1000 # {directory}").plan("n", size=len(HOSTILE))
     await real.submit(plan)
-    wait_until(lambda: (real.root / "began").exists(), "the job to begin")
+    eventually(lambda: (real.root / "began").exists(), what="the job to begin")
     job_id = next(iter(real.state.submitted["one"].values())).job_id
 
     await real.scheduler.cancel([JobKey(job_id)])
@@ -131,7 +131,7 @@ async def test_a_requeued_job_runs_again_and_another_with_its_token_does_not(
     await real.submit(plan)
     job_id = next(iter(real.state.submitted["one"].values())).job_id
     runs = real.root / "runs"
-    wait_until(runs.exists, "the first run")
+    eventually(runs.exists, what="the first run")
 
     # The same token again, as after a lost answer: it ends at once.
     job = plan.jobs[0]

@@ -14,6 +14,8 @@ import pytest
 from rowtui.core.errors import RowtuiError
 from rowtui.core.workspace.workers import Workers, chunk_size, in_chunks
 
+from tests.eventually import eventually
+
 NAMES = [b"%05d" % number for number in range(1000)]
 
 
@@ -42,9 +44,7 @@ class Meeting(Echo):
 
     def __call__(self, names: Sequence[bytes]) -> Any:
         (self._folder / str(os.getpid())).touch()
-        deadline = time.monotonic() + 60
-        while len(os.listdir(self._folder)) < 2 and time.monotonic() < deadline:
-            time.sleep(0.001)
+        eventually(lambda: len(os.listdir(self._folder)), lambda count: count >= 2, every=0.001)
         return super().__call__(names)
 
 

@@ -6,7 +6,6 @@ import ctypes
 import os
 import select
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,23 +19,28 @@ from rowtui.core.clusters.schedulers.local_processes import (
 )
 from rowtui.core.clusters.schedulers.local_queue import LocalQueue
 
+from tests.eventually import eventually
+
 PATIENCE = 30.0
 _CHANGES = 0x2 | 0x8 | 0x80 | 0x100 | 0x200  # modify, close_write, moved_to, create, delete
 
 
 def wait_until(told: Callable[[], bool], *folders: Path) -> None:
-    """Return when `told()` holds, asked again at every change in `folders`; fail after long."""
+    """Return when `told()` holds, asked again at every change in `folders`."""
     libc = ctypes.CDLL(None, use_errno=True)
     fd = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-    deadline = time.monotonic() + PATIENCE
+
+    def after_a_change() -> bool:
+        if told():
+            return True
+        if select.select([fd], [], [], 1)[0]:
+            os.read(fd, 1 << 16)
+        return False
+
     try:
         for folder in folders:
             assert libc.inotify_add_watch(fd, os.fsencode(folder), _CHANGES) >= 0, folder
-        while not told():
-            left = deadline - time.monotonic()
-            assert left > 0, "what was waited for did not happen"
-            if select.select([fd], [], [], left)[0]:
-                os.read(fd, 1 << 16)
+        eventually(after_a_change, within=PATIENCE, every=0, what=told)
     finally:
         os.close(fd)
 

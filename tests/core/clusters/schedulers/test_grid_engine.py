@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from rowtui.core.clusters.schedulers.base import (
 from rowtui.core.clusters.schedulers.detail import ask_detail, ask_everybody
 from rowtui.core.clusters.schedulers.grid_engine import GridEngineScheduler
 
+from tests.eventually import eventually_async
 from tests.rig.grid_engine import GridEngineCluster
 
 pytestmark = [pytest.mark.slow]
@@ -80,13 +80,9 @@ async def accepted(scheduler: GridEngineScheduler, spec: JobSpec) -> int:
 async def until(
     scheduler: GridEngineScheduler, ids: Sequence[int], holds: Callable[[QueueSnapshot], bool]
 ) -> QueueSnapshot:
-    async with asyncio.timeout(60):
-        while True:
-            snapshot = await scheduler.queue(ids)
-            assert not snapshot.error
-            if holds(snapshot):
-                return snapshot
-            await asyncio.sleep(0.05)
+    return await eventually_async(
+        lambda: scheduler.queue(ids), lambda it: not it.error and holds(it), every=0.05
+    )
 
 
 def over(snapshot: QueueSnapshot) -> bool:

@@ -20,7 +20,7 @@ from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 from rowtui.core.clusters.schedulers.slurm_load import _NOT_FOR_ROOM
 from rowtui.core.clusters.schedulers.slurm_parse import job_state, reason_of
 
-from tests.rig.processes import wait_until
+from tests.eventually import eventually
 from tests.rig.slurm import SlurmCluster
 
 NOW = 1_795_000_000.0
@@ -444,9 +444,9 @@ async def test_what_a_real_slurm_does_is_explained(slurm: SlurmCluster) -> None:
     slurm.wait_for(unlogged, "FAILED")
     slurm.wait_for(whole, "RUNNING")
     reason = f"squeue -h -j {orphan} -o %r"
-    wait_until(lambda: "Never" in slurm.run(reason).stdout, "the orphan to be told", every=0.1)
+    eventually(lambda: "Never" in slurm.run(reason).stdout, what="the orphan to be told", every=0.1)
     start = f"squeue -h -j {behind} -o %S"
-    wait_until(lambda: "N/A" not in slurm.run(start).stdout, "a start", every=0.05)
+    eventually(lambda: "N/A" not in slurm.run(start).stdout, what="a start", every=0.05)
     # when they are looked at
     scheduler = SlurmScheduler("alpha", LocalTransport({"SLURM_CONF": str(slurm.conf)}))
     snapshot: QueueSnapshot = await scheduler.queue(None)

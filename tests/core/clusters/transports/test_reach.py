@@ -27,6 +27,7 @@ from rowtui.core.clusters.transports.shared_calls import (
 from rowtui.core.clusters.transports.shared_folder import SharedError, shared_socket
 
 from tests.core.clusters.transports.conftest import Person, Reach
+from tests.eventually import eventually_async
 from tests.rig.faults import Hang, Prompt
 from tests.rig.faulty import FaultyLogin
 from tests.rig.login import LoginNode
@@ -317,8 +318,9 @@ async def test_streams_end_with_whoever_wanted_them(alpha: Alpha) -> None:
 
     assert during is not None
     assert during.running == 1
-    while (after := await look_at(alpha.path)) is not None and after.running:
-        pass
+    await eventually_async(
+        lambda: look_at(alpha.path), lambda after: after is None or not after.running
+    )
     assert (await user.run(["true"], timeout=20)).exit_status == 0
 
 

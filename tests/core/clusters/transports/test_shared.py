@@ -30,9 +30,9 @@ from rowtui.core.clusters.transports.shared_protocol import SharedLogin, State, 
 from rowtui.core.clusters.transports.shared_server import Shared, serve
 
 from tests.core.clusters.transports.conftest import Person, Reach
+from tests.eventually import eventually
 from tests.rig.faults import DropBefore, Hang, Prompt
 from tests.rig.faulty import FaultyLogin
-from tests.rig.processes import wait_until
 
 CODE = [[Prompt("Password: ", "right")], [Prompt("Code: ", "123456", once=True)]]
 
@@ -584,7 +584,7 @@ def is_there(path: Path) -> bool:
 
 
 def wait_until_gone(path: Path) -> None:
-    wait_until(lambda: not path.exists(), f"{path} to be gone")
+    eventually(lambda: not path.exists(), what=f"{path} to be gone")
 
 
 def over_a_stream(head: dict[str, object], *body: bytes) -> shared_protocol.Frame:
