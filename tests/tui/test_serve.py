@@ -15,6 +15,7 @@ from typing import NamedTuple
 import aiohttp
 import pytest
 
+from tests.eventually import eventually_async
 from tests.rig import browser
 
 WORKFLOW = """\
@@ -95,8 +96,8 @@ async def test_a_browser_shows_it_clicks_it_and_types_into_it(tmp_path: Path) ->
 
         seen = len(tab.received)
         await tab.type("1q")
-        while not await tab.value("document.body.classList.contains('-closed')"):
-            await tab.tell("Runtime.evaluate", expression="1")
+        closed = "document.body.classList.contains('-closed')"
+        await eventually_async(lambda: tab.value(closed))
         assert await tab.value("document.querySelector('.closed').innerText.includes('ended')")
 
 
