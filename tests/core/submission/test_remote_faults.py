@@ -342,7 +342,13 @@ async def test_a_job_that_began_and_was_forgotten_is_given_time_before_it_is_tak
     remote.real.with_command("touch began; sleep 1000 # {directory}")
     plan = remote.plan()
     await remote.real.submit(plan)
-    eventually((remote.real.root / "began").exists, what="the job to begin")
+    began = remote.real.root / "began"
+    eventually(
+        lambda: began.exists() or own.run("squeue -h -o '%i %T %r'").stdout,
+        lambda seen: seen is True,
+        every=0.1,
+        what="the job to begin",
+    )
     own.wipe_controller()
 
     await remote.settle()
