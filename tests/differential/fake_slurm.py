@@ -37,7 +37,8 @@ for id in [0-9]*; do
     if [ -n "$wanted" ] && [[ $wanted != *,$id,* ]]; then continue; fi
     comment=$(cat "$id.comment" 2>/dev/null)
     line=$format
-    line=${line//%A/$id} line=${line//%T/PENDING} line=${line//%M/0:00} line=${line//%l/1:00:00}
+    line=${line//%A/$id} line=${line//%F/$id} line=${line//%K/N/A}
+    line=${line//%T/PENDING} line=${line//%M/0:00} line=${line//%l/1:00:00}
     line=${line//%S/N/A} line=${line//%P/p} line=${line//%N/} line=${line//%r/Priority}
     line=${line//%k/"$comment"} line=${line//%j/job}
     printf '%s\n' "$line"

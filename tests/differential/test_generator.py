@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from rowtui.core.clusters.schedulers.slurm_queue import QueueForm
 from rowtui.core.errors import InvalidFileError
 from rowtui.core.workflow.load import load_workflow
 
@@ -115,6 +116,11 @@ def test_the_fake_slurm_gives_each_job_an_id_and_forgets_what_was_taken(tmp_path
     assert run("sbatch", "--parsable", "--comment=mine", stdin="#!/bin/sh\n") == "1002\n"
     assert run("squeue", "--jobs", "1,1002", "-o", "%A", "--noheader") == "1002\n"
     assert run("squeue", "--me", "-h", "-t", "all", "-o", "%A %k") == "1001 \n1002 mine\n"
+    form = QueueForm.new()
+    assert [job.id for job in form.read(run("squeue", "-o", form.option).encode()).jobs] == [
+        1001,
+        1002,
+    ]
     assert take_jobs(tmp_path / "slurm", 1) == [(1001, "#!/bin/bash\n")]
     assert run("squeue", "-o", "%A") == "1002\n"
 
