@@ -249,7 +249,7 @@ class Seed:
 
     async def ask(self) -> None:
         jobs = self.watcher.jobs
-        await jobs.entered(await jobs.queues.ask())
+        await jobs.entered(await jobs.queues.ask(may_send=True))
         for notice in self.watcher.take_notices():
             self.talk(notice)
 
