@@ -146,6 +146,7 @@ class Jobs:
             root=project.root,
             # Whoever has to log in first is not waited for.
             stop=lambda: any(project.reach.login_needed(name) for name in access),
+            search=lambda: self._search_after_loss(access),
         )
         self._plans[plan.id] = plan
         async with contextlib.aclosing(project.copies.send(plan)) as copying:
@@ -160,18 +161,21 @@ class Jobs:
             self._use_latest()
 
     async def _search_after_loss(self, access: Mapping[str, Access]) -> None:
-        """Where records were lost: send nothing while jobs are queued that nothing else knows.
+        """Send nothing while jobs of this project are queued that no record and no journal has.
 
-        Raises: RowtuiError.
+        Losses do not always show, so the queue is searched before each plan, and again before a
+        job is sent on records that were lost since. Raises: RowtuiError.
         """
         store = self.project.store
-        stored = store.load().stored
-        if stored is None or not stored.uncertain:
+        stored = await asyncio.to_thread(lambda: store.load().stored)
+        if stored is None:
             return
         for name, there in access.items():
             sent = (job for jobs in stored.state.submitted.values() for job in jobs.values())
             ids = {job.job_id for job in sent if job.cluster == name and not job.token}
             await refuse_unknown_jobs(there, self.journal, ids)
+        if not stored.uncertain:
+            return
         lineage = stored.lineage
 
         def certain(current: Stored) -> Stored:

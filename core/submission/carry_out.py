@@ -234,9 +234,13 @@ class _Run:
         want the same directory at least one sees the other. Raises: RowtuiError.
         """
         jobs = [job for unit in units for job in unit.jobs]
+        tools = self.it.tools
         try:
             async with self.it.records:
-                refused = await asyncio.to_thread(self.it.tools.reservations.reserve, jobs)
+                refused = await asyncio.to_thread(tools.reservations.reserve, jobs)
+                lost = await asyncio.to_thread(tools.reservations.uncertain)
+            if lost and tools.search is not None:
+                await tools.search()
         except BaseException:
             self.open |= {job.token: job for job in jobs}
             raise

@@ -55,6 +55,10 @@ class Reservations(Protocol):
         """The tokens of the jobs on record on a cluster."""
         ...
 
+    def uncertain(self) -> bool:
+        """Whether records were lost since the queue was last searched."""
+        ...
+
     def reserve(self, jobs: Sequence[PlannedJob]) -> dict[str, str]:
         """Reserve each job's directories; the tokens of those that cannot have theirs, and why."""
         ...
@@ -86,6 +90,11 @@ class StoredReservations:
             if job.token and job.cluster == cluster
         }
 
+    def uncertain(self) -> bool:
+        """See `Reservations`."""
+        stored = self._store.load().stored
+        return stored is None or stored.uncertain
+
     def reserve(self, jobs: Sequence[PlannedJob]) -> dict[str, str]:
         """See `Reservations`. What the journals say was sent counts too, if records were lost.
 
@@ -100,6 +109,10 @@ class StoredReservations:
             if known.row.jobs_unread:
                 path = self._store.root / ".row" / "submitted.postcard"
                 raise RowtuiError(f"{visible(str(path))} cannot be read", JOBS_UNREAD)
+            if known.reread:  # what is complete is not known before the workspace is read again
+                why = "records were lost, and are read again first"
+                refused.update(dict.fromkeys(own, why))
+                return stored
             mended = with_sent(known.state, self._open.lacking(known.state, own))
             state, why = reserved(mended, jobs)
             refused.update(why)
