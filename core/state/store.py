@@ -178,7 +178,7 @@ class Store:
         generations, highest = _generations(files)
         damaged: list[str] = []
         notices: list[str] = []
-        known = self._last if not self.unsaved else None
+        known = self._last
         deleted = known is not None and known.state.generation > highest
         for generation in reversed(generations):
             file = f"done.{generation}.rtc"

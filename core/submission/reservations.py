@@ -110,8 +110,8 @@ class StoredReservations:
                 path = self._store.root / ".row" / "submitted.postcard"
                 raise RowtuiError(f"{visible(str(path))} cannot be read", JOBS_UNREAD)
             if known.reread:  # what is complete is not known before the workspace is read again
-                why = "records were lost, and are read again first"
-                refused.update(dict.fromkeys(own, why))
+                reason = "records were lost, and are read again first"
+                refused.update(dict.fromkeys(own, reason))
                 return stored
             mended = with_sent(known.state, self._open.lacking(known.state, own))
             state, why = reserved(mended, jobs)
