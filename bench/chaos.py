@@ -4,9 +4,12 @@ On a real Slurm behind a real sshd, jobs that count their own runs are submitted
 rowtui while another one keeps asking what became of them, and at random moments of each seed
 connections are cut, the login node stops listening, the controller freezes, or both; with
 `--crashes` the controller is also killed and started again on the state that it had saved. With
-`--bundles` most plans are packed: up to 8 requests share a scheduler job, others go alone. Who
-sends gives up now and then and begins again with what is left. Printed is a line for each seed;
-the exit code is 1 if any directory was lost or ran twice, or anything stayed held or reserved.
+`--bundles` most plans are packed: up to 8 requests share a scheduler job, others go alone. With
+`--damage` files below .row/rowtui are deleted, Row's files damaged, the clock is set, and squeue
+shows only some of the jobs. `--cluster` also takes `local` and `grid_engine`; with `--submitters 2`
+two submit at the same time. Who sends gives up now and then and begins again with what is left.
+Printed is a line for each seed; the exit code is 1 if any directory was lost or ran twice, or
+anything stayed held or reserved.
 """
 
 from __future__ import annotations
@@ -25,14 +28,30 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Self
 
-from rowtui.core.clusters.schedulers.base import JobSpec, SubmitResult
+from rowtui.core.clusters.schedulers.base import Job, JobSpec, SubmitResult
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 from rowtui.core.errors import RowtuiError
 from rowtui.core.project.pack_views import PackChoice
+from rowtui.core.project.project import Project
+from rowtui.core.state.row_files import clean_row_files
 from rowtui.core.submission.model import Step
 
 from bench.__main__ import machine
-from bench.remote import RemoteProjects, remote_projects, runs_of
+from bench.remote import (
+    ProjectsHere,
+    RemoteProjects,
+    engine_projects,
+    local_projects,
+    remote_projects,
+    runs_of,
+)
+
+Projects = RemoteProjects | ProjectsHere
+CLUSTERS = {
+    "slurm": remote_projects,
+    "local": local_projects,
+    "grid_engine": engine_projects,
+}
 
 RECONCILED = 0.4  # seconds between two looks
 ADMINISTERED = 3.0
@@ -43,6 +62,7 @@ DEAD = (0.0, 1.0)  # seconds without a controller
 PORTION = (3, 25)  # jobs of one plan, so that there is sending for as long as there are faults
 PACKED = PackChoice(budget=0.0)
 RESTED = (0.0, 1.5)  # seconds between two plans
+LOST_SHARE = 0.1  # of rowtui's files, each time
 FAULTS = 25  # for 200 jobs, at most
 PATIENCE = 300.0  # seconds after which a seed that does not come to its end has lost something
 
@@ -56,6 +76,9 @@ class Outcome:
     crashes: bool
     jobs: int
     packs: bool = False
+    cluster: str = "slurm"
+    damage: bool = False
+    submitters: int = 1
     bundles: int = 0  # that were planned
     packed: int = 0  # requests in them
     faults: dict[str, int] = field(default_factory=dict)
@@ -74,20 +97,41 @@ class Outcome:
         return self.once == self.jobs and not (self.lost or self.twice or self.left)
 
 
+class Clock:
+    """The clock of this process, which may be wrong."""
+
+    def __init__(self) -> None:
+        self.offset = 0.0
+        self._right = time.time
+        time.time = self  # type: ignore[assignment]
+
+    def __call__(self) -> float:
+        return self._right() + self.offset
+
+
+CLOCK = Clock()
+
+
 class Chaos:
     """Faults at random moments, in a thread, until there were enough or all is done."""
 
-    def __init__(self, here: RemoteProjects, seed: int, faults: int, crashes: bool) -> None:
+    def __init__(self, here: Projects, folder: Path, outcome: Outcome, faults: int) -> None:
         self.here = here
+        self.folder = folder
+        seed, crashes = outcome.seed, outcome.crashes
         self.chance = random.Random(seed)
         self.left = faults
         self.done = threading.Event()
         self.happened: Counter[str] = Counter()
         self.error: BaseException | None = None
         self._thread = threading.Thread(target=self._run)
-        self.kinds: list[Callable[[], None]] = [self.cut, self.deafen, self.freeze, self.both]
-        if crashes:
-            self.kinds.append(self.crash)
+        self.kinds: list[Callable[[], None]] = []
+        if isinstance(here, RemoteProjects):
+            self.kinds += [self.cut, self.deafen, self.freeze, self.both]
+            self.kinds += [self.crash] * crashes
+        if outcome.damage:
+            self.kinds += [self.lose, self.damage_rows, self.set_clock]
+            self.kinds += [self.contradict] * isinstance(here, RemoteProjects)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -96,9 +140,11 @@ class Chaos:
     def __exit__(self, *_: object) -> None:
         self.done.set()
         self._thread.join()
-        self.here.login.clean()
-        if self.here.cluster.controller.alive:
-            self.here.cluster.continue_controller()
+        CLOCK.offset = 0.0
+        if isinstance(self.here, RemoteProjects):
+            self.here.login.clean()
+            if self.here.cluster.controller.alive:
+                self.here.cluster.continue_controller()
         if self.error is not None:
             raise self.error
 
@@ -112,23 +158,28 @@ class Chaos:
         except BaseException as error:
             self.error = error
 
+    @property
+    def remote(self) -> RemoteProjects:
+        assert isinstance(self.here, RemoteProjects)
+        return self.here
+
     def cut(self) -> None:
-        self.here.login.cut()
+        self.remote.login.cut()
 
     def deafen(self) -> None:
-        self.here.login.kill()
+        self.remote.login.kill()
         if self.chance.random() < 0.5:
-            self.here.login.cut()
+            self.remote.login.cut()
         time.sleep(self.chance.uniform(*DEAF))
-        self.here.login.restart()
+        self.remote.login.restart()
 
     def freeze(self, *, cut: bool = False) -> None:
-        controller = self.here.cluster.controller
+        controller = self.remote.cluster.controller
         seconds = self.chance.uniform(*FROZEN)
         controller.stop()
         if cut:
             time.sleep(seconds * self.chance.random())
-            self.here.login.cut()
+            self.remote.login.cut()
         time.sleep(seconds)
         controller.go_on()
 
@@ -136,10 +187,48 @@ class Chaos:
         self.freeze(cut=True)
 
     def crash(self) -> None:
-        cluster = self.here.cluster
+        cluster = self.remote.cluster
         cluster.kill_controller()
         time.sleep(self.chance.uniform(*DEAD))
         cluster._start_controller(fresh=False)  # the nodes go on meanwhile
+
+    def lose(self) -> None:
+        """Delete some of rowtui's own files."""
+        files = [path for path in (self.folder / ".row/rowtui").rglob("*") if not path.is_dir()]
+        for path in sorted(files):
+            if self.chance.random() < LOST_SHARE:
+                path.unlink(missing_ok=True)
+
+    def damage_rows(self) -> None:
+        """Cut one of Row's files, empty it, or put other bytes or a folder in its place."""
+        name = self.chance.choice(["completed.postcard", "submitted.postcard", "directories.json"])
+        path = self.folder / ".row" / name
+        try:
+            data = path.read_bytes()
+            how = self.chance.randrange(4)
+            if how == 3:
+                path.unlink()
+                path.mkdir()
+            else:
+                path.write_bytes((data[: len(data) // 2], b"", self.chance.randbytes(50))[how])
+        except OSError:
+            pass  # it is not there right now
+
+    def set_clock(self) -> None:
+        """Set this machine's clock, as rowtui sees it."""
+        CLOCK.offset = self.chance.choice([0.0, -86400.0, -120.0, 30.0, 3600.0, 30 * 86400.0])
+
+    def contradict(self) -> None:
+        """For a while squeue shows only some of the jobs, and says that these are all."""
+        original = SlurmScheduler._jobs
+
+        async def some(scheduler: SlurmScheduler, *options: str) -> tuple[list[Job], str]:
+            jobs, complaints = await original(scheduler, *options)
+            return [job for job in jobs if self.chance.random() < 0.5], complaints
+
+        SlurmScheduler._jobs = some  # type: ignore[method-assign]
+        time.sleep(self.chance.uniform(*FROZEN))
+        SlurmScheduler._jobs = original  # type: ignore[method-assign]
 
 
 class Counting:
@@ -170,14 +259,14 @@ class Counting:
 class Seed:
     """One project under one sequence of faults."""
 
-    def __init__(self, here: RemoteProjects, outcome: Outcome, talk: Callable[[str], None]) -> None:
+    def __init__(self, here: Projects, outcome: Outcome, talk: Callable[[str], None]) -> None:
         self.here = here
         self.outcome = outcome
         self.talk = talk
         self.folder = here.make(
             f"seed-{outcome.seed}", outcome.jobs, arrays=outcome.arrays, bundles=outcome.packs
         )
-        self.sender = here.open(self.folder)
+        self.senders = [here.open(self.folder) for _ in range(outcome.submitters)]
         self.watcher = here.open(self.folder)
         self.chance = random.Random(-outcome.seed - 1)
         self.names: set[str] = set()
@@ -189,18 +278,25 @@ class Seed:
                 others = [
                     group.create_task(work) for work in (self.look_after(), self.administer())
                 ]
-                await self.send()
+                senders = [group.create_task(self.send(one)) for one in self.senders]
+                await asyncio.wait(senders)
                 for other in others:
                     other.cancel()
         except TimeoutError:
             self.talk("gave up: not everything is complete")
 
-    async def send(self) -> None:
+    async def send(self, project: Project) -> None:
         """Plan what can be submitted, and submit it, again and again."""
-        project = self.sender
         while True:
             # What ran is complete, even where the job could not say so before it was killed.
-            await asyncio.to_thread(project.synchronise, full=True)
+            try:
+                await asyncio.to_thread(project.synchronise, full=True)
+            except RowtuiError as error:
+                self.talk(f"not read: {error}")
+                await asyncio.sleep(RECONCILED)
+                continue
+            for notice in project.take_notices():
+                self.talk(notice)
             row = project.status_row(project.workflow.actions[0])
             if row.completed.bit_count() == self.outcome.jobs:
                 return
@@ -235,27 +331,32 @@ class Seed:
             await asyncio.sleep(RECONCILED)
 
     async def administer(self) -> None:
-        """What administrators do: Slurm drains nodes that a crash left with strange jobs."""
-        cluster = self.here.cluster
+        """What administrators do, and who sees that a damaged file of Row's is the only one."""
         while True:
             await asyncio.sleep(ADMINISTERED)
-            drained = await asyncio.to_thread(
-                cluster.run, "sinfo -h -N -t drain,down -o %N", check=False
-            )
-            for node in sorted(set(drained.stdout.split())):
+            for node in await asyncio.to_thread(self.here.mend):
                 self.talk(f"{node} was drained")
-                words = f"scontrol update nodename={node} state=resume"
-                await asyncio.to_thread(cluster.run, words, check=False)
+            stored = self.watcher.store.load().stored
+            if stored is not None and stored.row.jobs_unread and not await self.is_busy():
+                self.talk("a person deletes the damaged record of jobs")
+                clean_row_files(self.folder, directories=False, submitted=True, completed=False)
+
+    async def is_busy(self) -> bool:
+        """Whether any job is in the queue, or that cannot be asked."""
+        scheduler = self.watcher.reach.scheduler(self.watcher.cluster.name)
+        assert scheduler is not None
+        snapshot = await scheduler.queue()
+        return bool(snapshot.error) or any(job.state.active for job in snapshot.jobs)
 
     async def ask(self) -> None:
         jobs = self.watcher.jobs
-        await jobs.entered(await jobs.queues.ask())
+        await jobs.entered(await jobs.queues.ask(may_send=True))
         for notice in self.watcher.take_notices():
             self.talk(notice)
 
     async def count(self) -> None:
         """How often each directory ran, once all have had their chance to run again."""
-        cluster, outcome = self.here.cluster, self.outcome
+        outcome = self.outcome
         end = time.monotonic() + 60
         while time.monotonic() < end:
             await self.ask()
@@ -270,14 +371,14 @@ class Seed:
                 outcome.twice.append(f"{name}: {', '.join(runs)}")
             else:
                 outcome.once += 1
-        cluster.run(f"scancel -u {cluster.user}", check=False)
-        await self.sender.let_go()
+        self.here.cancel_all()
+        for sender in self.senders:
+            await sender.let_go()
         await self.watcher.let_go()
 
     def left_over(self) -> list[str]:
         """What is still held or waiting, reserved or open."""
-        queue = self.here.cluster.run("squeue -h -t PD -o '%i %T %r %k'", check=False).stdout
-        left = queue.splitlines()
+        left = self.here.waiting()
         self.watcher.synchronise()
         for records in self.watcher.state.submitted.values():
             left += [f"{at} is reserved by {record}" for at, record in records.items()]
@@ -291,15 +392,13 @@ class Seed:
         return left
 
 
-def endure(
-    here: RemoteProjects, outcome: Outcome, *, faults: int, talk: Callable[[str], None]
-) -> None:
+def endure(here: Projects, outcome: Outcome, *, faults: int, talk: Callable[[str], None]) -> None:
     """One seed, from its first fault to the count of its runs."""
     began = time.monotonic()
     seed = Seed(here, outcome, talk)
 
     async def all_of_it() -> None:
-        with Chaos(here, outcome.seed, faults, outcome.crashes) as chaos, Counting() as counting:
+        with Chaos(here, seed.folder, outcome, faults) as chaos, Counting() as counting:
             await seed.run()
             outcome.faults = dict(chaos.happened)
             outcome.sent_again = counting.again
@@ -310,14 +409,16 @@ def endure(
 
 
 HEAD = (
-    "| seed | faults | cut | deaf | frozen | both | killed | arrays | once | lost | twice | left "
-    "| sent again | planned again | seconds |\n" + "|--:" * 15 + "|"
+    "| seed | faults | cut | deaf | frozen | both | killed | files lost | Row's damaged "
+    "| clock set | contradicted | arrays | once | lost | twice | left "
+    "| sent again | planned again | seconds |\n" + "|--:" * 19 + "|"
 )
 
 
 def line(outcome: Outcome) -> str:
     """One row of the table."""
     kinds = ("cut", "deafen", "freeze", "both", "crash")
+    kinds += ("lose", "damage_rows", "set_clock", "contradict")
     figures: Sequence[object] = (
         outcome.seed,
         sum(outcome.faults.values()),
@@ -342,6 +443,13 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--crashes", action="store_true", help="kill the controller, too")
     parser.add_argument("--bundles", action="store_true", help="most plans are packed")
+    parser.add_argument("--cluster", choices=CLUSTERS, default="slurm")
+    parser.add_argument(
+        "--damage",
+        action="store_true",
+        help="delete rowtui's files, damage Row's, set the clock, contradict (slurm)",
+    )
+    parser.add_argument("--submitters", type=int, default=1, help="at the same time")
     parser.add_argument("--both", action="store_true", help="all seeds without crashes, then with")
     parser.add_argument("--json", type=Path, help="a file for the figures")
     parser.add_argument("--save", help="the name of a file in bench/results")
@@ -371,8 +479,11 @@ def main() -> int:
                 crashes=crashes,
                 jobs=given.jobs,
                 packs=given.bundles,
+                cluster=given.cluster,
+                damage=given.damage,
+                submitters=given.submitters,
             )
-            with remote_projects() as here:
+            with CLUSTERS[given.cluster]() as here:
                 endure(here, outcome, faults=max(1, FAULTS * given.jobs // 200), talk=talk)
             put(line(outcome))
             for what in (*outcome.lost, *outcome.twice, *outcome.left):

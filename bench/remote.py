@@ -1,4 +1,4 @@
-"""A real Slurm behind a real login node, and projects whose jobs go there.
+"""A real Slurm behind a real login node, `local` or a Grid Engine, and projects on them.
 
 The projects lie where both see them, so that nothing is copied. Each directory counts its runs.
 """
@@ -10,9 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rowtui.core.clusters.schedulers.base import JobState
+from rowtui.core.clusters.schedulers.grid_engine import GridEngineScheduler
+from rowtui.core.clusters.schedulers.local import LocalScheduler
 from rowtui.core.project.looks import POLL_VARIABLE
 from rowtui.core.project.project import Project
 
+from tests.rig.grid_engine import GridEngineCluster
 from tests.rig.login import LoginNode
 from tests.rig.processes import Keeper
 from tests.rig.slurm import Munge, Node, SlurmCluster
@@ -48,11 +52,21 @@ price_per_hour = 1
 largest_bundle = 8
 longest = "00:03:10"
 """
+ENGINE = """\
+[[cluster]]
+name = "{name}"
+scheduler = "grid_engine"
+identify.always = false
+poll = 1
+
+[[cluster.partition]]
+name = "all.q"
+"""
 # What a run leaves behind is the product too: whatever ran is complete, and nothing else.
 WORKFLOW = """\
 [[action]]
 name = "{action}"
-command = 'echo "$SLURM_JOB_ID $SLURM_ARRAY_JOB_ID" >> workspace/{{directory}}/runs{after}'
+command = 'echo "$SLURM_JOB_ID$JOB_ID$ROWTUI_JOB_ID" >> workspace/{{directory}}/runs{after}'
 products = ["runs"]
 group.maximum_size = 1
 resources.walltime.per_submission = "00:01:00"
@@ -95,6 +109,104 @@ class RemoteProjects:
         environment["XDG_CONFIG_HOME"] = str(folder / "config")
         environment[POLL_VARIABLE] = "0"  # asked whenever somebody wants to know
         return Project.open(folder, cluster=NAME, environment=environment)
+
+    def waiting(self) -> list[str]:
+        """The jobs that still wait in the queue, for a person."""
+        queue = self.cluster.run("squeue -h -t PD -o '%i %T %r %k'", check=False).stdout
+        return queue.splitlines()
+
+    def cancel_all(self) -> None:
+        """Empty the queue."""
+        self.cluster.run(f"scancel -u {self.cluster.user}", check=False)
+
+    def mend(self) -> list[str]:
+        """What administrators do: Slurm drains nodes that a crash left with strange jobs."""
+        drained = self.cluster.run("sinfo -h -N -t drain,down -o %N", check=False)
+        nodes = sorted(set(drained.stdout.split()))
+        for node in nodes:
+            self.cluster.run(f"scontrol update nodename={node} state=resume", check=False)
+        return nodes
+
+
+class ProjectsHere:
+    """Projects on this machine, whose jobs go to `local` or to a Grid Engine of their own."""
+
+    def __init__(self, keeper: Keeper, engine: GridEngineCluster | None = None) -> None:
+        self.engine = engine
+        self.name = "local" if engine is None else engine.name
+        self.work = keeper.folder / "work" if engine is None else engine.work
+
+    def make(
+        self, name: str, directories: int, *, arrays: bool = False, bundles: bool = False
+    ) -> Path:
+        """A new project; its folder."""
+        folder = self.work / name
+        for number in range(directories):
+            (folder / "workspace" / f"d{number:05}").mkdir(parents=True)
+        (folder / "workflow.toml").write_text(WORKFLOW.format(action=ACTION, after="; sleep 0.1"))
+        config = folder / "config" / "rowtui"
+        config.mkdir(parents=True)
+        if self.engine is not None:
+            (config / "clusters.toml").write_text(ENGINE.format(name=self.name))
+        return folder
+
+    def open(self, folder: Path) -> Project:
+        """The project as one more process would have it open."""
+        environment = dict(os.environ)
+        environment["XDG_CONFIG_HOME"] = str(folder / "config")
+        environment[POLL_VARIABLE] = "0"
+        project = Project.open(folder, cluster=self.name, environment=environment)
+        if self.engine is not None:
+            scheduler = GridEngineScheduler(self.name, self.engine.transport)
+            project.reach._schedulers[self.name] = scheduler
+        return project
+
+    def waiting(self) -> list[str]:
+        """The jobs that still wait in the queue, for a person."""
+        if self.engine is not None:
+            return self.engine.run("qstat -s p -u '*'", check=False).stdout.splitlines()[2:]
+        jobs = LocalScheduler().queue_now().jobs
+        return [str(job) for job in jobs if job.state is JobState.PENDING]
+
+    def cancel_all(self) -> None:
+        """Empty the queue."""
+        if self.engine is not None:
+            self.engine.run("qdel -f -u '*'", check=False)
+        else:
+            queue = LocalScheduler()
+            queue.cancel_now([job.key for job in queue.queue_now().jobs if job.state.active])
+
+    def mend(self) -> list[str]:
+        """Nothing here is ever drained."""
+        return []
+
+
+@contextmanager
+def local_projects() -> Iterator[ProjectsHere]:
+    """This machine's own queue, in a folder of its own while the block lasts."""
+    keeper = Keeper()
+    before = os.environ.get("ROWTUI_LOCAL_DIR")
+    os.environ["ROWTUI_LOCAL_DIR"] = str(keeper.folder / "queue")
+    try:
+        yield ProjectsHere(keeper)
+    finally:
+        if before is None:
+            del os.environ["ROWTUI_LOCAL_DIR"]
+        else:
+            os.environ["ROWTUI_LOCAL_DIR"] = before
+        keeper.close()
+
+
+@contextmanager
+def engine_projects() -> Iterator[ProjectsHere]:
+    """A Grid Engine with one host of 16 slots, while the block lasts."""
+    keeper = Keeper()
+    engine = GridEngineCluster("chaosengine")
+    try:
+        yield ProjectsHere(keeper, engine)
+    finally:
+        engine.close()
+        keeper.close()
 
 
 @contextmanager

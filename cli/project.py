@@ -39,11 +39,13 @@ def open_project(
     *,
     synchronise: bool = True,
     ask_queue: bool = True,
+    may_send: bool = False,
     errors: bool = True,
 ) -> Project:
     """The project of this folder, in step with disk and queue; what was noticed is said.
 
-    Without `ask_queue` the caller looks at the jobs itself; without `errors` it says what is
+    Without `ask_queue` the caller looks at the jobs itself; with `may_send` what an unfinished
+    submission left is sent on; without `errors` it says what is
     wrong with actions, as part of a plan.
     """
     from rowtui.cli.progress import Progress
@@ -67,7 +69,7 @@ def open_project(
             progress.close()
         say_set_aside(project, out)
         if ask_queue and project.has_jobs_to_ask_for():
-            run(project.jobs.ask())
+            run(project.jobs.ask(may_send=may_send))
     say_notices(project, out)
     return project
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def run(args: argparse.Namespace, out: Output) -> int:
     """Forget what was chosen, everything without a choice; refuse while jobs are submitted."""
     from rowtui.core.state.forget import forget
+    from rowtui.core.submission.open_jobs import forget_open
     from rowtui.core.submission.traces import remove_traces
 
     everything = not (args.directory or args.submitted or args.completed)
@@ -44,5 +45,6 @@ def run(args: argparse.Namespace, out: Output) -> int:
         completed=completed,
     )
     if submitted:
+        forget_open(project.root)
         remove_traces(project.root)
     return 0

@@ -21,7 +21,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     """Submit; 1 if something was not submitted or, where it was followed, did not end well."""
     from rowtui.core.grouping.select import matching_actions
 
-    project = open_project(args, out, errors=False)
+    project = open_project(args, out, errors=False, may_send=not args.dry_run)
     actions = matching_actions(project.workflow, args.action)
     if not actions:
         out.warn(f"No actions match '{visible(args.action)}'.")

@@ -81,6 +81,8 @@ def is_due(history: PollHistory, interval: float, now: float, *, by_hand: bool =
     """Whether to look now. A history from the future means that the clock was set back."""
     if history.ended > now + _CLOCK_STEP:
         return True
+    if history.submitted > now + _CLOCK_STEP:
+        history = history._replace(submitted=0.0)
     due = next_look(history, interval)
     return now >= (min(due, next_look_by_hand(history)) if by_hand else due)
 

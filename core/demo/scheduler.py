@@ -95,6 +95,10 @@ class SimulatedScheduler:
         assert isinstance(job, SimulatedJob)
         return self._there.seen(job, self._now(), self._clock())
 
+    async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
+        """See `Scheduler`. Only the demo submits here."""
+        return None if await self._away() else {}
+
     async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """See `Scheduler`."""
         if why := await self._away():

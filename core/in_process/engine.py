@@ -159,13 +159,15 @@ class InProcessEngine:
             del self._under_way[name]
             task.result()
 
-    async def _ask_for_jobs(self, *, now: bool = False, everywhere: bool = False) -> None:
+    async def _ask_for_jobs(
+        self, *, now: bool = False, everywhere: bool = False, may_send: bool = False
+    ) -> None:
         """Ask the queues, where it is due, without keeping anybody from the records meanwhile."""
         jobs = self._project.jobs
         if not (everywhere or self._project.has_jobs_to_ask_for()):
             return
         async with self._asking:
-            answers = await jobs.queues.ask(now=now, everywhere=everywhere)
+            answers = await jobs.queues.ask(now=now, everywhere=everywhere, may_send=may_send)
             async with self._turn:
                 await jobs.entered(answers)
         for name, why in jobs.queues.unanswered.items():
@@ -366,6 +368,8 @@ class InProcessEngine:
 
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         """Carry out a plan. Closing the iterator stops between two jobs."""
+        # A person has said yes to sending: an earlier submission may be unfinished.
+        await self._briefly("send on", partial(self._ask_for_jobs, may_send=True))
         network = self._network
         noting = contextlib.nullcontext() if network is None else network.submitting(plan)
         async with noting, contextlib.aclosing(self._project.jobs.submit(plan)) as steps:
@@ -490,7 +494,7 @@ class InProcessEngine:
         if self._network is None:
             from rowtui.core.in_process_network import NetworkWork
 
-            ask = partial(self._ask_for_jobs, everywhere=False)
+            ask = partial(self._ask_for_jobs, may_send=True)
             self._network = NetworkWork(self._project, self._turn, ask, self._changes.say)
         return self._network
 

@@ -33,13 +33,14 @@ from rowtui.core.state.store import NotSavedError
 from rowtui.core.state.stored import Stored
 from rowtui.core.submission.carry_out import Progress, Tools, carry_out
 from rowtui.core.submission.ending import LOST
-from rowtui.core.submission.in_queue import find_requests
+from rowtui.core.submission.in_queue import find_requests, refuse_unknown_jobs
 from rowtui.core.submission.journal import SEEN, Journal, job_records
-from rowtui.core.submission.model import JobRecord, Plan, PlannedJob, Step
+from rowtui.core.submission.model import CLOCKS_DIFFER, OPEN, JobRecord, Plan, PlannedJob, Step
 from rowtui.core.submission.pilot_model import is_pilot
 from rowtui.core.submission.plan_json import load_plan
 from rowtui.core.submission.reservations import StoredReservations, without_gone
-from rowtui.core.submission.settled import OPEN, apply_settled
+from rowtui.core.submission.settled import apply_settled
+from rowtui.core.submission.site import Access
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -73,9 +74,12 @@ class Jobs:
 
     # What became of them
 
-    async def ask(self) -> None:
-        """Ask the schedulers, and bring the records in step with what they say."""
-        await self.entered(await self.queues.ask(now=True))
+    async def ask(self, *, may_send: bool = False) -> None:
+        """Ask the schedulers, and bring the records in step with what they say.
+
+        `may_send`: see `Queues.ask`.
+        """
+        await self.entered(await self.queues.ask(now=True, may_send=may_send))
         for name, why in self.queues.unanswered.items():
             said = f"{visible(name)} could not be asked: {visible(why)}"
             self.project.notice(f"{said}; what was known before is shown")
@@ -134,6 +138,7 @@ class Jobs:
                     f"the plan is for cluster '{visible(name)}', which cannot be reached from here"
                 )
             access[name] = there
+        await self._search_after_loss(access)
         tools = Tools(
             access=access,
             journal=self.journal,
@@ -141,6 +146,7 @@ class Jobs:
             root=project.root,
             # Whoever has to log in first is not waited for.
             stop=lambda: any(project.reach.login_needed(name) for name in access),
+            search=lambda: self._search_after_loss(access),
         )
         self._plans[plan.id] = plan
         async with contextlib.aclosing(project.copies.send(plan)) as copying:
@@ -153,6 +159,29 @@ class Jobs:
             for name in access:
                 self.queues.submitted(name)
             self._use_latest()
+
+    async def _search_after_loss(self, access: Mapping[str, Access]) -> None:
+        """Send nothing while jobs of this project are queued that no record and no journal has.
+
+        Losses do not always show, so the queue is searched before each plan, and again before a
+        job is sent on records that were lost since. Raises: RowtuiError.
+        """
+        store = self.project.store
+        stored = await asyncio.to_thread(lambda: store.load().stored)
+        if stored is None:
+            return
+        for name, there in access.items():
+            sent = (job for jobs in stored.state.submitted.values() for job in jobs.values())
+            ids = {job.job_id for job in sent if job.cluster == name and not job.token}
+            await refuse_unknown_jobs(there, self.journal, ids)
+        if not stored.uncertain:
+            return
+        lineage = stored.lineage
+
+        def certain(current: Stored) -> Stored:
+            return current._replace(uncertain=False) if current.lineage == lineage else current
+
+        await asyncio.to_thread(store.commit, certain)
 
     async def cancel(self, tokens: Sequence[str]) -> tuple[JobAnswer, ...]:
         """Cancel these jobs, if the ids still are theirs: Slurm gives ids again after a crash."""
@@ -390,6 +419,11 @@ def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job])
         return JobView(
             record, job.state, job.reason, job.elapsed, job.limit, job.nodes, job.start_estimate
         )
-    if polled is not None and polled.as_of is not None and polled.as_of < record.submitted_at:
+    sent = record.submitted_at
+    if (
+        polled is not None
+        and polled.as_of is not None
+        and polled.as_of < sent < time.time() + CLOCKS_DIFFER
+    ):
         return JobView(record, JobState.PENDING, "sent since the queue was last asked")
     return JobView(record, JobState.UNKNOWN, record.end_reason)

@@ -182,6 +182,7 @@ class Project(Surroundings):
             export=export,
             disk=self.disk(progress),
             compiled=compiled_workflow(self.workflow),
+            mend=self.mended,
         )
         for notice in synced.notices:
             self.notice(notice)
@@ -193,6 +194,19 @@ class Project(Surroundings):
             keep_orders(self.store, synced.stored.directories, self.workflow.actions)
         if export and synced.saved and not synced.notices:
             write_summary(self.root, self.workflow.workspace, synced.stored)
+
+    def mended(self, state: State) -> State:
+        """Records that are made again, with the jobs that the open journals know."""
+        if not has_open_journals(str(self.root)):
+            return state
+        from rowtui.core.errors import RowtuiError
+        from rowtui.core.submission.open_jobs import OpenJobs, with_sent
+
+        try:
+            return with_sent(state, OpenJobs(self.root).lacking(state))
+        except RowtuiError as error:  # then nothing is reserved either: see `reserve`
+            self.notice(str(error))
+            return state
 
     def _use_unchanged(self) -> bool:
         """Take the records as they are if nothing on disk has changed since they were made."""

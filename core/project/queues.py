@@ -83,11 +83,17 @@ class Queues:
         return cluster
 
     async def ask(
-        self, *, now: bool = False, among: Collection[str] = (), everywhere: bool = False
+        self,
+        *,
+        now: bool = False,
+        among: Collection[str] = (),
+        everywhere: bool = False,
+        may_send: bool = False,
     ) -> Answers:
         """Ask where it is due; `now`: since a person wants to know.
 
         `everywhere`: also clusters that have no jobs of this project; `among`: these alone.
+        `may_send`: jobs of unfinished submissions are sent again; who only looks must not do that.
         """
         project = self.project
         self.unanswered = {}
@@ -95,13 +101,13 @@ class Queues:
         if everywhere:
             names |= self.looks.all_names()
         parts = await self.looks.everywhere(
-            lambda name: self._ask(name, now), among or names, here=not among
+            lambda name: self._ask(name, now, may_send), among or names, here=not among
         )
         settled = tuple(chain.from_iterable(part.settled for part in parts))
         gone = tuple(chain.from_iterable(part.gone for part in parts))
         return Answers(dict(self.looks.latest), settled, gone)
 
-    async def _ask(self, name: str, now: bool) -> Answers:
+    async def _ask(self, name: str, now: bool, may_send: bool) -> Answers:
         """What one cluster says, and what that means for the project's jobs there."""
         scheduler = self.project.reach.scheduler(name)
         if scheduler is None:
@@ -114,7 +120,7 @@ class Queues:
             )
             if polled is not None and polled.error:
                 self.unanswered[name] = polled.error
-            settled = await self._settle(name, polled)
+            settled = await self._settle(name, polled, may_send)
             if any(it.detail == RELEASED for it in settled):
                 self.submitted(name)  # the last look shows as held what was just let go
         except (RowtuiError, OSError) as error:
@@ -155,18 +161,24 @@ class Queues:
 
     def _sent_since(self, name: str, at: float) -> set[int]:
         """The ids of jobs that a cluster was given after this time."""
+        now = time.time()
         return {
             entry.job_id
             for plan_id in self.journal.open_plan_ids()
             for entry in self.journal.entries(plan_id)
-            if entry.cluster == name and entry.at > at and not is_later_note(entry)
+            if entry.cluster == name
+            and entry.at > at
+            and entry.age(now) is not None
+            and not is_later_note(entry)
         }
 
-    async def _settle(self, name: str, polled: Polled | None) -> tuple[Settled, ...]:
+    async def _settle(
+        self, name: str, polled: Polled | None, may_send: bool
+    ) -> tuple[Settled, ...]:
         """Settle once for each new answer, and whenever the journals have changed."""
         journals = await asyncio.to_thread(self.journal.stamp)
         seen = (polled.as_of if polled is not None else None, journals)
-        if polled is not None and self._settled_at.get(name) == seen:
+        if polled is not None and not may_send and self._settled_at.get(name) == seen:
             return ()
         if not await asyncio.to_thread(self._may_have_jobs, name):
             return ()
@@ -191,6 +203,7 @@ class Queues:
                 self.project.root,
                 snapshot=snapshot,
                 reservations=StoredReservations(self.project.store),
+                may_send=may_send,
             )
         if not settled:
             self._settled_at[name] = seen

@@ -153,6 +153,7 @@ def _synchronise(
         export=False,
         disk=disk,
         compiled=compiled_workflow(project.workflow),
+        mend=project.mended,
     )
     for notice in synced.notices:
         project.notice(notice)

@@ -171,7 +171,7 @@ class Autopilot:
         if self.ask_queues is not None:
             await self.ask_queues()
         elif project.has_jobs_to_ask_for():
-            await project.jobs.entered(await project.jobs.queues.ask())
+            await project.jobs.entered(await project.jobs.queues.ask(may_send=True))
         async with self.turn:
             await asyncio.to_thread(project.synchronise)
             return await asyncio.to_thread(self.running.look)

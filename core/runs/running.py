@@ -43,8 +43,8 @@ from rowtui.core.runs.publishing import Publishing
 from rowtui.core.runs.store import Run
 from rowtui.core.runs.study import make_study, wanted_directories
 from rowtui.core.runs.taken_lists import TakenLists
+from rowtui.core.submission.model import OPEN
 from rowtui.core.submission.pilot_model import is_pilot
-from rowtui.core.submission.settled import OPEN
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import stat
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -71,7 +72,7 @@ class Container:
         """
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            size = os.fstat(fd).st_size
+            size = _size_of(fd, path)
             chunks = []
             while size > 0 and (chunk := os.read(fd, size)):
                 chunks.append(chunk)
@@ -88,7 +89,7 @@ class Container:
         """
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            if os.fstat(fd).st_size == 0:
+            if _size_of(fd, path) == 0:
                 raise CorruptCacheError(f"{path} is empty")
             mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
         finally:
@@ -189,6 +190,14 @@ def pack(
     if not sections:
         out.append(bytes(start - written))
     return b"".join(out)
+
+
+def _size_of(fd: int, path: Path) -> int:
+    """How long an open file is. Raises: CorruptCacheError if it is no file."""
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        raise CorruptCacheError(f"the cache file {path} is no file")
+    return status.st_size
 
 
 def _header(meta: Mapping[str, Any], table: Mapping[str, tuple[int, int, int]]) -> bytes:

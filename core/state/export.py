@@ -8,8 +8,6 @@ right in between.
 
 from __future__ import annotations
 
-import contextlib
-import os
 from typing import NamedTuple
 
 from rowtui.core.state.row_files import (
@@ -17,6 +15,7 @@ from rowtui.core.state.row_files import (
     Written,
     due,
     import_row_files,
+    set_aside,
     with_written,
     write_row_files,
 )
@@ -54,8 +53,7 @@ def export_row_files(store: Store) -> Exported:
                 store.publish(view, imported.stored)
                 continue
             for path in imported.damaged:
-                with contextlib.suppress(FileNotFoundError):
-                    os.rename(path, path.with_name(f"{path.name}.damaged"))
+                set_aside(path)
             what = due(stored)
             if not any(what):
                 break

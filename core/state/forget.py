@@ -18,7 +18,8 @@ def forget(store: Store, *, directories: bool, submitted: bool, completed: bool)
         state, row = stored.state, stored.row
         if submitted:
             state = state._replace(submitted={}, failed={})
-            row = row._replace(submitted={}, submitted_identity=None)
+            row = row._replace(submitted={}, submitted_identity=None, jobs_unread=False)
+            stored = stored._replace(uncertain=False)
         if completed:
             nothing = dict.fromkeys(state.completed, 0)
             state = state._replace(completed=nothing)

@@ -73,10 +73,12 @@ def pack_stored(stored: Stored, generation: int, known: PackedSets | None = None
             "directories": row.directories,
             "submitted_due": row.submitted_due,
             "names_gone": row.names_gone,
+            "jobs_unread": row.jobs_unread,
             "completed": sets.add_all(row.completed),
         },
         "workflow_identity": stored.workflow_identity,
         "reread": stored.reread,
+        "uncertain": stored.uncertain,
     }
     sections: dict[str, bytes] = dict(sets.sections)
     if stored.workflow:

@@ -2,8 +2,9 @@
 
 Takes bytes from disk, gives names of directories by action (names as bytes: they are looked up
 among sorted bytes). Strict: every varint is bounded, every length is checked against what is
-left, every string is UTF-8; bytes behind the value are ignored, as Row does. Encoding is sorted,
-so that equal records are equal bytes. Source: Row A3.2.
+left, every string is UTF-8, and nothing but our own trailer may stand behind the value: a file of
+zeros, as a crash leaves it, is not a record of nothing. Encoding is sorted, so that equal records
+are equal bytes. Source: Row A3.2.
 
     completed : count { action-string  count { name-string } }
     submitted : count { action-string  count { name-string  cluster-string  jobid-varint } }
@@ -21,6 +22,9 @@ SubmittedNames = dict[str, dict[bytes, tuple[str, int]]]
 
 # Fewer names than this are decoded one by one: a block is not worth checking.
 BLOCK_FROM = 64
+
+# What rowtui writes behind Row's value begins with this: see `row_files.py`.
+TRAILER_MAGIC = b"\0rowtui\0"
 
 _U64_BYTES, _U64_LAST = 10, 0x01
 _U32_BYTES, _U32_LAST = 5, 0x0F
@@ -61,6 +65,7 @@ def decode_completed(data: bytes) -> CompletedNames:
     for _ in range(reader.count()):
         action = reader.text()
         found[action] = reader.names(reader.count())
+    reader.close()
     return found
 
 
@@ -80,6 +85,7 @@ def decode_submitted(data: bytes) -> SubmittedNames:
             cluster = reader.text()
             jobs[name] = (clusters.setdefault(cluster, cluster), reader.job_id())
         found[action] = jobs
+    reader.close()
     return found
 
 
@@ -164,6 +170,11 @@ class _Reader:
         self.data = data
         self.at = 0
         self.end = len(data)
+
+    def close(self) -> None:
+        """Check that the value ends here."""
+        if self.at < self.end and not self.data.startswith(TRAILER_MAGIC, self.at):
+            raise PostcardError(f"other bytes follow its end at byte {self.at}")
 
     def count(self) -> int:
         """A number of things, each of which takes at least one byte."""

@@ -10,6 +10,7 @@ file for a deletion. Source: Row A3.2, A3.3; docs/formats.md.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import struct
 import time
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 from rowtui.core.files import sync_folder, temporary_sibling, write_synced
 from rowtui.core.state.model import DirectorySet, Submitted
 from rowtui.core.state.postcard import (
+    TRAILER_MAGIC,
     PostcardError,
     decode_completed,
     decode_submitted,
@@ -40,11 +42,18 @@ from rowtui.core.text import visible
 # A project with more directories than this that Row never opened keeps no copies for Row: they
 # would be rewritten whole at each completion.
 EXPORT_BELOW = 200_000
-# A file of Row's that is younger than this and makes no sense may still be being written.
-SETTLED_SECONDS = 2.0
+# Row writes its files in place: one that makes no sense is read again until this time has passed.
+SETTLED_SECONDS = 0.5
+PAUSE_SECONDS = 0.05
+SET_ASIDE = "{} is set aside and written anew"
+JOBS_UNREAD = (
+    "nothing is submitted, since only this file knows the jobs that Row submitted: restore it, or, "
+    "if no job of this project is queued, delete it with 'rowtui clean --submitted'"
+)
+# A larger directories.json is only looked at from both ends: to parse it would take seconds.
+PARSED_BELOW = 8 << 20
 
 _TRAILER = struct.Struct("<8s8sQ")
-_MAGIC = b"\0rowtui\0"
 T = TypeVar("T")
 
 
@@ -91,19 +100,32 @@ def import_row_files(root: Path, stored: Stored, *, again: bool = False) -> Impo
         notices += read.notices
         damaged += read.damaged
         stored = _with_completed(stored, read)
-    read_jobs = _Reading(paths.submitted, decode_submitted, row.submitted_identity, stored, again)
-    if read_jobs.news:
-        notices += read_jobs.notices
-        damaged += read_jobs.damaged
+    look = again or row.jobs_unread
+    read_jobs = _Reading(paths.submitted, decode_submitted, row.submitted_identity, stored, look)
+    if read_jobs.news or row.jobs_unread:
         stored = _with_submitted(stored, read_jobs)
+        notices += read_jobs.notices
+        if stored.row.jobs_unread:  # it may be the only record of these jobs: leave it
+            notices += [JOBS_UNREAD]
+        else:
+            damaged += read_jobs.damaged
+    if read.is_newer or read_jobs.is_newer:  # or another process saves right now: it comes first
+        stored = stored._replace(reread=True, uncertain=True)
     identity = identity_of(paths.directories)
     if identity != row.directories_identity:
+        read_values = _Reading(paths.directories, _check_values, None, stored, again)
+        if read_values.damaged:
+            notices += read_values.notices
+            damaged += read_values.damaged
+            identity = None
+            stored = stored._replace(row=stored.row._replace(directories=""))
         # Gone: the user asked Row to forget the values (`row clean`), so they are read again.
         cleaned = identity is None and row.directories_identity is not None
         stored = stored._replace(
             row=stored.row._replace(directories_identity=identity),
-            reread=stored.reread or cleaned,
+            reread=stored.reread or (cleaned and not read_values.damaged),
         )
+    notices += [SET_ASIDE.format(visible(str(path))) for path in damaged]
     return Imported(stored if stored != before else before, tuple(notices), tuple(damaged))
 
 
@@ -124,14 +146,14 @@ class _Reading:
         self.identity = identity_of(path)
         self.records: dict[str, Any] | None = {}
         self.ours = False
+        self.is_newer = False  # our records were newer when it was written
         self.notices: list[str] = []
         self.damaged: list[Path] = []
         self.news = self.identity != known or (again and self.identity is not None)
         if not self.news or self.identity is None:
             return
         try:
-            data, self.identity = _read_settled(path)
-            self.records = decode(data)
+            data, self.identity, self.records = _read_settled(path, decode)
         except FileNotFoundError:
             self.identity = None
             return
@@ -139,42 +161,58 @@ class _Reading:
             self._leave(f"{visible(str(path))} cannot be read: {error.strerror}")
             return
         except (PostcardError, OSError) as error:
-            self._damage(path, str(error))
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            self.records = None
+            self.damaged.append(path)
+            self.notices.append(f"{visible(str(path))} is damaged ({why})")
             return
         if len(data) >= _TRAILER.size:
             magic, lineage, generation = _TRAILER.unpack_from(data, len(data) - _TRAILER.size)
-            self.ours = (
-                magic == _MAGIC
-                and lineage.hex() == stored.lineage
-                and generation <= stored.state.generation
-                and not stored.reread
-            )
+            same = magic == TRAILER_MAGIC and lineage.hex() == stored.lineage
+            self.is_newer = same and generation > stored.state.generation
+            self.ours = same and not self.is_newer and not stored.reread
 
     def _leave(self, notice: str) -> None:
         self.records = None
         self.notices.append(notice)
 
-    def _damage(self, path: Path, why: str) -> None:
-        shown = visible(str(path))
-        if self.identity and abs(time.time() - self.identity.mtime_ns / 1e9) < SETTLED_SECONDS:
-            self._leave(f"{shown} cannot be read now ({why}); it will be read next time")
-            return
-        self.records = None
-        self.damaged.append(path)
-        self.notices.append(f"{shown} is damaged ({why}); it is set aside and written anew")
 
+def _read_settled(
+    path: Path, decode: Callable[[bytes], dict[str, Any]]
+) -> tuple[bytes, Identity, dict[str, Any]]:
+    """A file that did not change while it was read (Row writes in place), and what it holds.
 
-def _read_settled(path: Path) -> tuple[bytes, Identity]:
-    """The bytes of a file that did not change while it was read (Row writes in place)."""
-    for attempt in range(5):
-        if attempt:
-            time.sleep(0.02)
+    Raises: OSError; PostcardError if it makes no sense for `SETTLED_SECONDS`.
+    """
+    deadline = time.monotonic() + SETTLED_SECONDS
+    while True:
         before = identity_of(path)
         data = path.read_bytes()
-        after = identity_of(path)
-        if before is not None and before == after and len(data) == before.size:
-            return data, before
-    raise PostcardError("it changes while it is read")
+        is_over = time.monotonic() >= deadline
+        try:
+            if before is not None and before == identity_of(path) and len(data) == before.size:
+                return data, before, decode(data)
+            if is_over:
+                raise PostcardError("it changes while it is read")
+        except PostcardError:
+            if is_over:
+                raise
+        time.sleep(PAUSE_SECONDS)
+
+
+def _check_values(data: bytes) -> dict[str, Any]:
+    """Nothing, if this can be Row's directories.json. Raises: PostcardError."""
+    if len(data) < PARSED_BELOW:
+        try:
+            values = json.loads(data)
+        except (ValueError, RecursionError):
+            raise PostcardError("it is not JSON") from None
+        whole = isinstance(values, dict) and {"modified_time", "values"} <= values.keys()
+    else:
+        whole = data.startswith(b"{") and data.rstrip().endswith(b"}}")
+    if not whole:
+        raise PostcardError("it is not what Row writes")
+    return {}
 
 
 def _with_completed(stored: Stored, read: _Reading) -> Stored:
@@ -199,10 +237,19 @@ def _with_completed(stored: Stored, read: _Reading) -> Stored:
 
 
 def _with_submitted(stored: Stored, read: _Reading) -> Stored:
-    """Records after the three-way merge of jobs. Jobs of actions unknown to Row are kept."""
+    """Records after the three-way merge of jobs. Jobs of actions unknown to Row are kept.
+
+    Of a damaged file the records hold what it held, as far as it was ever read. Row may have added
+    jobs since: then the queue knows them.
+    """
+    row = stored.row
     if read.records is None:
-        row = stored.row._replace(submitted_identity=None) if read.damaged else stored.row
-        return stored._replace(row=row)
+        if read.damaged and not (stored.reread or row.jobs_unread):
+            row = row._replace(submitted_identity=None, submitted={})
+        else:
+            row = row._replace(jobs_unread=True)
+        return stored._replace(row=row, uncertain=True)
+    stored = stored._replace(row=row._replace(jobs_unread=False))
     table = stored.directories.table
     theirs: dict[str, dict[int, JobKey]] = {}
     for action, jobs in read.records.items():
@@ -219,7 +266,10 @@ def _with_submitted(stored: Stored, read: _Reading) -> Stored:
         new = theirs.get(action, {})
         ours = submitted.setdefault(action, {})
         for at, job in base.items():
-            if at not in new and action in state.completed and _key(ours.get(at)) == job:
+            if at in new or action not in state.completed or _key(ours.get(at)) != job:
+                continue
+            # Without the file Row knows of no job. The journal still knows those with a token.
+            if read.identity is not None or not ours[at].token:
                 del ours[at]
         for at, (cluster, job_id) in new.items():
             if base.get(at) != (cluster, job_id) and _key(ours.get(at)) != (cluster, job_id):
@@ -257,7 +307,8 @@ def due(stored: Stored) -> Due:
             or row.names_gone
             or _differ(exported_completed(stored), row.completed)
         ),
-        submitted=row.submitted_due or (row.names_gone and row.submitted_identity is not None),
+        submitted=not row.jobs_unread
+        and (row.submitted_due or (row.names_gone and row.submitted_identity is not None)),
         directories=(row.directories_identity is not None or small)
         and (row.directories_identity is None or row.directories != _version(stored))
         and bool(state.directories or row.directories_identity),
@@ -294,7 +345,7 @@ def write_row_files(root: Path, stored: Stored, what: Due) -> Written:
     """
     paths = Paths.of(root)
     row, directories = stored.row, stored.directories
-    trailer = _TRAILER.pack(_MAGIC, bytes.fromhex(stored.lineage), stored.state.generation)
+    trailer = _TRAILER.pack(TRAILER_MAGIC, bytes.fromhex(stored.lineage), stored.state.generation)
     if what.submitted:
         jobs = exported_jobs(stored)
         table = directories.table
@@ -341,8 +392,27 @@ def clean_row_files(root: Path, *, directories: bool, submitted: bool, completed
     paths = Paths.of(root)
     for path, chosen in zip(paths, (completed, submitted, directories), strict=True):
         if chosen:
-            with contextlib.suppress(FileNotFoundError):
+            try:
                 os.unlink(path)
+            except FileNotFoundError:
+                pass
+            except OSError:  # a folder in its place
+                set_aside(path)
+
+
+def set_aside(path: Path) -> None:
+    """Rename a damaged file, or what is in its place, so that a new one can be written.
+
+    Raises: OSError.
+    """
+    for number in range(100):
+        aside = path.with_name(f"{path.name}.damaged{number or ''}")
+        # A file would replace a file, and a folder an empty folder.
+        if os.path.lexists(aside) and (number < 99 and (path.is_dir() or aside.is_dir())):
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(path, aside)
+        return
 
 
 def _replace(path: Path, data: bytes) -> Identity:

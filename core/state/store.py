@@ -24,7 +24,9 @@ from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.merge import empty_directories
 from rowtui.core.state.model import State
 from rowtui.core.state.stored import (
+    Identity,
     Stored,
+    identity_of,
     unpack_stored,
     with_known_directories,
     with_submitted_due,
@@ -72,6 +74,7 @@ class Store:
         self.folder = root / ".row" / "rowtui"
         self.unsaved = False  # whether `load` gives records that are only in memory
         self._last: Stored | None = None
+        self._last_file: Identity | None = None  # of the generation that `_last` is
         self._published: dict[int, tuple[int, float]] = {}  # size and time of generations
         self._packed: PackedSets | None = None
 
@@ -116,7 +119,8 @@ class Store:
 
     def begin(self) -> Stored:
         """Records of nothing, for a project that has none; not saved yet."""
-        return Stored(State(0, empty_directories(), {}), os.urandom(8).hex(), reread=True)
+        state = State(0, empty_directories(), {})
+        return Stored(state, os.urandom(8).hex(), reread=True, uncertain=True)
 
     def publish(self, view: View, after: Stored) -> Stored | None:
         """Make `after`, which was made from `view`, current; None if somebody was faster.
@@ -174,10 +178,13 @@ class Store:
         generations, highest = _generations(files)
         damaged: list[str] = []
         notices: list[str] = []
+        known = self._last
+        deleted = known is not None and known.state.generation > highest
         for generation in reversed(generations):
-            if self._last and self._last.state.generation == generation:
-                return View(self._checked(self._last, damaged), highest, (), files, ())
             file = f"done.{generation}.rtc"
+            # Where all was deleted, the numbers begin again.
+            if known and known.state.generation == generation and self._is_last(file):
+                return View(self._checked(known, lost=bool(damaged)), highest, (), files, ())
             try:
                 container = Container.open(self.folder / file)
                 stored = unpack_stored(container, self.folder, generation)
@@ -191,15 +198,20 @@ class Store:
                     f"{visible(str(self.folder / file))} cannot be read: {error.strerror}",
                     "you need read permission on the project's .row folder",
                 ) from None
-            stored = self._checked(with_known_directories(stored, self._last), damaged)
+            stored = with_known_directories(stored, self._last)
+            stored = self._checked(stored, lost=deleted or bool(damaged))
             self._last, self.unsaved = stored, False
+            self._last_file = identity_of(self.folder / file)
             return View(stored, highest, tuple(damaged), files, tuple(notices))
         return View(unsaved, highest, tuple(damaged), files, tuple(notices))
 
+    def _is_last(self, file: str) -> bool:
+        return identity_of(self.folder / file) == self._last_file
+
     @staticmethod
-    def _checked(stored: Stored, damaged: Collection[str]) -> Stored:
-        """Older records than there were: everything since must be found again."""
-        return stored._replace(reread=True) if damaged and not stored.reread else stored
+    def _checked(stored: Stored, *, lost: bool) -> Stored:
+        """The records; where newer ones were lost, everything since must be found again."""
+        return stored._replace(reread=True, uncertain=True) if lost else stored
 
     @staticmethod
     def _check_directories(stored: Stored, files: Collection[str]) -> None:
@@ -243,6 +255,7 @@ class Store:
             )
         state = after.state._replace(generation=generation, directories=directories)
         self._last, self.unsaved = after._replace(state=state), False
+        self._last_file = identity_of(self.folder / f"done.{generation}.rtc")
         with contextlib.suppress(OSError):
             from rowtui.core.state.sweep import sweep
 

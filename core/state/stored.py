@@ -46,7 +46,8 @@ class RowFiles(NamedTuple):
     `completed` and `submitted` are what they held; `submitted_due` says that the latter is behind
     the records (found out when they are saved); `directories` names the cache file that
     directories.json was last written from. `names_gone`: they name directories that vanished
-    since, whose old records Row would believe if they were made anew.
+    since, whose old records Row would believe if they were made anew. `jobs_unread`: its
+    submitted.postcard could not be read when these records began, so that its jobs are not known.
     """
 
     completed_identity: Identity | None = None
@@ -57,6 +58,7 @@ class RowFiles(NamedTuple):
     submitted_due: bool = False
     directories: str = ""
     names_gone: bool = False
+    jobs_unread: bool = False
 
 
 class Stored(NamedTuple):
@@ -66,7 +68,8 @@ class Stored(NamedTuple):
     actions that are no longer in workflow.toml. `consumed`: staged files whose completions are in
     `state`, and `retired`: cache files that no longer are needed, each with the (generation, epoch
     seconds) since when. `reread`: everything must be read again. `lineage` is drawn when a store
-    begins, so that its generations are not taken for those of another one.
+    begins, so that its generations are not taken for those of another one. `uncertain`: records
+    were lost, so that the queue must be searched for jobs of this project before anything is sent.
     """
 
     state: State
@@ -82,6 +85,7 @@ class Stored(NamedTuple):
     workflow: bytes = b""
     workflow_identity: Identity | None = None
     reread: bool = False
+    uncertain: bool = False
 
     @property
     def directories(self) -> StoredDirectories:
@@ -235,10 +239,12 @@ def _unpack(container: Container, folder: Path, generation: int) -> Stored:
             submitted_due=row["submitted_due"],
             directories=row["directories"],
             names_gone=row.get("names_gone", False),
+            jobs_unread=row.get("jobs_unread", False),
         ),
         workflow=bytes(container.section("workflow")) if "workflow" in container else b"",
         workflow_identity=_identity(meta["workflow_identity"]),
         reread=meta["reread"],
+        uncertain=meta.get("uncertain", False),
     )
 
 

@@ -188,6 +188,9 @@ class _Run:
                 self.open |= {job.token: job for job in jobs}
                 raise
             await access.site.make_folders(log_folders(jobs))
+        units, progress = await self.still_ours(units)
+        if not units:
+            return progress
         started = self.it.tools.clock()
         waiting = Waiting(
             self.it.tools.lookup_pause, self.it.tools.patience, self.it.tools.stop, self.mention
@@ -214,15 +217,37 @@ class _Run:
         answers = list(zip(units, results, strict=True))
         for unit, result in answers:
             if self.access(unit).scheduler.immediate and result is not None:
-                return await self.ended_at_once(unit, result)
+                return [*progress, *await self.ended_at_once(unit, result)]
         await self.take_ids(answers)
-        progress: list[Progress] = []
         for unit, result in answers:
             if result is not None:
                 if unit is not units[0]:
                     progress.append(self.submitting(unit))
                 progress += await self.concluded(unit, result, self.it.tools.clock() - started)
         return progress
+
+    async def still_ours(self, units: Sequence[Unit]) -> tuple[list[Unit], list[Progress]]:
+        """The units whose directories are theirs now that their sending is written down.
+
+        The records may have been lost since the directories were reserved. Each submitter writes
+        down that it sends, and looks at the records and at all journals after that: so of two that
+        want the same directory at least one sees the other. Raises: RowtuiError.
+        """
+        jobs = [job for unit in units for job in unit.jobs]
+        tools = self.it.tools
+        try:
+            async with self.it.records:
+                refused = await asyncio.to_thread(tools.reservations.reserve, jobs)
+                lost = await asyncio.to_thread(tools.reservations.uncertain)
+            if lost and tools.search is not None:
+                await tools.search()
+        except BaseException:
+            self.open |= {job.token: job for job in jobs}
+            raise
+        gone = [job for job in jobs if job.token in refused]
+        progress = [await self.skip(job, refused[job.token]) for job in gone]
+        kept = [tuple(job for job in unit.jobs if job.token not in refused) for unit in units]
+        return [Unit(left) for left in kept if left], progress
 
     async def take_ids(self, answers: Sequence[tuple[Unit, SubmitResult | None]]) -> None:
         """Write the ids of what was accepted down; what was not sent is open again."""

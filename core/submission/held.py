@@ -65,7 +65,9 @@ class Held:
         assert it.snapshot is not None
         if entry.detail == SEEN:
             return
-        if it.snapshot.at - entry.at > DURABLE_SECONDS:
+        if entry.age(it.clock()) is None:  # count from now on
+            it.noted(token, key, entry.detail or RECORDED)
+        elif it.snapshot.at - entry.at > DURABLE_SECONDS:
             it.noted(token, key, SEEN)
         elif entry.detail not in (RECORDED, RELEASED):  # killed before it was recorded
             it.noted(token, key, RECORDED)
@@ -75,18 +77,25 @@ class Held:
         if "launch fail" not in known.reason:
             return entry.detail not in (SEEN, BEGUN)
         it = self.settling
-        released = [one.at for one in it.entries if (one.token, one.detail) == (token, RELEASED)]
+        released = [one for one in it.entries if (one.token, one.detail) == (token, RELEASED)]
         if not released:
             return True
         pause = RELEASE_PAUSE * 2 ** (len(released) - 1)
-        return len(released) < RELEASES and it.clock() - released[-1] >= pause
+        age = released[-1].age(it.clock())
+        return len(released) < RELEASES and (age is None or age >= pause)
 
     async def release(self) -> None:
         """Let jobs start whose ids are written down."""
         it = self.settling
         theirs = await self.verified(self.waiting)
         if theirs and it.reservations is not None:
-            kept = await it.still_theirs([await it.job(token) for token in theirs])
+            try:
+                kept = await it.still_theirs([await it.job(token) for token in theirs])
+            except KeyError:
+                return
+            except RowtuiError as error:
+                it.tell("", Step.ACCEPTED, f"held jobs are not released: {error}")
+                return
             tokens_kept = {job.token for job in kept}
             wanted = {key for token, key in theirs.items() if token in tokens_kept}
             if gone := set(theirs.values()) - wanted:

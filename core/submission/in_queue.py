@@ -6,9 +6,22 @@ the records know its requests. Whoever asks a scheduler for requests asks throug
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping
 
-from rowtui.core.clusters.schedulers.base import Job, JobKey, Scheduler, token_in_queue
+from rowtui.core.clusters.schedulers.base import (
+    Job,
+    JobKey,
+    JobState,
+    Scheduler,
+    array_of,
+    token_in_queue,
+)
+from rowtui.core.errors import RowtuiError
+from rowtui.core.submission.journal import Journal
+from rowtui.core.submission.model import JournalEntry
+from rowtui.core.submission.site import Access
+from rowtui.core.text import plural, visible
 
 
 async def find_requests(
@@ -30,3 +43,62 @@ def tokens_by_key(keys: Iterable[tuple[str, JobKey]]) -> dict[JobKey, list[str]]
     for token, key in keys:
         found.setdefault(key, []).append(token)
     return found
+
+
+async def refuse_unknown_jobs(access: Access, journal: Journal, ids: Collection[int]) -> None:
+    """Look for active jobs of this project that no journal and no record has: after a loss.
+
+    `ids`: of the jobs of the records on this cluster. A job that is held never began, and is taken
+    out of the queue. Raises: RowtuiError if there are others, or that cannot be asked.
+    """
+    scheduler = access.scheduler
+    if scheduler.immediate:
+        return
+    snapshot = await scheduler.queue()
+    if snapshot.error:
+        raise _not_asked(scheduler, snapshot.error)
+    active = [job for job in snapshot.jobs if job.state.active]
+    for plan_ids in (journal.open_plan_ids, journal.done_plan_ids):
+        if active:
+            known = await asyncio.to_thread(_tokens, journal, plan_ids())
+            active = [
+                job
+                for job in active
+                if (job.token or job.id not in ids)
+                and known.isdisjoint((job.token, array_of(job.token, job.task)))
+            ]
+    folders = await scheduler.folders(sorted({job.id for job in active})) if active else {}
+    if folders is None:
+        raise _not_asked(scheduler, "no answer")
+    ours = [job for job in active if folders.get(job.id) == str(access.site.workdir)]
+    held = [job.key for job in ours if job.token and job.state is JobState.HELD]
+    if held:
+        await scheduler.cancel(held)
+    rest = [job.key for job in ours if job.key not in held]
+    if rest:
+        some = ", ".join(map(str, rest[:5])) + (", …" if len(rest) > 5 else "")
+        raise RowtuiError(
+            f"{plural(len(rest), 'job')} of this project {'is' if len(rest) == 1 else 'are'} in "
+            f"the queue of {visible(scheduler.cluster)}, but the records do not have them any "
+            f"more: {some}",
+            "nothing was sent, since they may work on the same directories: wait until they have "
+            "ended, or cancel them, and submit again",
+        )
+
+
+def _tokens(journal: Journal, plan_ids: Collection[str]) -> set[str]:
+    """What the schedulers may call the jobs of these plans."""
+
+    def names(entry: JournalEntry) -> tuple[str, str]:
+        token = token_in_queue(entry.token)
+        return token, array_of(token, entry.task)
+
+    entries = (entry for plan_id in plan_ids for entry in journal.entries(plan_id))
+    return {name for entry in entries for name in names(entry)} - {""}
+
+
+def _not_asked(scheduler: Scheduler, why: str) -> RowtuiError:
+    return RowtuiError(
+        f"{visible(scheduler.cluster)} cannot be asked for jobs of this project: {visible(why)}",
+        "records of this project were lost, so that nothing is sent before that was asked",
+    )

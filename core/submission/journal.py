@@ -75,12 +75,27 @@ class Journal:
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
-                raise RowtuiError(
-                    f"cannot read the journal of plan {plan_id}: {error.strerror or error}"
-                ) from None
+                raise _unreadable(plan_id, error) from None
             lines = (_entry(line, plan_id) for line in data.split(b"\n") if line)
             found += [entry for entry in lines if entry is not None]
         return found
+
+    def entries_from(self, plan_id: str, start: int) -> tuple[int, list[JournalEntry]]:
+        """The entries of an open journal behind the byte `start`, and where they end.
+
+        A last line that is not whole is left for the next time. Raises: RowtuiError.
+        """
+        try:
+            with open(self.folder / f"{plan_id}{ENDING}", "rb") as file:
+                file.seek(start)
+                data = file.read(LIMIT)
+        except (FileNotFoundError, NotADirectoryError):
+            return start, []
+        except OSError as error:
+            raise _unreadable(plan_id, error) from None
+        data = data[: data.rfind(b"\n") + 1]
+        lines = (_entry(line, plan_id) for line in data.split(b"\n") if line)
+        return start + len(data), [entry for entry in lines if entry is not None]
 
     def latest(self, plan_id: str) -> dict[str, JournalEntry]:
         """The latest entry of each token of a plan."""
@@ -190,6 +205,10 @@ class Journal:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+
+def _unreadable(plan_id: str, error: OSError) -> RowtuiError:
+    return RowtuiError(f"cannot read the journal of plan {plan_id}: {error.strerror or error}")
 
 
 def _lines(entries: Iterable[JournalEntry]) -> bytes:

@@ -23,6 +23,7 @@ from rowtui.core.clusters.schedulers.base import (
     array_of,
     token_in_queue,
 )
+from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.dependencies import UPSTREAM_FAILED, Standing, standing
 from rowtui.core.submission.ending import LOST, NOT_BEGUN, ending_of
 from rowtui.core.submission.fence import ABANDONED, job_key_of
@@ -42,6 +43,7 @@ from rowtui.core.submission.sending import (
 from rowtui.core.submission.settling import Settling
 from rowtui.core.text import visible
 
+UNFINISHED = "'rowtui submit' sends it again"
 # For how long a job that is gone was certainly forgotten: had somebody cancelled it, the queue
 # would still show that (Slurm's MinJobAge is 300 s).
 FORGOTTEN_SECONDS = 120.0
@@ -141,7 +143,8 @@ class Lost:
             if theirs and array_of(other.token, other.task) != mine:
                 return True  # its id was given to another
         # Slurm keeps no record of waiting tasks that were cancelled, as long as others are there.
-        return not same_id and it.clock() - entry.at <= FORGOTTEN_SECONDS
+        age = entry.age(it.clock())
+        return not same_id and age is not None and age <= FORGOTTEN_SECONDS
 
     def choose(self, job: PlannedJob, jobs: Sequence[Job], runner: int) -> Job | None:
         """Which of the jobs with its token is its own: if it began, the one that made its fence.
@@ -179,15 +182,22 @@ class Lost:
         if entry.detail != GONE:
             it.noted(token, key, GONE)
             return True
-        return it.clock() - entry.at < ORPHAN_SECONDS
+        age = entry.age(it.clock())
+        if age is None:  # begin to wait again
+            it.noted(token, key, GONE)
+        return age is None or age < ORPHAN_SECONDS
 
     async def send_later(self, job: PlannedJob, entry: JournalEntry, why: str) -> None:
         """A job that the scheduler certainly does not have, and that never began."""
         it = self.settling
         sends = sum(one.token == job.token and one.step is Step.SENDING for one in it.entries)
-        old = it.clock() - entry.at > AGAIN_SECONDS
+        age = entry.age(it.clock())
+        old = age is not None and age > AGAIN_SECONDS
         if it.access.scheduler.holds and sends < SENDS and not old:
-            self.again[job.token] = why
+            if it.may_send:
+                self.again[job.token] = why
+            else:
+                it.tell(job.token, entry.step, f"{job.name}: {why}; {UNFINISHED}")
         elif not await it.access.site.abandon(job.token):
             it.give_up(job, why)
 
@@ -209,7 +219,11 @@ class Lost:
                     it.give_up(job, UPSTREAM_FAILED)
             elif Standing.OPEN not in stands:  # else the next look tells
                 jobs.append(job)
-        units = units_of(await it.still_theirs(jobs))
+        try:
+            units = units_of(await it.still_theirs(jobs))
+        except RowtuiError as error:
+            it.tell("", Step.UNKNOWN, f"jobs are not sent again: {error}")
+            return
         self.keys = {
             token: entry.key
             for token, entry in it.latest.items()

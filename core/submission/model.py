@@ -131,6 +131,13 @@ class Step(enum.Enum):
     ENDED = "ended"
 
 
+# Seconds by which the clocks of the machines that share a project may differ.
+CLOCKS_DIFFER = 60.0
+
+SENT = frozenset({Step.SENDING, Step.UNKNOWN, Step.ACCEPTED})
+OPEN = SENT | {Step.PLANNED}
+
+
 class JournalEntry(NamedTuple):
     """One line of the journal. `at`: epoch seconds. `detail`: the reason, exit code, ...
 
@@ -150,6 +157,14 @@ class JournalEntry(NamedTuple):
     def key(self) -> JobKey:
         """What the scheduler calls the job."""
         return JobKey(self.job_id, self.task)
+
+    def age(self, now: float) -> float | None:
+        """Seconds since it was written; None if a clock was set back since and `at` says nothing.
+
+        Clocks of two machines may differ a little.
+        """
+        age = now - self.at
+        return None if age < -CLOCKS_DIFFER else max(age, 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from rowtui.core.clusters.schedulers.base import JobState, QueueSnapshot
+from rowtui.core.errors import RowtuiError
 from rowtui.core.state.model import (
     Directories,
     Failure,
@@ -23,9 +24,11 @@ from rowtui.core.state.model import (
     without_members,
 )
 from rowtui.core.state.news import with_news
+from rowtui.core.state.row_files import JOBS_UNREAD
 from rowtui.core.state.store import Store
 from rowtui.core.state.stored import Stored
 from rowtui.core.submission.model import PlannedJob
+from rowtui.core.submission.open_jobs import OpenJobs, with_sent
 from rowtui.core.text import visible
 
 T = TypeVar("T")
@@ -48,6 +51,14 @@ class Release:
 class Reservations(Protocol):
     """What carrying out a plan needs of the project's records."""
 
+    def tokens(self, cluster: str) -> set[str]:
+        """The tokens of the jobs on record on a cluster."""
+        ...
+
+    def uncertain(self) -> bool:
+        """Whether records were lost since the queue was last searched."""
+        ...
+
     def reserve(self, jobs: Sequence[PlannedJob]) -> dict[str, str]:
         """Reserve each job's directories; the tokens of those that cannot have theirs, and why."""
         ...
@@ -66,15 +77,44 @@ class StoredReservations:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._open = OpenJobs(store.root)
+
+    def tokens(self, cluster: str) -> set[str]:
+        """See `Reservations`."""
+        stored = self._store.load().stored
+        submitted = {} if stored is None else stored.state.submitted
+        return {
+            job.token
+            for jobs in submitted.values()
+            for job in jobs.values()
+            if job.token and job.cluster == cluster
+        }
+
+    def uncertain(self) -> bool:
+        """See `Reservations`."""
+        stored = self._store.load().stored
+        return stored is None or stored.uncertain
 
     def reserve(self, jobs: Sequence[PlannedJob]) -> dict[str, str]:
-        """See `Reservations`."""
+        """See `Reservations`. What the journals say was sent counts too, if records were lost.
+
+        Raises: RowtuiError if it cannot be told which directories are submitted.
+        """
         refused: dict[str, str] = {}
+        own = [job.token for job in jobs]
 
         def edit(stored: Stored) -> Stored:
             refused.clear()  # somebody was faster, and this is the second try
             known = with_news(self._store.root, stored)
-            state, why = reserved(known.state, jobs)
+            if known.row.jobs_unread:
+                path = self._store.root / ".row" / "submitted.postcard"
+                raise RowtuiError(f"{visible(str(path))} cannot be read", JOBS_UNREAD)
+            if known.reread:  # what is complete is not known before the workspace is read again
+                reason = "records were lost, and are read again first"
+                refused.update(dict.fromkeys(own, reason))
+                return stored
+            mended = with_sent(known.state, self._open.lacking(known.state, own))
+            state, why = reserved(mended, jobs)
             refused.update(why)
             # News alone are not committed: the next synchronisation reads them with all the rest.
             return stored if state is known.state else known._replace(state=state)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,7 +39,8 @@ class Progress:
 class Tools:
     """What carrying out a plan works with. `root` is the project's folder; `access` is by cluster.
 
-    `stop` is asked between two jobs: when it says yes, no more are sent.
+    `search` looks for unknown jobs of the project where records were lost. `stop` is asked
+    between two jobs: when it says yes, no more are sent.
     """
 
     access: Mapping[str, Access]
@@ -50,6 +51,7 @@ class Tools:
     stop: Callable[[], bool] = lambda: False
     lookup_pause: float = LOOKUP_PAUSE
     patience: float = PATIENCE
+    search: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass

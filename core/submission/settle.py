@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from rowtui.core.clusters.schedulers.base import (
@@ -33,9 +33,9 @@ from rowtui.core.submission.held import Held, take_late_ones_away
 from rowtui.core.submission.in_queue import find_requests
 from rowtui.core.submission.journal import Journal
 from rowtui.core.submission.lost import Lost
-from rowtui.core.submission.model import JournalEntry, PlannedJob, Step
+from rowtui.core.submission.model import OPEN, JournalEntry, PlannedJob, Step
 from rowtui.core.submission.reservations import Reservations
-from rowtui.core.submission.settled import OPEN, Settled, put_away_if_done
+from rowtui.core.submission.settled import Settled, put_away_if_done
 from rowtui.core.submission.settling import LOST_STEPS, Settling
 from rowtui.core.submission.site import Access
 from rowtui.core.text import visible
@@ -49,16 +49,22 @@ async def settle(
     clock: Callable[[], float] = time.time,
     snapshot: QueueSnapshot | None = None,
     reservations: Reservations | None = None,
+    may_send: bool = True,
 ) -> tuple[Settled, ...]:
     """Find out about the open jobs of all plans on one cluster.
 
     `reservations`: the project's records, so that nothing is sent again or let go whose
     directories are somebody else's by now. `snapshot`: the jobs of this user as last polled, if the
     caller has it; else they are asked for. Plans that another process is carrying out are left to
-    it. Afterwards merge what jobs staged (they do so before they end), then call `apply_settled`.
+    it. Without `may_send` no job is sent again, and a message says so.
+    Afterwards merge what jobs staged (they do so before they end), then call `apply_settled`.
     Only fences are made, and jobs sent again, which is written down; doing it again is harmless.
     """
-    settling = Settling(journal, access, root, clock, reservations)
+    settling = Settling(journal, access, root, clock, reservations, may_send=may_send)
+    # The records first: a token is in a journal before it is in the records.
+    recorded: set[str] = set()
+    if reservations is not None:
+        recorded = await asyncio.to_thread(reservations.tokens, access.scheduler.cluster)
     plans = await asyncio.to_thread(_open_plans, settling)
     asked = any(
         entry.step is Step.ACCEPTED and entry.cluster in ("", access.scheduler.cluster)
@@ -72,7 +78,10 @@ async def settle(
         with journal.hold(plan_id) as held:
             if held:
                 await _PlanSettling(settling).settle(plan_id)
-    await take_late_ones_away(settling, {token for latest in plans.values() for token in latest})
+    open_tokens = {token for latest in plans.values() for token in latest}
+    await take_late_ones_away(settling, open_tokens)
+    if orphans := recorded - open_tokens:
+        await _settle_orphans(settling, orphans)
     return tuple(settling.settled)
 
 
@@ -93,6 +102,54 @@ def _open_plans(settling: Settling) -> dict[str, dict[str, JournalEntry]]:
     return found
 
 
+async def _settle_orphans(settling: Settling, tokens: Collection[str]) -> None:
+    """Jobs on record whose journal is lost: their directories are free once they are over."""
+    journal, scheduler = settling.journal, settling.access.scheduler
+
+    def still_lacking() -> set[str]:
+        """Those that no open journal has; none if one cannot be read."""
+        lacking = set(tokens)
+        try:
+            for plan_id in journal.open_plan_ids():
+                lacking -= journal.latest(plan_id).keys()
+        except RowtuiError:
+            return set()
+        return lacking
+
+    orphans = await asyncio.to_thread(still_lacking)
+    if not orphans or scheduler.immediate:
+        return
+    settling.plan_id = ""
+    settling.places = {}
+    await _without_plan(settling, dict.fromkeys(orphans))
+
+
+async def _without_plan(settling: Settling, lost: Mapping[str, JournalEntry | None]) -> None:
+    """Jobs of which only the tokens are known: free their directories once they are over.
+
+    A held one never began, and is cancelled. The fence keeps the others from running later.
+    """
+    access = settling.access
+    found = await find_requests(access.scheduler, lost)
+    if found is None:
+        return
+    active = {
+        token: [job for job in jobs if job.state.active or job.state is JobState.UNKNOWN]
+        for token, jobs in found.items()
+    }
+    held = {job.key for jobs in active.values() for job in jobs if job.state is JobState.HELD}
+    if held:
+        await access.scheduler.cancel(sorted(held))
+    for token, entry in lost.items():
+        if active.get(token):
+            continue
+        try:
+            await access.site.abandon(token)
+        except OSError:
+            continue  # the next look sees
+        settling.end_without_plan(token, entry)
+
+
 WAITING = frozenset({JobState.PENDING, JobState.HELD})
 RUNS = frozenset({JobState.RUNNING, JobState.COMPLETING})
 
@@ -105,6 +162,7 @@ class _PlanSettling:
         self.access = settling.access
         self.lost = Lost(settling)
         self.held = Held(settling)
+        self.planless: dict[str, JournalEntry] = {}
 
     async def settle(self, plan_id: str) -> None:
         it = self.it
@@ -128,6 +186,8 @@ class _PlanSettling:
             return
         for token, entry in work.items():
             await self.settle_token(token, entry, found)
+        if self.planless:
+            await _without_plan(it, self.planless)
         await self.lost.send_again()
         await self.held.release()
 
@@ -142,8 +202,10 @@ class _PlanSettling:
         snapshot = self.it.snapshot
         if snapshot is None or snapshot.error:
             return False
-        # Else it was accepted after that look. Both times are by our own clock.
-        return self.it.known(entry.key, token) is not None or entry.at <= snapshot.at
+        # Else it was accepted after that look, unless a clock was set back since: then no time
+        # says which came first, and the scheduler is asked for the token.
+        later = entry.at > snapshot.at and entry.age(self.it.clock()) is not None
+        return self.it.known(entry.key, token) is not None or not later
 
     def must_be_found(self, token: str, entry: JournalEntry) -> bool:
         if self.it.is_elsewhere(token):
@@ -182,8 +244,9 @@ class _PlanSettling:
             return
         try:
             job = await it.job(token)
-        except (RowtuiError, KeyError) as error:
-            it.tell(token, entry.step, f"what job {token} was for is not known: {error}")
+        except (RowtuiError, KeyError):
+            if not elsewhere and not self.access.scheduler.immediate:
+                self.planless[token] = entry
             return
         try:
             await self.settle_job(job, entry, known if waits else None, found, elsewhere)

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rowtui.core.submission.journal import Journal
-from rowtui.core.submission.model import JournalEntry, Step
+from rowtui.core.submission.model import OPEN, JournalEntry, Step
 from rowtui.core.submission.reservations import Release, Reservations
-
-OPEN = frozenset({Step.PLANNED, Step.SENDING, Step.UNKNOWN, Step.ACCEPTED})
 
 
 @dataclass(frozen=True, slots=True)

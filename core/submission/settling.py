@@ -28,7 +28,7 @@ from rowtui.core.submission.ending import (
     scheduler_word,
 )
 from rowtui.core.submission.fence import ABANDONED
-from rowtui.core.submission.journal import Journal
+from rowtui.core.submission.journal import Journal, end_detail
 from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
 from rowtui.core.submission.plan_json import load_plan
 from rowtui.core.submission.reservations import Release, Reservations
@@ -48,6 +48,7 @@ class Settling:
     root: Path
     clock: Callable[[], float]
     reservations: Reservations | None = None
+    may_send: bool = True
     snapshot: QueueSnapshot | None = None
     by_key: dict[JobKey, Job] = field(default_factory=dict)
     by_id: dict[int, list[Job]] = field(default_factory=dict)
@@ -120,7 +121,8 @@ class Settling:
     async def still_theirs(self, jobs: Sequence[PlannedJob]) -> list[PlannedJob]:
         """Those of these jobs that have all of their directories; the others are given up.
 
-        Somebody may have freed the directories meanwhile, and submitted them anew.
+        The directories may have been freed meanwhile, and submitted again by another plan.
+        Raises: RowtuiError if that cannot be told.
         """
         if self.reservations is None or not jobs:
             return list(jobs)
@@ -182,6 +184,27 @@ class Settling:
                 release=release,
                 detail=detail,
                 is_news=True,
+                at=self.clock(),
+                journal=self.journal,
+            )
+        )
+
+    def end_without_plan(self, token: str, entry: JournalEntry | None) -> None:
+        """A job that is over, and whose plan or whole journal is lost."""
+        what = "plan" if entry is not None else "journal"
+        self.settled.append(
+            Settled(
+                token=token,
+                plan_id=self.plan_id,
+                cluster=self.cluster,
+                step=Step.ENDED,
+                job_id=entry.job_id if entry is not None else 0,
+                task=entry.task if entry is not None else None,
+                message=f"job {visible(token)}, whose {what} is lost, is over: its directories "
+                "may be submitted again unless they are complete",
+                release=Release(token, "", {}),
+                detail=end_detail(None, f"its {what} is lost"),
+                is_news=entry is not None,
                 at=self.clock(),
                 journal=self.journal,
             )

@@ -101,17 +101,25 @@ def synchronise(
     export: bool = True,
     disk: Disk | None = None,
     compiled: Compiled | None = None,
+    mend: Callable[[State], State] | None = None,
 ) -> Synced:
     """Bring the records up to date and save them.
 
     `check_values` looks at every value file's stamp whatever their number; `full` reads every
     directory again, and completions whose products are gone are taken back. `export` also writes
     Row's files and deletes the staged files they include; without it they wait (a live dashboard
-    does it later), unless completions were taken back. `compiled` is kept with the records.
+    does it later), unless completions were taken back. `compiled` is kept with the records. `mend`
+    enters what other files know of submitted jobs into records that are made again.
     Raises: RowtuiError if the workspace or the records cannot be read.
     """
     run = _Run(
-        store, workflow, disk or Disk(), check_values=check_values, full=full, compiled=compiled
+        store,
+        workflow,
+        disk or Disk(),
+        check_values=check_values,
+        full=full,
+        compiled=compiled,
+        mend=mend,
     )
     saved = True
     for _ in range(ROUNDS):
@@ -169,6 +177,7 @@ class _Run:
         check_values: bool,
         full: bool,
         compiled: Compiled | None,
+        mend: Callable[[State], State] | None,
     ) -> None:
         self.store = store
         self.workflow = workflow
@@ -176,6 +185,7 @@ class _Run:
         self.check_values = check_values
         self.full = full
         self.compiled = compiled
+        self.mend = mend
         self.notices: list[str] = []
         self.uncompleted = 0
         self.damaged = False  # one of Row's files
@@ -237,6 +247,8 @@ class _Run:
             self._first = stored
         for scan in scans:
             stored = self._with_scan(stored, *scan)
+        if stored.reread and self.mend is not None:
+            stored = stored._replace(state=self.mend(stored.state))
         stored = without_mended(stored)
         return self._with_circumstances(stored)
 

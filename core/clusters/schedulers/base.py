@@ -296,6 +296,13 @@ class Scheduler(Protocol):
         """All jobs of this user, or these only: active ones and the recently ended."""
         ...
 
+    async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
+        """The folders that these jobs were submitted from, of those that are in the queue.
+
+        None if that could not be asked.
+        """
+        ...
+
     async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Ask for each job to be stopped."""
         ...

@@ -137,6 +137,10 @@ class BashScheduler:
         """An empty queue."""
         return QueueSnapshot(self._cluster, time.time())
 
+    async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
+        """There is no queue."""
+        return {}
+
     async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Nothing can be cancelled: whoever could ask waits for the job."""
         return tuple(JobAnswer(job, _OVER) for job in jobs)

@@ -40,6 +40,7 @@ from rowtui.core.clusters.schedulers.grid_engine_parse import (
     read_answers,
     read_dry_run,
     read_error_reasons,
+    read_folders,
     read_queue,
     read_submission,
     task_range,
@@ -197,6 +198,17 @@ class GridEngineScheduler:
         except _NoAnswerError as error:
             return QueueSnapshot(self._cluster, self._clock(), error=str(error))
         return QueueSnapshot(self._cluster, self._clock(), tuple(jobs))
+
+    async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
+        """See `Scheduler`."""
+        found: dict[int, str] = {}
+        for start in range(0, len(job_ids), BATCH):
+            ids = ",".join(map(str, job_ids[start : start + BATCH]))
+            result = await self._ask(["qstat", "-j", ids])
+            if result.exit_status != 0 and not knows_none(result):
+                return None
+            found |= read_folders(result.stdout)
+        return found
 
     async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Qdel. A time-out says nothing: the request may still be carried out."""

@@ -410,6 +410,19 @@ def read_answers(
 _NOT_FOUND = re.compile(rb"job (id|name) .* not found")
 
 
+def read_folders(stdout: bytes) -> dict[int, str]:
+    """The folders that jobs were submitted from, as `qstat -j` prints them."""
+    found: dict[int, str] = {}
+    number = 0
+    for line in stdout.decode("utf-8", "surrogateescape").split("\n"):
+        name, _, value = line.partition(":")
+        if name == "job_number" and value.strip().isdecimal():
+            number = int(value)
+        elif name == "sge_o_workdir" or (name == "cwd" and number not in found):
+            found[number] = value.strip()
+    return found
+
+
 def knows_none(result: CommandResult) -> bool:
     """Whether qacct says that it has no such job."""
     return result.exit_status == 1 and bool(_NOT_FOUND.search(result.stderr + result.stdout))

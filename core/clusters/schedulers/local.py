@@ -138,6 +138,17 @@ class LocalScheduler:
         """All jobs of this user on this machine, those that ended in the last 7 days too."""
         return await _aside(self.queue_now, job_ids)
 
+    async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
+        """See `Scheduler`."""
+        return await _aside(self._folders, job_ids)
+
+    def _folders(self, job_ids: Sequence[int]) -> dict[int, str] | None:
+        try:
+            jobs = [self._queue.read_job(number) for number in job_ids]
+        except (OSError, RowtuiError):
+            return None
+        return {job.id: job.workdir for job in jobs if job is not None}
+
     async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Stop each job: SIGTERM to all its processes, SIGKILL five seconds later."""
         return await _aside(self.cancel_now, jobs)

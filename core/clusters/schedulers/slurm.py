@@ -8,6 +8,7 @@ crashed may give them out again. Source: Slurm's manual pages, and measured beha
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -210,6 +211,21 @@ class SlurmScheduler:
             jobs += await self._past(sorted(wanted - {job.id for job in jobs}))
         jobs = await self._with_exit_codes(jobs)
         return QueueSnapshot(self._cluster, self._clock(), tuple(jobs))
+
+    async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
+        """See `Scheduler`. One squeue for all jobs of this user."""
+        if not job_ids:
+            return {}
+        mark = secrets.token_hex(8)  # a folder's name may hold anything else
+        result = await self._squeue("--me", "-t", "all", "-o", f"{mark}%F|%Z{mark}")
+        if result.exit_status != 0 or result.truncated:
+            return None
+        wanted, found = set(job_ids), {}
+        for record in result.stdout.decode("utf-8", "surrogateescape").split(mark)[1::2]:
+            number, _, folder = record.partition("|")
+            if number.isdecimal() and int(number) in wanted:
+                found[int(number)] = folder
+        return found
 
     async def cancel(self, jobs: Sequence[JobKey]) -> tuple[JobAnswer, ...]:
         """Scancel. It is silent about jobs that have ended or never were.

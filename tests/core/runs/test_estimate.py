@@ -18,9 +18,8 @@ from rowtui.core.runs.running import Running
 from rowtui.core.runs.store import RunStore
 from rowtui.core.runs.study import read_study
 from rowtui.core.submission.fence import ended_path, fence_path
-from rowtui.core.submission.model import Plan
+from rowtui.core.submission.model import OPEN, Plan
 from rowtui.core.submission.reservations import reserved
-from rowtui.core.submission.settled import OPEN
 
 from tests.eventually import eventually_async
 

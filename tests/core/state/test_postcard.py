@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.state.postcard import (
     BLOCK_FROM,
+    TRAILER_MAGIC,
     NameBlock,
     PostcardError,
     decode_completed,
@@ -41,11 +42,19 @@ def test_our_bytes_are_rows_where_row_happened_to_sort() -> None:
 
 
 @given(st.dictionaries(actions, st.sets(utf8_names, max_size=80), max_size=4), st.binary())
-def test_completions_come_back_whatever_follows_them(
-    records: dict[str, set[bytes]], garbage: bytes
+def test_completions_come_back_with_our_trailer_behind_them(
+    records: dict[str, set[bytes]], trailer: bytes
 ) -> None:
-    found = decode_completed(encode_completed(records) + garbage)
+    found = decode_completed(encode_completed(records) + TRAILER_MAGIC + trailer)
     assert {action: set(names) for action, names in found.items()} == records
+
+
+@given(st.binary(min_size=1).filter(lambda it: not it.startswith(TRAILER_MAGIC)))
+def test_other_bytes_behind_the_records_are_damage(garbage: bytes) -> None:
+    for data in (encode_completed({}), encode_submitted({})):
+        for decode in (decode_completed, decode_submitted):
+            with pytest.raises(PostcardError):
+                decode(data + garbage)
 
 
 @given(

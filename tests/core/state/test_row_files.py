@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rowtui.core.state import row_files
 from rowtui.core.state.directories import StoredDirectories
 from rowtui.core.state.export import export_row_files
 from rowtui.core.state.model import State, Submitted, bit_set, positions
@@ -20,7 +23,10 @@ from rowtui.core.state.postcard import (
 from rowtui.core.state.row_bytes import blocks_at_once, completed_blocks, directories_json
 from rowtui.core.state.row_files import (
     EXPORT_BELOW,
+    JOBS_UNREAD,
     Due,
+    Paths,
+    clean_row_files,
     due,
     import_row_files,
     write_row_files,
@@ -255,8 +261,10 @@ def test_jobs_that_row_dropped_are_dropped_and_our_reservations_stay(tmp_path: P
         "one": {1: Submitted("c", 6, "t"), 2: Submitted("c", 0, "u"), 3: Submitted("c", 8)}
     }
     assert decode_submitted(path.read_bytes()) == kept
-    path.unlink()  # row clean --submitted
-    assert exported(tmp_path).state.submitted == {"one": {2: Submitted("c", 0, "u")}}
+    path.unlink()  # row clean --submitted: the journal still knows the jobs with a token
+    stored = exported(tmp_path)
+    assert stored.state.submitted == {"one": {1: Submitted("c", 6, "t"), 2: Submitted("c", 0, "u")}}
+    assert decode_submitted(path.read_bytes()) == {"one": {b"dir1": ("c", 6)}}
 
 
 def test_names_that_are_not_utf8_stay_ours_whatever_row_does(tmp_path: Path) -> None:
@@ -288,22 +296,118 @@ def test_bad_directories_make_row_look_again(tmp_path: Path) -> None:
     )
 
 
-def test_a_damaged_file_of_rows_is_set_aside_and_written_anew(tmp_path: Path) -> None:
+def damaged(path: Path, how: str) -> None:
+    """A file of Row's after damage of this kind."""
+    data = path.read_bytes()
+    path.unlink()
+    if how == "a folder":
+        (path / "inside").mkdir(parents=True)
+    else:
+        path.write_bytes(
+            {
+                "cut": data[:5],
+                "empty": b"",
+                "zeros": bytes(len(data)),
+                "other bytes": b"\x05rubbish",
+            }[how]
+        )
+
+
+DAMAGE = ("cut", "empty", "zeros", "other bytes", "a folder")
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row does not write at the same time here."""
+    monkeypatch.setattr(row_files, "SETTLED_SECONDS", 0.0)
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+@pytest.mark.usefixtures("patience")
+def test_damaged_files_of_rows_are_set_aside_and_written_anew(tmp_path: Path, how: str) -> None:
     begun(tmp_path)
     complete(tmp_path, "one", ["dir0"])
-    exported(tmp_path)
-    path = tmp_path / ".row" / "completed.postcard"
-    path.write_bytes(b"\x05rubbish")
-    young = export_row_files(Store(tmp_path))
-    assert "it will be read next time" in young.notices[0]
-    assert path.read_bytes() == b"\x05rubbish"
 
-    os.utime(path, (1, 1))
-    result = export_row_files(Store(tmp_path))
-    assert "set aside and written anew" in result.notices[0]
-    assert rows(tmp_path)["one"] == {"dir0"}
-    assert (tmp_path / ".row" / "completed.postcard.damaged").read_bytes() == b"\x05rubbish"
-    assert exported(tmp_path).state.completed["one"] == 1
+    def submit(before: Stored) -> Stored:
+        jobs = {1: Submitted("c", 5, "t"), 2: Submitted("c", 6)}
+        return before._replace(state=before.state._replace(submitted={"two": jobs}))
+
+    Store(tmp_path).commit(submit)
+    before = exported(tmp_path)
+    paths = Paths.of(tmp_path)
+    held = [path.read_bytes() for path in paths]
+    for path in paths:
+        damaged(path, how)
+
+    for _ in range(2):  # also when the files were damaged before
+        result = export_row_files(Store(tmp_path))
+        assert sum("set aside and written anew" in notice for notice in result.notices) == 3
+        assert result.stored is not None
+        assert result.stored.state.completed == before.state.completed
+        assert result.stored.state.submitted == before.state.submitted
+        assert result.stored.uncertain
+        written = decode_submitted(paths.submitted.read_bytes())
+        assert written == {"two": {b"dir1": ("c", 5), b"dir2": ("c", 6)}}
+        assert rows(tmp_path)["one"] == {"dir0"}
+        assert paths.directories.read_bytes() == held[2]
+        for path in paths:
+            assert path.with_name(f"{path.name}.damaged").exists()
+            damaged(path, how)
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+@pytest.mark.usefixtures("patience")
+def test_a_record_of_jobs_that_only_row_wrote_is_left_where_it_is(tmp_path: Path, how: str) -> None:
+    path = Paths.of(tmp_path).submitted
+    path.parent.mkdir()
+    path.write_bytes(encode_submitted({"one": {b"dir1": ("c", 6), b"dir3": ("c", 8)}}))
+    whole = path.read_bytes()
+    damaged(path, how)
+    begun(tmp_path)
+    store = Store(tmp_path)
+    view = store.load()
+    assert view.stored is not None
+    store.publish(view, import_row_files(tmp_path, view.stored._replace(reread=True)).stored)
+
+    result = export_row_files(store)
+
+    assert JOBS_UNREAD in result.notices
+    assert result.stored is not None
+    assert result.stored.row.jobs_unread
+    assert path.is_dir() if how == "a folder" else path.read_bytes() != whole
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.write_bytes(whole)
+    stored = exported(tmp_path)
+    assert not stored.row.jobs_unread
+    assert stored.state.submitted == {"one": {1: Submitted("c", 6), 3: Submitted("c", 8)}}
+
+
+@pytest.mark.usefixtures("patience")
+def test_a_lost_record_of_jobs_that_only_row_wrote_no_longer_stops_anything(tmp_path: Path) -> None:
+    path = Paths.of(tmp_path).submitted
+    path.parent.mkdir()
+    path.write_bytes(b"\x05rubbish")
+    stored = begun(tmp_path)
+    unread = import_row_files(tmp_path, stored._replace(reread=True)).stored
+    assert unread.row.jobs_unread
+
+    clean_row_files(tmp_path, directories=False, submitted=True, completed=False)
+
+    assert not import_row_files(tmp_path, unread).stored.row.jobs_unread
+
+
+def test_what_row_is_writing_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun(tmp_path)
+    exported(tmp_path)
+    path = Paths.of(tmp_path).submitted
+    path.write_bytes(b"")
+
+    def row_goes_on(_: float) -> None:
+        path.write_bytes(encode_submitted({"one": {b"dir1": ("c", 6)}}))
+
+    monkeypatch.setattr(row_files.time, "sleep", row_goes_on)
+    assert exported(tmp_path).state.submitted == {"one": {1: Submitted("c", 6)}}
 
 
 def test_a_clean_of_rows_directories_asks_for_everything_to_be_read_again(tmp_path: Path) -> None:

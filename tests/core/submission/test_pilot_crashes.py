@@ -117,6 +117,7 @@ STEPS = (
     "journal planned",
     "reserve",
     "journal sending",
+    "reserve 2",
     "journal accepted",
     "record",
     "journal recorded",

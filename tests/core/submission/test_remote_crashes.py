@@ -60,9 +60,11 @@ SUBMITTING = (
     "journal planned",
     "reserve",
     "journal sending",
+    "reserve 2",
     "submit",
     "journal accepted",
     "journal sending 2",
+    "reserve 3",
     "submit 2",
     "journal accepted 2",
     "record",
@@ -91,7 +93,9 @@ SETTLING = (
 )
 KILLED_SUBMISSION = "before submit 2"
 # The same of a bundle, which is one job for the scheduler.
-SUBMITTING_BUNDLE = tuple(step for step in SUBMITTING if not step.endswith(" 2"))
+SUBMITTING_BUNDLE = tuple(
+    step for step in SUBMITTING if step == "reserve 2" or not step.endswith((" 2", " 3"))
+)
 SETTLING_BUNDLE = (
     "find",
     "reserve",

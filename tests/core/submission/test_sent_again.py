@@ -26,6 +26,7 @@ from rowtui.core.submission import lost as losing
 from rowtui.core.submission.fence import ABANDONED, read_fence
 from rowtui.core.submission.journal import Journal
 from rowtui.core.submission.model import JournalEntry, Plan, Step
+from rowtui.core.submission.open_jobs import forget_open
 
 from tests.core.submission.bundled import in_lanes
 from tests.core.submission.conftest import RealProject
@@ -39,7 +40,11 @@ class Queue:
 
     def __init__(self) -> None:
         self.reachable, self.refuses = True, False
+        self.folder = "/"  # that all jobs were submitted from
         self.jobs: dict[int, tuple[str, JobState]] = {}
+
+    async def folders(self, job_ids: Sequence[int]) -> Mapping[int, str] | None:
+        return dict.fromkeys(job_ids, self.folder)
 
     def _shown(self) -> tuple[Job, ...]:
         return tuple(Job(n, state, token=token) for n, (token, state) in self.jobs.items())
@@ -101,6 +106,7 @@ async def test_a_lost_job_whose_directories_were_submitted_anew_is_not_sent_agai
     assert one.steps(lost) == ["unknown"]
     queue.reachable = True
     forget(one.store, directories=False, submitted=True, completed=False)
+    forget_open(one.root)
     one.synchronise()
     anew = one.plan("n2")
     await one.submit(anew)

@@ -409,6 +409,9 @@ def damage(path: Path, how: str) -> None:
         path.unlink()
     elif how == "empty":
         path.write_bytes(b"")
+    elif how == "folder":
+        path.unlink()
+        path.mkdir()
     elif how == "short":
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     else:
@@ -417,7 +420,7 @@ def damage(path: Path, how: str) -> None:
         path.write_bytes(bytes(data))
 
 
-@pytest.mark.parametrize("how", ["missing", "empty", "short", "flipped"])
+@pytest.mark.parametrize("how", ["missing", "empty", "short", "flipped", "folder"])
 @pytest.mark.parametrize("kind", ["done", "dirs", "values", "all"])
 def test_any_damage_to_the_caches_is_mended_from_the_disk(
     project: Project, kind: str, how: str
