@@ -168,6 +168,9 @@ class _Merging:
         self.broken.setdefault((kind, entity.id), problem)
 
     def result(self) -> Configuration:
+        for entities in self.entities.values():
+            for entity in entities.values():
+                entity.speak(self.dialect)
         return Configuration(
             dialect=self.dialect,
             default_inherits=self.default_inherits,

@@ -71,9 +71,12 @@ class Lookup:
             over = over or Tool(label, of_job)
             over.tpv_tags.put("accept", f"tool_type_{request.tool_type}")
             over.say(f"tags.tool_type_{request.tool_type}", "accept")
+            over.speak(self.dialect)
         found = self._matching("tools", name, under, over)
         if found.entity is None and found.stop is None:
-            return Found(Tool(name, of_job), found.matched)
+            unknown = Tool(name, of_job)
+            unknown.speak(self.dialect)
+            return Found(unknown, found.matched)
         if not found.matched and found.entity is not None and self.dialect.keeps_id:
             entity = found.entity.shallow()
             entity.id = name
@@ -157,7 +160,7 @@ class Lookup:
             assert isinstance(whole, Destination)
             found.append(_with_capacity(whole) if self.dialect.own_amounts_are_capacity else whole)
         for each in found:
-            each.dialect = self.dialect
+            each.speak(self.dialect)
         return found
 
 

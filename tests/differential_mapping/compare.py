@@ -66,6 +66,7 @@ def _no_number(tpv: Json, _files: Mapping[str, str], _difference: Difference) ->
         "not supported between",
         "invalid literal for",
         "int() argument must",
+        "type str doesn't define",
     )
     return any(each in told for each in words)
 
