@@ -5,12 +5,22 @@ What is code and what is text: reference tpv.md A3.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Destination, Entity, env_key
-from rowtui.core.mapping.expressions import Code, compile_block, compile_execute, compile_text
+from rowtui.core.mapping.expressions import (
+    Code,
+    Form,
+    compile_block,
+    compile_execute,
+    compile_text,
+    without_warnings,
+)
 from rowtui.core.mapping.origin import Origin
+from rowtui.core.mapping.place import Place
+from rowtui.core.mapping.text_source import TextSource, text_source
 
 
 class Piece(NamedTuple):
@@ -19,6 +29,19 @@ class Piece(NamedTuple):
     field: str
     code: Code
     origin: Origin
+
+    def place_of(self, at: tuple[int, int]) -> Place:
+        """The place in the file of a line and column of the code, both from 1."""
+        place = self.origin.place
+        return place._replace(line=place.line + at[0] - 1, column=at[1]) if at[0] > 1 else place
+
+
+def syntax_of(code: Code, *, as_tpv: bool) -> tuple[ast.Module, TextSource]:
+    """The syntax tree of a code without a syntax error, and what gives places in its text."""
+    is_text = code.form is Form.TEXT
+    source = text_source(code.text, as_tpv=as_tpv) if is_text else TextSource(code.text)
+    with without_warnings():
+        return ast.parse(source.source), source
 
 
 def pieces(entity: Entity, *, text_as_tpv: bool, rules: bool = True) -> Iterator[Piece]:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.mapping import (
+    lint_attributes,
     lint_code,
     lint_context,
     lint_dialect,
@@ -181,8 +182,8 @@ def test_names_from_files_cannot_write_to_the_terminal() -> None:
 
 def test_every_code_is_in_the_table_and_every_code_of_the_table_is_used() -> None:
     modules = [
-        lint_code, lint_context, lint_dialect, lint_entities, lint_patterns, lint_reach,
-        lint_rules, lint_tags,
+        lint_attributes, lint_code, lint_context, lint_dialect, lint_entities, lint_patterns,
+        lint_reach, lint_rules, lint_tags,
     ]  # fmt: skip
     used = {
         node.value
@@ -270,8 +271,15 @@ FOUND = {
     "M503": ("warning", "`user` hides", "tools: {t: {gpus: %s, context: {%s: 3}}}",
              ("user", "user"), ("users", "users")),
     "M504": ("note", "nothing reads", "tools: {t: {gpus: %s, context: {size: 3}}}", "1", "size"),
-    "M505": ("note", "requests", "tools: {t: {rank: 'import %s; candidate_destinations'}}",
-             "requests", "math"),
+    "M505": ("note", "urllib", "tools: {t: {rank: 'import %s; candidate_destinations'}}",
+             "urllib.request", "math"),
+    "M506": ("error", "reads `entity.tpv_tags.combined`, which rowtui",
+             "tools: {t: {cores: 'entity.tpv_tags.%s({}) or 1', mem: 1}}", "combined", "combine"),
+    "M507": ("warning", "rowtui has no preferences of a user",
+             "tools: {t: {cores: 'int(user.%s)', mem: 1}}", "extra_preferences.get(0)", "id"),
+    "M508": ("error", "imports `sqlalchemy_of_nobody`, which is not installed",
+             "tools: {t: {rank: 'import %s; candidate_destinations'}}",
+             "sqlalchemy_of_nobody.orm", "json"),
 }  # fmt: skip
 
 
@@ -654,3 +662,61 @@ def test_odd_code_is_checked_without_a_word_on_stderr(recwarn: pytest.WarningsRe
 def test_the_place_of_a_name_counts_characters_not_bytes() -> None:
     [found] = only("M501", "tools:\n  t:\n    mem: |\n      1\n      'ééé' + nope\n")
     assert (found.place.line, found.place.column) == (5, 9)
+
+
+# What objects and modules have
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "entity.cores and entity.params.get('a') or entity.context['b']",
+        "user.email.startswith('a') and [r.name for r in user.all_roles()]",
+        "tool.id.lower() or job.get_param_values(app)",
+        "helpers.tag_values_match(entity, ['a']) or mapper.destinations['d'].max_accepted_mem",
+        "sorted(candidate_destinations, key=lambda d: (d.score(entity), d.dest_name))",
+        "tool = dict(id=1)\ntool.popitem()",
+        "[app.x for app in []]",
+        "entity.dest_name",
+    ],
+)
+def test_what_objects_have_is_no_finding(code: str) -> None:
+    text = "tools:\n  t:\n    rank: |\n" + textwrap.indent(code, " " * 6)
+    assert not {each.code for each in findings(text)} & {"M506", "M507", "M508"}
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("app.model.context.query(1)", ["app.model"]),
+        ("entity.tpv_tags.combin(1)\nentity.tpv_tags.combin(2)", ["entity.tpv_tags.combin"]),
+        ("helpers.nothing(job)", ["helpers.nothing"]),
+        ("mapper.config.tools", ["mapper.config"]),
+        ("entity.params.cores", ["entity.params.cores"]),
+        ("[d for d in candidate_destinations if d.free]", ["d.free"]),
+        ("sorted(candidate_destinations, key=lambda d: d.scor(entity))", ["d.scor"]),
+        ("import galaxy.model\n1", ["galaxy.model"]),
+        ("from tpv.core.entities import Tag, Tags\n1", ["tpv.core.entities.Tags"]),
+    ],
+)
+def test_what_objects_and_modules_lack_is_an_error(code: str, names: list[str]) -> None:
+    text = "tools:\n  t:\n    rank: |\n" + textwrap.indent(code, " " * 6)
+    found = [each for each in findings(text) if each.code in {"M506", "M508"}]
+
+    assert [re.findall(r"`([^`]+)`", each.message)[2] for each in found] == names
+    assert {each.severity for each in found} == {"error"}
+
+
+def test_what_code_asks_for_before_it_reads_it_is_a_warning() -> None:
+    text = "tools: {t: {rank: \"hasattr(app, 'model') and app.model or [] \"}}"
+    assert [each.severity for each in only("M506", text)] == ["warning"]
+    code = "try:\n  import nope_nope\nexcept ImportError:\n  pass\n[]"
+    text = "tools:\n  t:\n    rank: |\n" + textwrap.indent(code, " " * 6)
+    assert [each.severity for each in only("M508", text)] == ["warning"]
+
+
+def test_an_attribute_that_some_code_sets_is_there() -> None:
+    text = (
+        "tools: {t: {rules: [{if: true, execute: 'entity.own = 3'}, {if: entity.own > 2, mem: 1}]}}"
+    )
+    assert only("M506", text) == []
