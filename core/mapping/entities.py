@@ -321,7 +321,7 @@ def _lay_over(
         if value is None or (field in AMOUNTS and not own_amounts):
             value = of_under.get(field)
         else:
-            said[field] = upper.said.get(field, ()) + under.said.get(field, ())
+            said[field] = _chain(upper.said.get(field, ()), under.said.get(field, ()))
         if value is not None or field in of_new:
             of_new[field] = value
     for field in _MAPS:
@@ -334,7 +334,7 @@ def _lay_over(
     new.env = merge_env(under.env, upper.env)
     for entry in upper.env:
         key = f"env.{env_key(entry)}"
-        said[key] = upper.said.get(key, ()) + under.said.get(key, ())
+        said[key] = _chain(upper.said.get(key, ()), under.said.get(key, ()))
     new.rules = _merge_rules(upper, under, dialect)
     if isinstance(upper, Rule) and isinstance(under, Rule):
         _fill(new, upper, under, _OF_RULES, said)
@@ -364,8 +364,16 @@ def _fill(
         if value is None:
             value = getattr(under, field)
         else:
-            said[field] = upper.said.get(field, ()) + under.said.get(field, ())
+            said[field] = _chain(upper.said.get(field, ()), under.said.get(field, ()))
         setattr(new, field, value)
+
+
+def _chain(upper: tuple[Said, ...], under: tuple[Said, ...]) -> tuple[Said, ...]:
+    """Who said a value, the upper entity's first; each once, though it may inherit twice."""
+    if not upper or not under:
+        return upper or under
+    known = set(map(id, upper))
+    return upper + tuple(each for each in under if id(each) not in known)
 
 
 def _say_each(
@@ -373,7 +381,7 @@ def _say_each(
 ) -> None:
     for name in values:
         key = f"{field}.{name}"
-        said[key] = upper.said.get(key, ()) + said.get(key, ())
+        said[key] = _chain(upper.said.get(key, ()), said.get(key, ()))
 
 
 def _say_tags(new: Entity, upper: Entity, under: Entity) -> None:
@@ -383,7 +391,7 @@ def _say_tags(new: Entity, upper: Entity, under: Entity) -> None:
 def _carry(new: Entity, upper: Entity, under: Entity, keys: Iterable[str]) -> None:
     """What the upper one says of these before what the one under it says."""
     for key in keys:
-        new.said[key] = upper.said.get(key, ()) + under.said.get(key, ())
+        new.said[key] = _chain(upper.said.get(key, ()), under.said.get(key, ()))
 
 
 def _merge_rules(upper: Entity, under: Entity, dialect: Dialect) -> dict[str, Rule]:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rowtui.core.mapping.codes import Piece, pieces, syntax_of
+from rowtui.core.mapping.codes import Piece, syntax_of, unique_pieces
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.dialect import Dialect
 from rowtui.core.mapping.entities import AMOUNTS, BOUNDS
@@ -64,8 +64,7 @@ def code_findings(configuration: Configuration) -> Iterator[Finding]:
     everything = [
         (kind, piece)
         for kind in ("tools", "roles", "users", "destinations")
-        for entity in configuration.of_kind(kind).values()
-        for piece in pieces(entity, text_as_tpv=as_tpv)
+        for piece in unique_pieces(configuration.of_kind(kind).values(), text_as_tpv=as_tpv)
     ]
     codes = [piece.code for _, piece in everything]
     in_code = any(".context" in code.text or looks_at_its_names(code) for code in codes)

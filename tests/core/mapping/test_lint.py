@@ -250,7 +250,7 @@ FOUND = {
     "M305": ("warning", "has no effect",
              "tools: {t: {rules: [{if: input_size > 1, gpus: 1%s}]}}", ", inherits: x", ""),
     "M401": ("error", "no `runner`", tpv3("destinations: {d: {%s}}"), "", "runner: r"),
-    "M402": ("warning", "nobody can reach", "tools: {t: {scheduling: {%s: [secret]}}}\n"
+    "M402": ("warning", "no job can go to", "tools: {t: {scheduling: {%s: [secret]}}}\n"
              "destinations: {d: {runner: r, scheduling: {require: [secret]}}}", "reject", "accept"),
     "M403": ("warning", "`high-mem`", "tools: {t: {scheduling: {prefer: [%s]}}}\n"
              "destinations: {d: {runner: r, scheduling: {accept: [highmem]}}}",
@@ -720,3 +720,92 @@ def test_an_attribute_that_some_code_sets_is_there() -> None:
         "tools: {t: {rules: [{if: true, execute: 'entity.own = 3'}, {if: entity.own > 2, mem: 1}]}}"
     )
     assert only("M506", text) == []
+
+
+# Findings that are many, or would be wrong
+
+
+def test_ids_that_look_like_file_patterns_are_one_finding_for_each_file() -> None:
+    text = "tools:\n" + "".join(f"  shed/tool{n}/*: {{gpus: 1}}\n" for n in range(50))
+    [found] = only("M201", text + "  data*: {gpus: 1}\n")[:1]
+    assert (found.severity, found.place.line) == ("note", 2)
+    assert "so are those of 49 more" in found.message
+
+    both = only("M201", text + "  data*: {gpus: 1}\n  plant*: {gpus: 1}\n")
+    assert [each.severity for each in both] == ["note", "warning"]
+
+
+@pytest.mark.parametrize(
+    ("code", "computed"),
+    [
+        ("entity.tpv_tags.require.append(f'site_{user.id}')", True),
+        ("entity.tpv_tags.add_tag_override(TagType.REQUIRE, job.params['site'])", True),
+        ("entity.tpv_tags = entity.tpv_tags.combine(SchedulingTags(require=names))", True),
+        ("entity.tpv_tags.require = [n for n in roles]", True),
+        ("entity.tpv_tags.require.append('near')", False),
+        ("entity.tpv_tags.add_tag_override(TagType.REQUIRE, 'near')", False),
+        ("entity.params['a'] = user.id", False),
+    ],
+)
+def test_tags_that_code_works_out_may_be_any_tag(code: str, computed: bool) -> None:
+    text = (
+        "tools:\n  t:\n    gpus: 1\n    rules:\n      - if: true\n        execute: |\n"
+        f"          {code}\n"
+        "destinations:\n  d: {runner: r, scheduling: {require: [far], prefer: [x]}}\n"
+        "  e: {runner: r}\n"
+    )
+    found = {each.code for each in findings(text)}
+    assert found & {"M402", "M411"} == (set() if computed else {"M402", "M411"})
+
+
+def test_the_counted_distance_is_that_of_the_checks_that_fail() -> None:
+    words = ("require", "prefer", "accept", "reject")
+    tools = "tools:\n" + "".join(
+        f"  t{a}{b}: {{cores: {c}, mem: 1, scheduling: {{{a}: [x], {b}: [y]}}}}\n"
+        for a in words for b in words for c in [4] if a != b
+    )  # fmt: skip
+    places = "destinations:\n" + "".join(
+        f"  d{a}{b}: {{runner: r, max_accepted_cores: 2, scheduling: {{{a}: [x], {b}: [z]}}}}\n"
+        for a in words for b in words if a != b
+    )  # fmt: skip
+    configuration = merge_files([parse_mapping((tools + places).encode(), "a.yml")])
+    sides = lint_tags.sides_of(configuration)
+    lookup = lint_reach.StaticLookup(configuration)
+    offers = lint_reach.offers_of(lookup.destinations(), None)
+    counted = lint_reach._Places(offers, sides)
+    for tool in configuration.of_kind("tools").values():
+        amounts = lint_reach.Amounts(None, 4, 1)
+        job = lint_reach._Asked(tool, amounts)
+        for at, offer in enumerate(offers):
+            request = lint_reach.MappingRequest(tool.id)
+            failed = lint_reach._certain_failures(offer, tool, amounts, request, sides)
+            of_tags = sum(1 for each in failed if each.tag)
+            assert counted.distance(at, job) == (len(failed), of_tags)
+
+
+def test_a_long_chain_of_parents_says_each_value_once() -> None:
+    text = "tools:\n  t0: {cores: 1}\n" + "".join(
+        f"  t{n}: {{inherits: t{n - 1}, cores: {n}}}\n" for n in range(1, 400)
+    )
+    configuration = merge_files([parse_mapping(text.encode(), "a.yml")])
+    last = configuration.of_kind("tools")["t399"]
+
+    assert [said.value for said in last.said["cores"]] == [*range(399, 0, -1), 1]
+
+
+def test_many_tags_of_many_destinations_are_not_compared_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = []
+    monkeypatch.setattr(
+        lint_reach._Places, "distance", lambda _, at, __: compared.append(at) or (1, 1)
+    )
+    text = "tools:\n" + "".join(
+        f"  t{n}: {{gpus: 1, scheduling: {{require: [tag{n}]}}}}\n" for n in range(300)
+    )
+    text += "destinations:\n" + "".join(
+        f"  d{n}: {{runner: r, scheduling: {{accept: [tag{n}]}}}}\n" for n in range(300)
+    )
+    monkeypatch.setattr(lint_reach, "_MOST_PAIRS", 0)
+    assert len(only("M405", text)) == 300
+    assert len(compared) == 300
