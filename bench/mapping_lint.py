@@ -57,7 +57,7 @@ def main() -> None:
         "1,000 chained inherits": chain(1000),
         "20,000 rules": rules(20_000),
         "30,000 tags of one tool, 3,000 destinations": tags(30_000, 3000),
-        "30,000 tools with a tag each, 3,000 destinations": tools(30_000, 3000),
+        "10,000 tools with a tag each, 3,000 destinations": tools(10_000, 3000),
     }
     print(f"{'case':50} {'load s':>8} {'lint s':>8} {'findings':>9}")
     for name, text in cases.items():
