@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rowtui.core.mapping.code_names import path_of
 from rowtui.core.mapping.codes import Piece, syntax_of
@@ -110,11 +110,9 @@ def stored_attributes(code: Code, *, as_tpv: bool) -> Iterator[str]:
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             yield node.attr
         elif isinstance(node, ast.Call) and path_of(node.func) == ["setattr"]:
-            yield from (each.value for each in node.args[1:2] if _is_text(each))
-
-
-def _is_text(node: ast.expr) -> Any:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+            for each in node.args[1:2]:
+                if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                    yield each.value
 
 
 def _missing(code: Code, *, as_tpv: bool) -> Iterator[Missing]:
@@ -125,7 +123,9 @@ def _missing(code: Code, *, as_tpv: bool) -> Iterator[Missing]:
             objects.pop(name, None)
     seen: set[str] = set()
     for node in ast.walk(tree):
-        path = path_of(node) if isinstance(node, ast.Attribute) else None
+        if not isinstance(node, ast.Attribute):
+            continue
+        path = path_of(node)
         if path is None or path[0] not in objects:
             continue
         found = _first_missing(path, objects[path[0]])

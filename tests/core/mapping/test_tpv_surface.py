@@ -15,7 +15,7 @@ from rowtui.core.mapping.lint import lint
 from rowtui.core.mapping.load import merge_files
 from rowtui.core.mapping.mapper import Mapper
 from rowtui.core.mapping.parse import parse_mapping
-from rowtui.core.mapping.request import MappingRequest
+from rowtui.core.mapping.request import MappingRequest, Person
 from rowtui.core.mapping.shown_objects import ShownMapper
 from rowtui.core.mapping.stand_ins import has_in_module
 from rowtui.core.mapping.tags import InvalidTagsError, SchedulingTags, TagType
@@ -207,3 +207,25 @@ def test_tags_that_cannot_be_are_an_error_of_the_job(line: str, words: str, dial
 
     assert found.outcome is Outcome.ERROR
     assert words in found.message
+
+
+def test_a_request_may_carry_history_tags_and_preferences() -> None:
+    text = (
+        "tools:\n  t:\n    cores: len(job.history.tags) + 1\n"
+        "    mem: user.extra_preferences.get('m', 2)\n"
+        "destinations: {d: {runner: r}}\n"
+    )
+    mapper = Mapper(merge_files([parse_mapping(text.encode(), "m.yml")]))
+    plain = MappingRequest("t", Person("ada"))
+
+    found = [
+        mapper.place(each).amounts[1:]
+        for each in (
+            plain,
+            plain._replace(history_tags=("a", "b:c")),
+            plain._replace(preferences={"m": 7}),
+            plain,
+        )
+    ]
+
+    assert found == [(1, 2), (3, 2), (1, 7), (1, 2)]
