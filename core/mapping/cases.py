@@ -41,6 +41,8 @@ CASE_KEYS: Mapping[str, str] = {
     "state": "the state of the job, `new` or `resubmitted`",
     "params": "parameters of the job",
     "previous_params": "the destination's parameters at the attempt before",
+    "history_tags": "tags of Galaxy's history, `name` or `name:value`, for files of TPV",
+    "preferences": "the user's `extra_preferences` in Galaxy, for files of TPV",
     "cluster": "the cluster on which it is submitted",
     "expect": "what is to come out",
 }
@@ -261,6 +263,8 @@ class _Reading:
             version=self.text(node, "version", words),
             params=self.table(node, "params", words),
             previous_params=self.table(node, "previous_params", words) if previous else None,
+            history_tags=self.texts(node, "history_tags", words),
+            preferences=self.table(node, "preferences", words),
             directories=self.texts(node, "directories", words),
             values=tuple(plain(each) for each in values),
             cluster=self.text(node, "cluster", words),

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from rowtui.core.errors import Problem
-from rowtui.core.mapping.codes import Piece, pieces
+from rowtui.core.mapping.codes import Piece, own_pieces, rule_pieces
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.context_names import check_variable
-from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Destination, Entity, Said
+from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Destination, Entity, Rule, Said
 from rowtui.core.mapping.lookup import plain_id
 from rowtui.core.mapping.patterns import PatternError, compile_pattern
 from rowtui.core.mapping.place import Place
@@ -45,6 +45,7 @@ class _Checking:
         self.problems: list[Problem] = []
         self.broken: dict[tuple[str, str], Problem] = {}
         self.said: set[tuple[Place, str]] = set()
+        self.of_rules: dict[int, Problem | None] = {}  # by identity: children share them
 
     def note(self, place: Place, message: str, hint: str = "", severity: str = "error") -> Problem:
         """A problem, once for each place: inherited code is met again in every child."""
@@ -56,17 +57,12 @@ class _Checking:
 
     def entity(self, kind: str, name: str, entity: Entity) -> None:
         key = (kind, name)
-        for piece in pieces(entity, text_as_tpv=self.dialect.text_as_tpv):
-            complaint = piece.code.syntax_error
-            if complaint is None:
-                continue
-            of_rule = bool(piece.origin.rule)
-            severity = "error"
-            if of_rule and not self.dialect.bad_rules_are_errors:
-                severity = "warning"
-            problem = self.syntax(piece, severity)
-            if severity == "error":
-                self.broken.setdefault(key, problem)
+        for piece in own_pieces(entity, text_as_tpv=self.dialect.text_as_tpv):
+            self.break_by(key, self.code(piece))
+        for rule in entity.rules.values():
+            if id(rule) not in self.of_rules:
+                self.of_rules[id(rule)] = self.rule(rule)
+            self.break_by(key, self.of_rules[id(rule)])
         if kind in ("tools", "roles", "users") and plain_id(name) is None:
             try:
                 compile_pattern(name)
@@ -76,6 +72,27 @@ class _Checking:
         self.constants(key, entity)
         if isinstance(entity, Destination) and self.dialect.own_amounts_are_capacity:
             self.capacity(key, entity)
+
+    def break_by(self, key: tuple[str, str], problem: Problem | None) -> None:
+        """Note that a problem, if there is one, makes an entity useless."""
+        if problem is not None:
+            self.broken.setdefault(key, problem)
+
+    def rule(self, rule: Rule) -> Problem | None:
+        """The first error in the code of a rule; all are noted."""
+        as_tpv = self.dialect.text_as_tpv
+        found = [self.code(piece) for piece in rule_pieces(rule, text_as_tpv=as_tpv)]
+        return next((each for each in found if each is not None), None)
+
+    def code(self, piece: Piece) -> Problem | None:
+        """The error in a piece of code."""
+        if piece.code.syntax_error is None:
+            return None
+        severity = "error"
+        if piece.origin.rule and not self.dialect.bad_rules_are_errors:
+            severity = "warning"
+        problem = self.syntax(piece, severity)
+        return problem if severity == "error" else None
 
     def syntax(self, piece: Piece, severity: str) -> Problem:
         complaint = piece.code.syntax_error

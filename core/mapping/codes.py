@@ -5,12 +5,22 @@ What is code and what is text: reference tpv.md A3.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Destination, Entity, env_key
-from rowtui.core.mapping.expressions import Code, compile_block, compile_execute, compile_text
+from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Destination, Entity, Rule, env_key
+from rowtui.core.mapping.expressions import (
+    Code,
+    Form,
+    compile_block,
+    compile_execute,
+    compile_text,
+    without_warnings,
+)
 from rowtui.core.mapping.origin import Origin
+from rowtui.core.mapping.place import Place
+from rowtui.core.mapping.text_source import TextSource, text_source
 
 
 class Piece(NamedTuple):
@@ -20,9 +30,41 @@ class Piece(NamedTuple):
     code: Code
     origin: Origin
 
+    def place_of(self, at: tuple[int, int]) -> Place:
+        """The place in the file of a line and column of the code, both from 1."""
+        place = self.origin.place
+        return place._replace(line=place.line + at[0] - 1, column=at[1]) if at[0] > 1 else place
 
-def pieces(entity: Entity, *, text_as_tpv: bool, rules: bool = True) -> Iterator[Piece]:
-    """All code of an entity; with that of its rules."""
+
+def syntax_of(code: Code, *, as_tpv: bool) -> tuple[ast.Module, TextSource]:
+    """The syntax tree of a code without a syntax error, and what gives places in its text."""
+    is_text = code.form is Form.TEXT
+    source = text_source(code.text, as_tpv=as_tpv) if is_text else TextSource(code.text)
+    with without_warnings():
+        return ast.parse(source.source), source
+
+
+def pieces(entity: Entity, *, text_as_tpv: bool) -> Iterator[Piece]:
+    """All code of an entity, with that of its rules."""
+    yield from own_pieces(entity, text_as_tpv=text_as_tpv)
+    for rule in entity.rules.values():
+        yield from rule_pieces(rule, text_as_tpv=text_as_tpv)
+
+
+def rule_pieces(rule: Rule, *, text_as_tpv: bool) -> Iterator[Piece]:
+    """All code of a rule."""
+    condition = rule.if_condition
+    if isinstance(condition, str):
+        yield Piece("if", compile_block(condition), rule.whence("if_condition"))
+    if rule.execute:
+        yield Piece("execute", compile_execute(rule.execute), rule.whence("execute"))
+    if rule.fail:
+        yield Piece("fail", compile_text(rule.fail, as_tpv=text_as_tpv), rule.whence("fail"))
+    yield from own_pieces(rule, text_as_tpv=text_as_tpv)
+
+
+def own_pieces(entity: Entity, *, text_as_tpv: bool) -> Iterator[Piece]:
+    """All code of an entity but that of its rules."""
     for name in (*AMOUNTS, *BOUNDS):
         value = getattr(entity, name)
         if isinstance(value, str):
@@ -32,17 +74,21 @@ def pieces(entity: Entity, *, text_as_tpv: bool, rules: bool = True) -> Iterator
     for field, value, origin in _texts(entity):
         for text in _strings(value):
             yield Piece(field, compile_text(text, as_tpv=text_as_tpv), origin)
-    if not rules:
-        return
-    for rule in entity.rules.values():
-        condition = rule.if_condition
-        if isinstance(condition, str):
-            yield Piece("if", compile_block(condition), rule.whence("if_condition"))
-        if rule.execute:
-            yield Piece("execute", compile_execute(rule.execute), rule.whence("execute"))
-        if rule.fail:
-            yield Piece("fail", compile_text(rule.fail, as_tpv=text_as_tpv), rule.whence("fail"))
-        yield from pieces(rule, text_as_tpv=text_as_tpv, rules=False)
+
+
+def unique_pieces(entities: Iterable[Entity], *, text_as_tpv: bool) -> Iterator[Piece]:
+    """All code of entities. What several inherit comes once."""
+    rules: set[int] = set()
+    seen: set[tuple[str, Code, Origin]] = set()
+    for entity in entities:
+        for piece in own_pieces(entity, text_as_tpv=text_as_tpv):
+            if piece not in seen:
+                seen.add(piece)
+                yield piece
+        for rule in entity.rules.values():
+            if id(rule) not in rules:
+                rules.add(id(rule))
+                yield from rule_pieces(rule, text_as_tpv=text_as_tpv)
 
 
 def _texts(entity: Entity) -> Iterator[tuple[str, Any, Origin]]:

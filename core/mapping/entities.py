@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
-from rowtui.core.mapping.dialect import Dialect
+from rowtui.core.mapping.dialect import SEED, Dialect
+from rowtui.core.mapping.flow import IncompatibleTagsException
 from rowtui.core.mapping.origin import Origin
 from rowtui.core.mapping.place import Place
-from rowtui.core.mapping.tags import SchedulingTags, score
+from rowtui.core.mapping.tags import IncompatibleTagsError, SchedulingTags, score
 
 AMOUNTS = ("gpus", "cores", "mem")  # in the order of evaluation
 BOUNDS = tuple(f"{bound}_{what}" for bound in ("min", "max") for what in AMOUNTS)
@@ -57,6 +58,8 @@ class Entity:
     rank: str | None = None
     inherits: str | None = None
     abstract: bool = False
+    # Set by the engine once all files are merged: how entities combine and score.
+    dialect: Dialect | None = None
     # Destination -> its score for this entity, as far as the engine has worked it out.
     scores: Mapping[str, int] = MappingProxyType({})
 
@@ -92,6 +95,39 @@ class Entity:
         """Who said the value of a field; the entity itself if nobody did."""
         said = self.said.get(field)
         return said[0].origin if said else self.origin
+
+    def speak(self, dialect: Dialect) -> None:
+        """Set the dialect of the entity and of all that belongs to it."""
+        self.dialect = self.tpv_tags.dialect = dialect
+        for rule in self.rules.values():
+            rule.speak(dialect)
+
+    # For expressions
+
+    def inherit(self, entity: Entity) -> Entity:
+        """Lay this entity over another: what it says itself counts."""
+        return inherit(self, entity, self._common_dialect(entity))
+
+    def combine(self, entity: Entity) -> Entity:
+        """Lay this entity over another, with the stronger claims on tags.
+
+        Raises: IncompatibleTagsException.
+        """
+        try:
+            return combine(self, entity, self._common_dialect(entity))
+        except IncompatibleTagsError as error:
+            raise IncompatibleTagsException(error.message) from error
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some values replaced; its containers are its own only where it is `deep`."""
+        new = self.private() if deep else self.shallow()
+        new.__dict__.update(update or {})
+        return new
+
+    def _common_dialect(self, other: Entity) -> Dialect:
+        return self.dialect or other.dialect or SEED
+
+    # For the engine
 
     def shallow(self) -> Self:
         """The same values in a new object; containers are shared."""
@@ -173,7 +209,6 @@ class Destination(Entity):
     min_accepted_gpus: float | None = None
 
     # Set by the engine; see docs/mapping.md, "Live facts".
-    dialect: Dialect | None = None
     load: Any = None
 
     def __init__(self, id: str, origin: Origin | None = None) -> None:  # noqa: A002
@@ -192,8 +227,31 @@ class Destination(Entity):
         known = entity.scores.get(self.id)
         if known is not None:
             return known
-        assert self.dialect is not None
-        return sum(n for _, n in score(self.tpv_dest_tags, entity.tpv_tags, self.dialect))
+        dialect = self._common_dialect(entity)
+        return sum(n for _, n in score(self.tpv_dest_tags, entity.tpv_tags, dialect))
+
+    def matches(self, entity: Entity, context: object = None) -> bool:
+        """Whether its own limits and its tags allow an entity. `context` is TPV's, unused.
+
+        Raises: ValueError or TypeError for an amount of the entity that is no number yet.
+        """
+        if self.abstract:
+            return False
+        for name in AMOUNTS:
+            asked = getattr(entity, name)
+            most = getattr(self, f"max_accepted_{name}")
+            least = getattr(self, f"min_accepted_{name}")
+            if asked is None or (most is None and least is None):
+                continue
+            number = float(asked)
+            if (most is not None and number > most) or (least is not None and number < least):
+                return False
+        return entity.tpv_tags.match(self.tpv_dest_tags)
+
+    def speak(self, dialect: Dialect) -> None:
+        """Set the dialect of the entity and of all that belongs to it."""
+        super().speak(dialect)
+        self.tpv_dest_tags.dialect = dialect
 
     def private(self) -> Self:
         """A copy whose containers may be changed too."""
@@ -216,6 +274,7 @@ def inherit(child: Entity, parent: Entity, dialect: Dialect) -> Entity:
     """The child over the parent: what it says itself counts. Also how a rule is applied."""
     new = _lay_over(child, parent, dialect)
     new.tpv_tags = child.tpv_tags.over(parent.tpv_tags)
+    new.tpv_tags.dialect = dialect
     _say_tags(new, child, parent)
     if isinstance(child, (Destination, Pool)) and isinstance(parent, (Destination, Pool)):
         assert isinstance(new, (Destination, Pool))
@@ -253,6 +312,7 @@ def _lay_over(
     new = base.shallow()
     new.__dict__.pop("scores", None)
     new.id, new.origin, new.abstract = upper.id, upper.origin, upper.abstract
+    new.dialect = dialect
     new.said = said = dict(under.said)
     # What an entity does not say is None in its class; most say two of these.
     of_upper, of_under, of_new = upper.__dict__, under.__dict__, new.__dict__
@@ -261,7 +321,7 @@ def _lay_over(
         if value is None or (field in AMOUNTS and not own_amounts):
             value = of_under.get(field)
         else:
-            said[field] = upper.said.get(field, ()) + under.said.get(field, ())
+            said[field] = _chain(upper.said.get(field, ()), under.said.get(field, ()))
         if value is not None or field in of_new:
             of_new[field] = value
     for field in _MAPS:
@@ -274,7 +334,7 @@ def _lay_over(
     new.env = merge_env(under.env, upper.env)
     for entry in upper.env:
         key = f"env.{env_key(entry)}"
-        said[key] = upper.said.get(key, ()) + under.said.get(key, ())
+        said[key] = _chain(upper.said.get(key, ()), under.said.get(key, ()))
     new.rules = _merge_rules(upper, under, dialect)
     if isinstance(upper, Rule) and isinstance(under, Rule):
         _fill(new, upper, under, _OF_RULES, said)
@@ -304,8 +364,16 @@ def _fill(
         if value is None:
             value = getattr(under, field)
         else:
-            said[field] = upper.said.get(field, ()) + under.said.get(field, ())
+            said[field] = _chain(upper.said.get(field, ()), under.said.get(field, ()))
         setattr(new, field, value)
+
+
+def _chain(upper: tuple[Said, ...], under: tuple[Said, ...]) -> tuple[Said, ...]:
+    """Who said a value, the upper entity's first; each once, though it may inherit twice."""
+    if not upper or not under:
+        return upper or under
+    known = set(map(id, upper))
+    return upper + tuple(each for each in under if id(each) not in known)
 
 
 def _say_each(
@@ -313,7 +381,7 @@ def _say_each(
 ) -> None:
     for name in values:
         key = f"{field}.{name}"
-        said[key] = upper.said.get(key, ()) + said.get(key, ())
+        said[key] = _chain(upper.said.get(key, ()), said.get(key, ()))
 
 
 def _say_tags(new: Entity, upper: Entity, under: Entity) -> None:
@@ -323,7 +391,7 @@ def _say_tags(new: Entity, upper: Entity, under: Entity) -> None:
 def _carry(new: Entity, upper: Entity, under: Entity, keys: Iterable[str]) -> None:
     """What the upper one says of these before what the one under it says."""
     for key in keys:
-        new.said[key] = upper.said.get(key, ()) + under.said.get(key, ())
+        new.said[key] = _chain(upper.said.get(key, ()), under.said.get(key, ()))
 
 
 def _merge_rules(upper: Entity, under: Entity, dialect: Dialect) -> dict[str, Rule]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rowtui.core.mapping.code_analysis import Findings
 
 LONGEST_CODE = 100_000  # characters; compiling that takes a second where it is all brackets
-_CACHED = 8192  # texts of each form; a large site has 3,000
+_CACHED = 65_536  # texts of each form; a large site has 3,000, a made one 20,000 rules
 _FILE = "<mapping expression>"  # by this, tracebacks tell expressions from everything else
 _LONGEST_MESSAGE = 1000
 

@@ -44,7 +44,7 @@ _TAGS = {name: n for n, name in enumerate(STRENGTHS)}
 _SECTIONS = {name: n for n, name in enumerate(TOP_LEVEL)}
 
 _NOQA = re.compile(r"#\s*noqa\b")
-_OTHER_BREAKS = re.compile("[\r\x85\u2028\u2029]")
+_OTHER_BREAKS = re.compile("[\r\x85\u2028\u2029\ufeff]")
 
 
 def format_mapping(text: str, name: str) -> str:
@@ -52,7 +52,7 @@ def format_mapping(text: str, name: str) -> str:
 
     `name`: of the file, for errors. Raises: InvalidFileError if it is not YAML.
     """
-    shaped = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    shaped = text.lstrip("\ufeff").replace("\r\n", "\n")
     read_yaml(text.encode("utf-8", "surrogatepass"), name)
     if not shaped.strip() or _OTHER_BREAKS.search(shaped):
         return text
@@ -311,7 +311,7 @@ def _anchors_stand(entries: list[_Entry], wanted: list[_Entry]) -> bool:
 
 def _same(before: str, after: str, name: str) -> bool:
     """Whether two texts mean the same, and no word of the one is lacking in the other."""
-    if sorted(before.removeprefix("\ufeff").split()) != sorted(after.split()):
+    if sorted(before.lstrip("\ufeff").split()) != sorted(after.split()):
         return False
     meanings = []
     for text in (before, after):

@@ -23,7 +23,7 @@ from rowtui.core.mapping.lint_findings import CODES, Finding, Severity
 from rowtui.core.mapping.lint_patterns import pattern_findings
 from rowtui.core.mapping.lint_reach import reach_findings
 from rowtui.core.mapping.lint_rules import rule_findings
-from rowtui.core.mapping.lint_tags import tag_findings
+from rowtui.core.mapping.lint_tags import sides_of, tag_findings
 from rowtui.core.mapping.place import Place
 
 __all__ = ["CODES", "READING", "Finding", "lint"]
@@ -63,8 +63,9 @@ def _checked(
     yield from pattern_findings(configuration)
     yield from rule_findings(configuration)
     yield from code_findings(configuration)
-    yield from tag_findings(configuration)
-    yield from reach_findings(configuration, clusters)
+    sides = sides_of(configuration)
+    yield from tag_findings(configuration, sides)
+    yield from reach_findings(configuration, clusters, sides)
 
 
 def _of_problem(problem: Problem) -> Finding:

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
+import importlib.util
+import sys
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from rowtui.core.mapping.codes import Piece, pieces
+from rowtui.core.mapping.codes import Piece, syntax_of, unique_pieces
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.dialect import Dialect
 from rowtui.core.mapping.entities import AMOUNTS, BOUNDS
-from rowtui.core.mapping.expressions import Form, without_warnings
+from rowtui.core.mapping.expressions import Code, Form
+from rowtui.core.mapping.lint_attributes import attribute_findings, stored_attributes
 from rowtui.core.mapping.lint_context import (
     Variables,
     hiding_findings,
@@ -25,9 +30,8 @@ from rowtui.core.mapping.lint_context import (
 from rowtui.core.mapping.lint_findings import Finding, Severity, shortened, whose
 from rowtui.core.mapping.namespace import KNOWN_NAMES
 from rowtui.core.mapping.place import Place
-from rowtui.core.mapping.stand_ins import tpv_names
+from rowtui.core.mapping.stand_ins import has_in_module, tpv_names
 from rowtui.core.mapping.static_values import looks_at_its_names
-from rowtui.core.mapping.text_source import TextSource, text_source
 from rowtui.core.workflow.toml_file import did_you_mean
 
 _BUILTINS = frozenset(dir(builtins))
@@ -40,6 +44,16 @@ _NETWORK = frozenset(
         *("ldap", "ldap3", "paramiko", "smtplib", "socket", "ssl", "subprocess"),
     )
 )
+_OF_TPV = frozenset({"galaxy", "tpv"})
+# What is called otherwise where it is installed from.
+_PACKAGES = {
+    "dateutil": "python-dateutil",
+    "influxdb_client": "influxdb-client",
+    "ldap": "python-ldap",
+    "psycopg2": "psycopg2-binary",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
 # What is filled in late, in this order; each may read those before it.
 _FILLED = ("env", "params", "resubmit", "destination_name_override", "tags")
 
@@ -50,18 +64,21 @@ def code_findings(configuration: Configuration) -> Iterator[Finding]:
     everything = [
         (kind, piece)
         for kind in ("tools", "roles", "users", "destinations")
-        for entity in configuration.of_kind(kind).values()
-        for piece in pieces(entity, text_as_tpv=as_tpv)
+        for piece in unique_pieces(configuration.of_kind(kind).values(), text_as_tpv=as_tpv)
     ]
     codes = [piece.code for _, piece in everything]
     in_code = any(".context" in code.text or looks_at_its_names(code) for code in codes)
     context = Variables(variables_of(configuration), in_code)
     known = _known(configuration, context)
+    hidden = frozenset(context.said)
+    sound = {code for code in codes if not code.constant and code.syntax_error is None}
+    stored = frozenset(name for code in sound for name in stored_attributes(code, as_tpv=as_tpv))
     for kind, piece in everything:
         if piece.code.constant or piece.code.syntax_error is not None:
             continue
         yield from _names(kind, piece, known, context, configuration.dialect)
-        yield from _waiting(piece)
+        yield from _imported(piece)
+        yield from attribute_findings(piece, hidden, stored, as_tpv=as_tpv)
     read = frozenset().union(*(code.names for code in codes))
     yield from hiding_findings(context.said)
     if not context.in_code:
@@ -91,7 +108,7 @@ def _names(
         return
     read, only_caught = _read_names(piece, as_tpv=dialect.text_as_tpv)
     for name in sorted(missing & read.keys()):
-        place = _place(piece, read[name])
+        place = piece.place_of(read[name])
         if name in _OF_AMOUNTS:
             yield _too_early(piece, name, place)
             continue
@@ -170,10 +187,7 @@ def _read_names(piece: Piece, *, as_tpv: bool) -> tuple[dict[str, tuple[int, int
 
     Also those that it reads only to catch an exception: nothing happens until one is raised.
     """
-    code = piece.code
-    is_text = code.form is Form.TEXT
-    source = text_source(code.text, as_tpv=as_tpv) if is_text else TextSource(code.text)
-    tree = _tree(source.source)
+    tree, source = syntax_of(piece.code, as_tpv=as_tpv)
     bound: set[str] = set()
     read: dict[str, tuple[int, int]] = {}
     caught: set[int] = set()
@@ -200,49 +214,75 @@ def _read_names(piece: Piece, *, as_tpv: bool) -> tuple[dict[str, tuple[int, int
     return places, frozenset(places.keys() - elsewhere)
 
 
-def _tree(source: str) -> ast.Module:
-    with without_warnings():
-        return ast.parse(source)
+# Imports
 
 
-def _place(piece: Piece, at: tuple[int, int]) -> Place:
-    place = piece.origin.place
-    return place._replace(line=place.line + at[0] - 1, column=at[1]) if at[0] > 1 else place
+class _Import(NamedTuple):
+    """A module that code imports, with one name of it or "", and where."""
+
+    module: str
+    name: str
+    at: tuple[int, int]
 
 
-# Waiting
-
-
-def _waiting(piece: Piece) -> Iterator[Finding]:
-    text = piece.code.text
-    if "import" not in text and "sleep" not in text:
+def _imported(piece: Piece) -> Iterator[Finding]:
+    """M505 and M508."""
+    code = piece.code
+    if code.form is Form.TEXT or ("import" not in code.text and "sleep" not in code.text):
         return
-    modules, sleeps = _imports(text, is_text=piece.code.form is Form.TEXT)
-    what = sorted(modules & _NETWORK)
-    if not what and not sleeps:
+    imports, sleeps = _imports(code)
+    waiting: set[str] = set()
+    where = f"`{piece.field}` of {whose(piece.origin)}"
+    severity: Severity = "warning" if "except" in code.text else "error"
+    for each in imports:
+        root = each.module.partition(".")[0]
+        missing = f"{each.module}.{each.name}" if each.name else each.module
+        if root in _OF_TPV:
+            if not has_in_module(each.module, each.name):
+                message = f"{where} imports {shortened(missing)}, which rowtui does not have"
+                hint = "docs/mapping.md lists what can be imported from TPV and Galaxy"
+                yield Finding("M508", piece.place_of(each.at), message, hint, severity)
+        elif not _is_installed(root):
+            message = f"{where} imports {shortened(root)}, which is not installed"
+            package = _PACKAGES.get(root, root)
+            hint = f"Install {package} beside rowtui: {sys.executable} -m pip install {package}"
+            yield Finding("M508", piece.place_of(each.at), message, hint, severity)
+        elif root in _NETWORK:
+            waiting.add(root)
+    if not waiting and not sleeps:
         return
-    does = "calls time.sleep" if sleeps and not what else f"uses {', '.join(what)}"
+    does = f"uses {', '.join(sorted(waiting))}" if waiting else "calls time.sleep"
     yield Finding(
         "M505",
         piece.origin.place,
-        f"{piece.field} of {whose(piece.origin)} {does}: it runs under a time limit",
+        f"{where} {does}: it runs under a time limit",
         "While it waits, nothing else is mapped; rank by `load` and `expected_wait` instead, or "
         "give its requests a short time-out",
         "note",
     )
 
 
-def _imports(text: str, *, is_text: bool) -> tuple[set[str], bool]:
-    if is_text:
-        return set(), False
-    modules: set[str] = set()
+def _imports(code: Code) -> tuple[list[_Import], bool]:
+    imports: list[_Import] = []
     sleeps = False
-    for node in ast.walk(_tree(text)):
+    tree, source = syntax_of(code, as_tpv=False)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            modules |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            modules.add((node.module or "").partition(".")[0])
+            at = source.position_of_node(node.lineno, node.col_offset + 1)
+            imports += [_Import(alias.name, "", at) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            at = source.position_of_node(node.lineno, node.col_offset + 1)
+            imports += [_Import(node.module or "", alias.name, at) for alias in node.names]
             sleeps = sleeps or any(alias.name == "sleep" for alias in node.names)
         elif isinstance(node, ast.Attribute) and node.attr == "sleep":
             sleeps = True
-    return modules, sleeps
+    return imports, sleeps
+
+
+@functools.lru_cache
+def _is_installed(module: str) -> bool:
+    """Whether Python finds a module. Nothing is imported."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return module in sys.modules

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from rowtui.core.mapping.codes import Piece, pieces
+from rowtui.core.mapping.codes import Piece, unique_pieces
 from rowtui.core.mapping.configuration import Configuration, MappingFile
 from rowtui.core.mapping.context_names import overridden
 from rowtui.core.mapping.dialect import WORDS_OF_TPV3
@@ -38,8 +38,9 @@ def dialect_findings(configuration: Configuration) -> Iterator[Finding]:
                 yield from _rule(rule, of_destination=kind == "destinations")
                 yield from _bounds_of_zero(rule)
             yield from _overridden(configuration, entity)
-            for piece in pieces(entity, text_as_tpv=configuration.dialect.text_as_tpv):
-                yield from _code(piece)
+        as_tpv = configuration.dialect.text_as_tpv
+        for piece in unique_pieces(entities.values(), text_as_tpv=as_tpv):
+            yield from _code(piece)
     yield from _overridden_globals(configuration)
     yield from _raising_bounds(configuration)
 

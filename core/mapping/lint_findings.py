@@ -62,6 +62,9 @@ CODES: Mapping[str, str] = {
     "M503": "a context variable hides a name that expressions have",
     "M504": "a context variable that nothing reads",
     "M505": "code that may wait: it runs under a time limit",
+    "M506": "an attribute that an object lacks here",
+    "M507": "an attribute that is always empty here",
+    "M508": "code imports what is not installed",
 }
 """Every code with what it means, for `--help` and the documentation."""
 

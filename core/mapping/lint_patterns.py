@@ -74,23 +74,33 @@ def pattern_findings(configuration: Configuration) -> Iterator[Finding]:
     for kind in ("tools", "roles", "users"):
         entities = configuration.of_kind(kind)
         default = configuration.default_inherits or ""
-        for key, entity in entities.items():
-            yield from _glob(key, entity)
+        yield from _globs(entities)
         shapes = {key: shape for key in entities if (shape := shape_of(key)) is not None}
         yield from _abstract(entities, shapes)
         yield from _pairs(configuration, kind, entities, shapes, default)
 
 
-def _glob(key: str, entity: Entity) -> Iterator[Finding]:
-    hint = looks_like_glob(key)
-    if not hint:
-        return
-    try:
-        compile_pattern(key)
-    except PatternError:
-        return  # told when it was loaded
-    message = f"the id of {title(entity)} is a regular expression, but does not look like one"
-    yield Finding("M201", entity.place, message, hint)
+def _globs(entities: Mapping[str, Entity]) -> Iterator[Finding]:
+    """One finding for a file, however many of its ids are alike; a warning if any matches less."""
+    found: dict[tuple[str, bool], list[tuple[Entity, str]]] = {}
+    for key, entity in entities.items():
+        hint = looks_like_glob(key)
+        if not hint:
+            continue
+        try:
+            compile_pattern(key)
+        except PatternError:
+            continue  # told when it was loaded
+        harmless = key.endswith("/*") and not looks_like_glob(key[:-2])
+        found.setdefault((entity.place.file, harmless), []).append((entity, hint))
+    for (_, harmless), alike in found.items():
+        entity, hint = alike[0]
+        message = f"the id of {title(entity)} is a regular expression, but does not look like one"
+        if len(alike) > 1:
+            message += f"; so are those of {len(alike) - 1} more, as {title(alike[1][0])}"
+        if harmless:
+            hint = "It matches what it would without `/*`, since ids match from the start"
+        yield Finding("M201", entity.place, message, hint, "note" if harmless else "warning")
 
 
 def _abstract(entities: Mapping[str, Entity], shapes: Mapping[str, Shape]) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from rowtui.core.mapping.destinations import Offer, amount_text, checks, offers_
 from rowtui.core.mapping.entities import AMOUNTS, Destination, Entity
 from rowtui.core.mapping.lint_findings import Finding, shortened, title
 from rowtui.core.mapping.lint_patterns import sample_of
-from rowtui.core.mapping.lint_tags import Sides, sides_of
+from rowtui.core.mapping.lint_tags import Sides
 from rowtui.core.mapping.request import NOTHING_KNOWN, Amounts, MappingRequest
 from rowtui.core.mapping.static_lookup import StaticLookup
 from rowtui.core.mapping.static_values import constant_amount
@@ -27,7 +27,7 @@ _LIMITS = (("cores", "maximum_cpus_per_job"), ("gpus", "maximum_gpus_per_job"))
 
 
 def reach_findings(
-    configuration: Configuration, clusters: Mapping[str, Cluster] | None
+    configuration: Configuration, clusters: Mapping[str, Cluster] | None, sides: Sides
 ) -> Iterator[Finding]:
     """M405 and M407 to M409."""
     lookup = StaticLookup(without_broken(configuration))
@@ -36,7 +36,7 @@ def reach_findings(
         for destination in destinations:
             yield from _on_cluster(destination, clusters)
     if destinations:
-        yield from _coverage(configuration, lookup, destinations)
+        yield from _coverage(configuration, lookup, destinations, sides)
 
 
 def without_broken(configuration: Configuration) -> Configuration:
@@ -99,12 +99,18 @@ def _over_limit(destination: Destination, partition: Partition) -> Iterator[Find
 
 # Coverage
 
+_MOST_PAIRS = 1_000_000  # of tools and destinations that are compared for the nearest one
+
 
 def _coverage(
-    configuration: Configuration, lookup: StaticLookup, destinations: Sequence[Destination]
+    configuration: Configuration,
+    lookup: StaticLookup,
+    destinations: Sequence[Destination],
+    sides: Sides,
 ) -> Iterator[Finding]:
     offers = offers_of(destinations, None)
-    sides = sides_of(configuration)
+    places = _Places(offers, sides)
+    left = _MOST_PAIRS
     for key, tool in configuration.of_kind("tools").items():
         is_default = key == configuration.default_inherits
         if tool.abstract or is_default or ("tools", key) in configuration.broken:
@@ -114,18 +120,91 @@ def _coverage(
         if whole is None:
             continue
         amounts = Amounts(*(constant_amount(whole, name) for name in AMOUNTS))
-        failures = []
-        for offer in offers:
-            failures.append((_certain_failures(offer, whole, amounts, request, sides), offer))
-            if not failures[-1][0]:
-                break
-        if not failures[-1][0]:
+        job = _Asked(whole, amounts)
+        if places.any_takes(job):
             continue
-        failed, nearest = min(failures, key=lambda each: _distance(each[0]))
+        message = f"no destination can take {title(tool)}"
+        left -= len(offers)
+        if left < 0:  # what each of thousands lacks for each of thousands is not worth minutes
+            yield Finding("M405", tool.place, message)
+            continue
+        nearest = offers[min(range(len(offers)), key=lambda at: places.distance(at, job))]
+        failed = _certain_failures(nearest, whole, amounts, request, sides)
         hint = f"Nearest is {visible(nearest.entity.id)}: {'; '.join(map(_words, failed))}"
         if any("_accepted_" in each.constraint for each in failed):
             hint += ". Only a role or a user with lower amounts could change that"
-        yield Finding("M405", tool.place, f"no destination can take {title(tool)}", hint)
+        yield Finding("M405", tool.place, message, hint)
+
+
+class _Asked:
+    """What a tool asks for, as far as no rule of it can change that."""
+
+    def __init__(self, tool: Entity, amounts: Amounts) -> None:
+        self.amounts = amounts
+        self.tags = tool.tpv_tags.strengths()
+        rules = tool.rules.values()
+        # Code may set any tag: none of them fails for certain.
+        self.open = any(rule.execute for rule in rules)
+        self.in_rules = {tag for rule in rules for tag in rule.tpv_tags.all_tag_values()}
+        self.required = {
+            tag
+            for tag, strength in self.tags.items()
+            if strength == "require" and tag not in self.in_rules
+        }
+
+
+class _Places:
+    """All destinations, with the tags of each; the checks of `_certain_failures`, only counted."""
+
+    def __init__(self, offers: Sequence[Offer], sides: Sides) -> None:
+        self.offers = offers
+        self.tags = [offer.entity.tpv_dest_tags.strengths() for offer in offers]
+        self.with_tag: dict[str, list[int]] = {}
+        for at, tags in enumerate(self.tags):
+            for tag in tags:
+                self.with_tag.setdefault(tag, []).append(at)
+        self.lifted = {
+            tag
+            for tag in self.with_tag
+            if sides.computed
+            or tag in sides.code
+            or tag.startswith("tool_type_")
+            or any(
+                mention.strength != "reject" and mention.origin.kind in {"role", "user"}
+                for mention in sides.jobs.get(tag, ())
+            )
+        }
+
+    def any_takes(self, job: _Asked) -> bool:
+        """Whether some destination refuses the job for nothing that is certain."""
+        among: Sequence[int] = range(len(self.offers))
+        if job.required and not job.open:  # only where the rarest of these is
+            among = min((self.with_tag.get(tag, ()) for tag in job.required), key=len)
+        return any(self.distance(at, job) == (0, 0) for at in among)
+
+    def distance(self, at: int, job: _Asked) -> tuple[int, int]:
+        """How many checks fail for certain, and how many of these are of tags."""
+        amounts = 0
+        for which, most, least in self.offers[at].limits:
+            asked = job.amounts[which]
+            if asked is not None:
+                amounts += most is not None and asked > most
+                amounts += least is not None and asked < least
+        if job.open:
+            return amounts, 0
+        tags, offered = 0, self.tags[at]
+        met = 0
+        for tag, its in offered.items():
+            mine = job.tags.get(tag)
+            met += tag in job.required
+            if tag in job.in_rules:
+                continue
+            if mine is None:
+                tags += its == "require" and tag not in self.lifted
+            else:
+                tags += "reject" in {mine, its}
+        tags += len(job.required) - met
+        return amounts + tags, tags
 
 
 def _words(check: Check) -> str:
@@ -165,9 +244,4 @@ def _may_be_lifted(check: Check, offer: Offer, tool: Entity, sides: Sides) -> bo
     return any(
         mention.strength != "reject" and mention.origin.kind in {"role", "user"}
         for mention in sides.jobs.get(tag, ())
-    ) or (tag in sides.code or tag.startswith("tool_type_"))
-
-
-def _distance(failed: Sequence[Check]) -> tuple[int, int]:
-    tags = sum(1 for check in failed if check.constraint.startswith("tag "))
-    return len(failed), tags
+    ) or (sides.computed or tag in sides.code or tag.startswith("tool_type_"))

@@ -5,7 +5,7 @@ Source: reference tpv.md A5, A10, part D.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.entities import Destination, Entity, Rule, Said
@@ -17,13 +17,16 @@ from rowtui.core.mapping.static_values import flag
 def rule_findings(configuration: Configuration) -> Iterator[Finding]:
     """All findings M30x but M305."""
     shared = _shared_ids(configuration)
+    seen: set[int] = set()
     for kind, entities in configuration.entities.items():
         default = entities.get(configuration.default_inherits or "")
         for entity in entities.values():
-            yield from _never(entity, shared)
+            own = {name: rule for name, rule in entity.rules.items() if id(rule) not in seen}
+            seen.update(map(id, own.values()))
+            yield from _never(own, shared)
             yield from _after_failure(configuration, entity)
             yield from _all_fail(kind, entity, shared, is_default=entity is default)
-            yield from _unchanged(entity, default)
+            yield from _unchanged(own, default)
 
 
 def _shared_ids(configuration: Configuration) -> frozenset[str]:
@@ -38,8 +41,8 @@ def _shared_ids(configuration: Configuration) -> frozenset[str]:
     return frozenset(shared)
 
 
-def _never(entity: Entity, shared: frozenset[str]) -> Iterator[Finding]:
-    for name, rule in entity.rules.items():
+def _never(rules: Mapping[str, Rule], shared: frozenset[str]) -> Iterator[Finding]:
+    for name, rule in rules.items():
         condition = rule.if_condition
         if condition is None or name in shared or flag(condition) is not False:
             continue  # switching a rule of another entity off is a use of `if: false`
@@ -94,8 +97,8 @@ def _all_fail(
             )
 
 
-def _unchanged(entity: Entity, default: Entity | None) -> Iterator[Finding]:
-    for name, rule in entity.rules.items():
+def _unchanged(rules: Mapping[str, Rule], default: Entity | None) -> Iterator[Finding]:
+    for name, rule in rules.items():
         own: dict[str, object] = {}
         under: dict[str, Said] = {}
         for field, chain in rule.said.items():

@@ -7,17 +7,22 @@ Source: reference tpv.md A8, part D.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from rowtui.core.mapping.codes import syntax_of
 from rowtui.core.mapping.configuration import Configuration
 from rowtui.core.mapping.entities import Destination, Entity
+from rowtui.core.mapping.expressions import compile_execute
 from rowtui.core.mapping.lint_findings import Finding, shortened, whose
 from rowtui.core.mapping.origin import Origin
+from rowtui.core.mapping.tags import STRENGTHS
 
 _ALIKE = 0.84  # of difflib; `high-mem` and `highmem` have 0.93, `online` and `offline` 0.77
+_MOST_COMPARED = 200_000  # pairs of tags: a second or two
 _SHORTEST = 4  # characters of a tag that may be a misspelt one
 
 
@@ -32,17 +37,21 @@ Mentions = dict[str, list[Mention]]
 
 
 class Sides(NamedTuple):
-    """Tag -> who mentions it, on both sides. `code`: the text of all code that may set tags."""
+    """Tag -> who mentions it, on both sides. `code`: the text of all code that may set tags.
+
+    `computed`: some of that code sets tags whose names only running it would tell.
+    """
 
     jobs: Mentions
     destinations: Mentions
     code: str
+    computed: bool = False
 
     def job_may_have(self, tag: str) -> bool:
         """Whether anybody gives jobs this tag, so that a destination can require it."""
         if any(mention.strength != "reject" for mention in self.jobs.get(tag, ())):
             return True
-        return tag.startswith("tool_type_") or tag in self.code
+        return self.computed or tag.startswith("tool_type_") or tag in self.code
 
 
 def sides_of(configuration: Configuration) -> Sides:
@@ -50,36 +59,82 @@ def sides_of(configuration: Configuration) -> Sides:
     jobs: Mentions = {}
     destinations: Mentions = {}
     code: list[str] = []
+    seen: set[tuple[str, Origin]] = set()
+    rules: set[int] = set()
     for kind in ("tools", "roles", "users"):
         for entity in configuration.of_kind(kind).values():
-            for holder in (entity, *entity.rules.values()):
-                _mention(jobs, holder, holder.tpv_tags.strengths())
-            code += [rule.execute for rule in entity.rules.values() if rule.execute]
+            _mention(jobs, entity, entity.tpv_tags.strengths(), seen)
+            for rule in entity.rules.values():
+                if id(rule) not in rules:
+                    rules.add(id(rule))
+                    _mention(jobs, rule, rule.tpv_tags.strengths(), seen)
+                    code += [rule.execute] if rule.execute else []
+    offered: set[tuple[str, Origin]] = set()
     for entity in configuration.of_kind("destinations").values():
         assert isinstance(entity, Destination)
-        _mention(destinations, entity, entity.tpv_dest_tags.strengths())
-    return Sides(jobs, destinations, "\n".join(code))
+        _mention(destinations, entity, entity.tpv_dest_tags.strengths(), offered)
+    return Sides(jobs, destinations, "\n".join(code), any(map(_computes_tags, code)))
 
 
-def _mention(mentions: Mentions, holder: Entity, strengths: dict[str, str]) -> None:
+_SETTERS = frozenset({"add_tag_override", "append", "extend", "insert", "SchedulingTags"})
+_NO_VALUES = frozenset({"TagType", "SchedulingTags", "entity", "self"})
+
+
+def _computes_tags(text: str) -> bool:
+    """Whether code sets tags that are not written in it as they are."""
+    code = compile_execute(text)
+    if "tpv_tags" not in text or code.syntax_error is not None:
+        return False
+    for node in ast.walk(syntax_of(code, as_tpv=False)[0]):
+        if isinstance(node, ast.Call):
+            called = node.func
+            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            values = [*node.args, *(each.value for each in node.keywords)]
+            if name in _SETTERS and not all(map(_is_written, values)):
+                return True
+        elif isinstance(node, (ast.Assign, ast.AugAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            sets = any(
+                isinstance(each, ast.Attribute) and each.attr in STRENGTHS for each in targets
+            )
+            if sets and not _is_written(node.value):
+                return True
+    return False
+
+
+def _is_written(value: ast.expr) -> bool:
+    """Whether a value is made of texts as they stand, and of tags that the entity has already."""
+    return not any(
+        isinstance(node, ast.JoinedStr)
+        or (isinstance(node, ast.Name) and node.id not in _NO_VALUES)
+        for node in ast.walk(value)
+    )
+
+
+def _mention(
+    mentions: Mentions,
+    holder: Entity,
+    strengths: dict[str, str],
+    seen: set[tuple[str, Origin]],
+) -> None:
     """Each place of a file once: what is inherited is not mentioned again."""
     for tag, strength in strengths.items():
         said = holder.said.get(f"tags.{tag}", ())
         origin = said[0].origin if said else holder.origin
-        known = mentions.setdefault(tag, [])
-        if all(mention.origin != origin for mention in known):
-            known.append(Mention(strength, origin))
+        if (tag, origin) not in seen:
+            seen.add((tag, origin))
+            mentions.setdefault(tag, []).append(Mention(strength, origin))
 
 
-def tag_findings(configuration: Configuration) -> Iterator[Finding]:
+def tag_findings(configuration: Configuration, sides: Sides) -> Iterator[Finding]:
     """M402, M403, M404, M411."""
     if not configuration.of_kind("destinations"):
         return
-    sides = sides_of(configuration)
     misspelt: dict[str, str] = {}
     for own, other in ((sides.jobs, sides.destinations), (sides.destinations, sides.jobs)):
+        spellings = _Spellings(own, other)
         for tag, mentions in own.items():
-            meant = _meant(tag, own, other)
+            meant = spellings.meant(tag)
             if meant and misspelt.get(meant) != tag:
                 misspelt[tag] = meant
                 yield Finding(
@@ -95,18 +150,30 @@ def tag_findings(configuration: Configuration) -> Iterator[Finding]:
     yield from _one_sided(sides, covered)
 
 
-def _meant(tag: str, own: Mentions, other: Mentions) -> str:
-    """A tag of the other side that this one probably is, "" if it is not a misspelt one."""
-    if tag in other or len(tag) < _SHORTEST:
+class _Spellings:
+    """The tags of one side, to be found by those of the other that are spelt nearly the same."""
+
+    def __init__(self, own: Mentions, other: Mentions) -> None:
+        self.known = other
+        self.folded: dict[str, str] = {}
+        for each in other:
+            self.folded.setdefault(_folded(each), each)
+        self.alone = [each for each in other if each not in own]
+        # Comparing each with each takes minutes where both sides have thousands.
+        unknown = sum(1 for each in own if each not in other)
+        self.compares = unknown * len(self.alone) <= _MOST_COMPARED
+
+    def meant(self, tag: str) -> str:
+        """A tag of the other side that this one probably is, "" if it is not a misspelt one."""
+        if tag in self.known or len(tag) < _SHORTEST:
+            return ""
+        same = self.folded.get(_folded(tag), "")
+        if same or not self.compares:
+            return same
+        near = difflib.get_close_matches(tag, self.alone, 1, _ALIKE)
+        if near and re.sub(r"\d", "", near[0]) != re.sub(r"\d", "", tag):
+            return near[0]
         return ""
-    folded = _folded(tag)
-    for candidate in other:
-        if _folded(candidate) == folded:
-            return candidate
-    near = difflib.get_close_matches(tag, [each for each in other if each not in own], 1, _ALIKE)
-    if near and re.sub(r"\d", "", near[0]) != re.sub(r"\d", "", tag):
-        return near[0]
-    return ""
 
 
 def _folded(tag: str) -> str:
@@ -125,7 +192,7 @@ def _never_had(configuration: Configuration, sides: Sides, covered: set[str]) ->
             yield Finding(
                 "M402",
                 origin.place,
-                f"nobody can reach destination {shortened(entity.id)}: it requires the tag "
+                f"no job can go to destination {shortened(entity.id)}: it requires the tag "
                 f"{shortened(tag)}, which no tool, role, user or rule has",
                 f"Let jobs `accept` {shortened(tag)} that may go there, or only `prefer` it here",
             )
@@ -160,7 +227,7 @@ def _one_sided(sides: Sides, covered: set[str]) -> Iterator[Finding]:
             mention = mentions[0]
             if tag in other or tag in covered or tag in sides.code or tag.startswith("tool_type_"):
                 continue
-            if own is sides.jobs and _between_entities(mentions):
+            if _between_entities(mentions) if own is sides.jobs else sides.computed:
                 continue
             if mention.strength in {"prefer", "accept"}:
                 who = f"{whose(mention.origin)} {mention.strength}s the tag {shortened(tag)}"

@@ -107,42 +107,56 @@ class _Merging:
     def add_entities(self, kind: str, new: Mapping[str, Entity]) -> None:
         merged = self.entities[kind]
         both = {**merged, **new}
+        done: dict[str, Entity] = {}
         for name, entity in new.items():
             earlier = merged.pop(name, None)
             if earlier is None:
                 merged[name] = entity
                 continue
-            resolved = self.resolved(kind, both, entity)
+            resolved = self.resolved(kind, both, name, done)
             merged[name] = inherit(resolved, earlier, self.dialect)
 
     def follow_inherits(self) -> None:
         """Every entity over its parent, the parent's parent, ..."""
         for kind, entities in self.entities.items():
+            done: dict[str, Entity] = {}
             for name, entity in entities.items():
                 if entity.inherits:
-                    entities[name] = self.resolved(kind, entities, entity)
+                    self.resolved(kind, entities, name, done)
+            entities.update(done)
 
-    def resolved(self, kind: str, entities: Mapping[str, Entity], entity: Entity) -> Entity:
-        chain = [entity]
-        seen = set()
-        while parent_name := chain[-1].inherits:
-            parent = entities.get(parent_name)
-            child = chain[-1]
-            if parent is None:
-                self.no_parent(kind, entities, child)
+    def resolved(
+        self, kind: str, entities: Mapping[str, Entity], name: str, done: dict[str, Entity]
+    ) -> Entity:
+        """An entity over all its parents. `done`: those that were resolved before; more are added.
+
+        Each is laid over its parent once, however many inherit from it.
+        """
+        chain: dict[str, None] = {}
+        while name not in done:
+            entity = entities[name]
+            chain[name] = None
+            parent = entity.inherits
+            if not parent:
                 break
-            if parent_name in seen:
-                self.cycle(kind, child)
+            if parent not in entities:
+                self.no_parent(kind, entities, entity)
                 break
-            seen.add(parent_name)
-            chain.append(parent)
-        whole = chain.pop()
-        while chain:
-            whole = inherit(chain.pop(), whole, self.dialect)
-        for link in seen:  # what is wrong with a parent is wrong with its children
-            problem = self.broken.get((kind, link))
-            if problem is not None:
-                self.broken.setdefault((kind, entity.id), problem)
+            if parent in chain:
+                members = list(chain)
+                for member in members[members.index(parent) :]:
+                    self.cycle(kind, entities[member])
+                break
+            name = parent
+        whole = done.get(name)
+        for link in reversed(chain):
+            entity = entities[link]
+            whole = done[link] = entity if whole is None else inherit(entity, whole, self.dialect)
+            # What is wrong with a parent is wrong with its children.
+            problem = self.broken.get((kind, entity.inherits or ""))
+            if entity.inherits and problem is not None:
+                self.broken.setdefault((kind, link), problem)
+        assert whole is not None
         return whole
 
     def no_parent(self, kind: str, entities: Mapping[str, Entity], child: Entity) -> None:
@@ -168,6 +182,9 @@ class _Merging:
         self.broken.setdefault((kind, entity.id), problem)
 
     def result(self) -> Configuration:
+        for entities in self.entities.values():
+            for entity in entities.values():
+                entity.speak(self.dialect)
         return Configuration(
             dialect=self.dialect,
             default_inherits=self.default_inherits,

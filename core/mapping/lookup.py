@@ -8,6 +8,7 @@ Source: seed text "Multiple matches", "Default inheritance"; reference tpv.md A6
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import reduce
 from typing import NamedTuple
 
@@ -39,8 +40,7 @@ class Lookup:
         self.configuration = configuration
         self.dialect = configuration.dialect
         self._ids = {
-            kind: [_Id(key) for key in configuration.of_kind(kind)]
-            for kind in ("tools", "roles", "users")
+            kind: _Ids(configuration.of_kind(kind)) for kind in ("tools", "roles", "users")
         }
         self._found: dict[tuple[str, str], Found] = {}
         self._tools: dict[tuple[str, str, Amounts, Amounts], Found] = {}
@@ -71,9 +71,12 @@ class Lookup:
             over = over or Tool(label, of_job)
             over.tpv_tags.put("accept", f"tool_type_{request.tool_type}")
             over.say(f"tags.tool_type_{request.tool_type}", "accept")
+            over.speak(self.dialect)
         found = self._matching("tools", name, under, over)
         if found.entity is None and found.stop is None:
-            return Found(Tool(name, of_job), found.matched)
+            unknown = Tool(name, of_job)
+            unknown.speak(self.dialect)
+            return Found(unknown, found.matched)
         if not found.matched and found.entity is not None and self.dialect.keeps_id:
             entity = found.entity.shallow()
             entity.id = name
@@ -98,9 +101,8 @@ class Lookup:
             matched.append(Matched(default.origin, "", "default_inherits"))
         if over is not None:
             chain.append(over)
-        for each in self._ids[kind]:
-            # First what nearly every id fails on: a scan is 1,000 of these for each new name.
-            if name.startswith(each.part, each.at) and each.matches(name):
+        for each in self._ids[kind].candidates(name):
+            if each.matches(name):
                 key = each.key
                 entity = entities[key]
                 matched.append(Matched(entity.origin, key, name))
@@ -157,7 +159,7 @@ class Lookup:
             assert isinstance(whole, Destination)
             found.append(_with_capacity(whole) if self.dialect.own_amounts_are_capacity else whole)
         for each in found:
-            each.dialect = self.dialect
+            each.speak(self.dialect)
         return found
 
 
@@ -186,19 +188,39 @@ def plain_id(key: str) -> str | None:
     return found[1] if found else None
 
 
+class _Ids:
+    """The ids of one kind, by what a name must begin with to match them."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._by_start: dict[str, list[_Id]] = {}
+        for at, key in enumerate(keys):
+            each = _Id(key, at)
+            self._by_start.setdefault(each.start, []).append(each)
+        self._lengths = sorted(set(map(len, self._by_start)))
+
+    def candidates(self, name: str) -> list[_Id]:
+        """The ids that a name may match, in the order of the files."""
+        found: list[_Id] = []
+        for length in self._lengths:
+            if length > len(name):
+                break
+            found += self._by_start.get(name[:length], ())
+        found.sort(key=lambda each: each.at)
+        return found
+
+
 class _Id:
     """An id as a pattern, compiled for the first name that it may match: that takes 0.1 ms.
 
-    `part` stands at `at` in every name that it matches.
+    `start`: what every name that it matches begins with; `at`: its place among all ids.
     """
 
-    __slots__ = ("_pattern", "at", "key", "part")
+    __slots__ = ("_pattern", "at", "key", "start")
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, at: int) -> None:
         self.key = key
-        plain = plain_id(key)
-        self.part = max(plain.split("."), key=len) if plain else ""
-        self.at = plain.find(self.part) if plain else 0
+        self.at = at
+        self.start = (plain_id(key) or "").partition(".")[0]
         self._pattern: re.Pattern[str] | str | None = key
 
     def matches(self, name: str) -> bool:

@@ -28,7 +28,13 @@ from rowtui.core.mapping.lookup import Found, Lookup
 from rowtui.core.mapping.namespace import INPUTS, Getter, Names, deciders
 from rowtui.core.mapping.pools import pools_of, refuse_over_budget
 from rowtui.core.mapping.request import NOTHING_KNOWN, Amounts, Facts, MappingRequest
-from rowtui.core.mapping.stand_ins import expression_builtins, log, tpv_names
+from rowtui.core.mapping.stand_ins import (
+    ShownMapper,
+    expression_builtins,
+    log,
+    read_only,
+    tpv_names,
+)
 from rowtui.core.mapping.time_limit import TimeLimit, TimeLimitError
 
 _MOST_REMEMBERED = 100_000  # placements of one set of entities
@@ -158,7 +164,9 @@ class Mapper:
             **leaked,
             "__builtins__": expression_builtins(),
             "helpers": Helpers(as_tpv=self.dialect.sampling_repeats, random=chance),
-            "mapper": self,
+            "mapper": ShownMapper(
+                self.destinations, configuration.default_inherits, read_only(context)
+            ),
             "log": log,
         }
         all_tpv = any(code.own_namespace or code.changes_things for code in everything)

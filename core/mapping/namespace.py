@@ -30,7 +30,12 @@ def user_of(request: MappingRequest) -> User | None:
     person = request.user
     if person is None:
         return None
-    return User(name=person.name, email=person.email or person.name, roles=person.roles)
+    return User(
+        name=person.name,
+        email=person.email or person.name,
+        roles=person.roles,
+        extra_preferences=read_only(dict(request.preferences)),
+    )
 
 
 def job_of(request: MappingRequest) -> Job:
@@ -43,6 +48,7 @@ def job_of(request: MappingRequest) -> Job:
         if request.previous_params is None
         else read_only(dict(request.previous_params)),
         input_size=float(request.input_size),
+        history_tags=request.history_tags,
     )
 
 
@@ -62,10 +68,17 @@ def _directories(request: MappingRequest) -> tuple[str, ...]:
 _OF_REQUEST: Mapping[str, tuple[Getter, Getter]] = {
     "tool": (tool_of, _version),
     "action": (tool_of, _version),
-    "user": (user_of, _decided),
+    "user": (user_of, lambda r: repr(r.preferences)),
     "job": (
         job_of,
-        lambda r: (r.state, r.attempt, r.input_size, repr(r.params), repr(r.previous_params)),
+        lambda r: (
+            r.state,
+            r.attempt,
+            r.input_size,
+            r.history_tags,
+            repr(r.params),
+            repr(r.previous_params),
+        ),
     ),
     "roles": (lambda r: r.user.roles if r.user else (), _decided),
     "group": (_directories, _directories),

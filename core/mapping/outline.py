@@ -54,19 +54,23 @@ Piece: TypeAlias = Leaf | Block
 def outline(text: str) -> Piece | None:
     """The tree of a document; None if it is empty.
 
-    Raises: Unsure for keys written as `? key`. The text must have been read without an error.
+    Raises: Unsure for keys written as `? key`, for a `|` or `>` below its key, and for what is
+    no YAML.
     """
     import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     events = iter(yaml.parse(text, Loader=loader))
     lines = text.split("\n")
-    for event in events:
-        kind = type(event).__name__
-        if kind == "StreamEndEvent":
-            return None
-        if kind not in ("StreamStartEvent", "DocumentStartEvent"):
-            return _piece(event, events, lines)
+    try:
+        for event in events:
+            kind = type(event).__name__
+            if kind == "StreamEndEvent":
+                return None
+            if kind not in ("StreamStartEvent", "DocumentStartEvent"):
+                return _piece(event, events, lines)
+    except yaml.YAMLError as error:
+        raise Unsure from error
     return None
 
 
@@ -122,7 +126,16 @@ def _checked_key(key: Piece, value: Piece, lines: list[str]) -> Leaf:
         raise Unsure
     if isinstance(value, Block) and value.first_line == row:
         raise Unsure
+    _check_header(value, row, lines)
     return key
+
+
+def _check_header(value: Piece, row: int, lines: list[str]) -> None:
+    """Raises: Unsure for a text whose `|` or `>` is not on the line of its key or dash."""
+    if isinstance(value, Leaf) and value.style in ("|", ">"):
+        at, _ = _header(value, lines)
+        if at != row:
+            raise Unsure
 
 
 def _dash(item: Piece, lines: list[str]) -> Leaf:
@@ -137,6 +150,7 @@ def _dash(item: Piece, lines: list[str]) -> Leaf:
     column = before.rfind("-")
     if column < 0 or before.strip(" -"):
         raise Unsure
+    _check_header(item, row, lines)
     return Leaf((row, column), (row, column + 1))
 
 
@@ -165,11 +179,16 @@ def keeps_blanks(piece: Piece, lines: list[str]) -> bool:
 
 def block_header(piece: Leaf, lines: list[str]) -> str:
     """What stands behind `|` or `>` of a block scalar: `-`, `+`, a digit; without a comment."""
+    return _header(piece, lines)[1]
+
+
+def _header(piece: Leaf, lines: list[str]) -> tuple[int, str]:
+    """The line of the `|` or `>` of a block scalar, and what stands behind it."""
     row, column = piece.start
     for n in range(row, piece.end[0] + 1):
         words = lines[n][column if n == row else 0 :].partition(" #")[0].split()
         while words and words[0][0] in "&!":
             del words[0]
         if words:
-            return words[0][1:]
-    return ""
+            return n, words[0][1:]
+    return row, ""

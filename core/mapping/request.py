@@ -54,6 +54,7 @@ class MappingRequest(NamedTuple):
     `tool_id`: the action's name. `declared`: what the action says it needs, over the default
     entity and under every match; `assumed`: what it has if nobody says anything. `input_size`: GB
     (2^30 bytes) of its declared inputs. `previous_params`: those of the attempt before this one.
+    `history_tags` and `preferences` are Galaxy's: jobs of a workflow have none, test cases may.
     `totals`: what limits of partitions are checked against; None for a request without a job.
     """
 
@@ -68,6 +69,8 @@ class MappingRequest(NamedTuple):
     tool_type: str = "default"
     params: Mapping[str, Any] = {}
     previous_params: Mapping[str, Any] | None = None
+    history_tags: tuple[str, ...] = ()
+    preferences: Mapping[str, Any] = {}
     directories: tuple[str, ...] = ()
     values: tuple[Any, ...] = ()
     cluster: str = ""

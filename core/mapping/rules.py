@@ -166,7 +166,7 @@ def _executed(
         entity = apply_rule(rule, state.entity, dialect).private()
         namespace["entity"] = entity
         evaluator.value(compiled.execute, namespace, origin)
-        _refuse_shapes(entity, origin)
+        _settle_shapes(entity, origin)
         _note_changes(entity, state.entity, origin)
         return entity
     # TPV: the code changes what the namespace calls `entity`, which before any rule has applied is
@@ -176,7 +176,7 @@ def _executed(
     changed = seen if dialect.changes_in_place and seen is not state.entity else seen.private()
     namespace["entity"] = changed
     evaluator.value(compiled.execute, namespace, origin)
-    _refuse_shapes(changed, origin)
+    _settle_shapes(changed, origin)
     _note_changes(changed, seen, origin)
     new = changed
     if seen is not state.entity or not state.applied:
@@ -186,8 +186,12 @@ def _executed(
     return new
 
 
-def _refuse_shapes(entity: Entity, origin: Origin) -> None:
-    """Code may set anything to anything. Raises: StopMapping for what no later step can take."""
+def _settle_shapes(entity: Entity, origin: Origin) -> None:
+    """Refuse what no later step can take, since code may set anything to anything.
+
+    Tags get back the form of one list for each tag: code may set a list to None, or add a tag to
+    a second list. Raises: StopMapping.
+    """
     wrong = [
         name
         for name in ("params", "context", "resubmit", "rules")
@@ -196,7 +200,7 @@ def _refuse_shapes(entity: Entity, origin: Origin) -> None:
     wrong += [
         name
         for name in ("tpv_tags", "tpv_dest_tags")
-        if not isinstance(getattr(entity, name, entity.tpv_tags), SchedulingTags)
+        if not _are_tags(getattr(entity, name, entity.tpv_tags))
     ]
     if not isinstance(entity.env, list) or not all(isinstance(each, dict) for each in entity.env):
         wrong.append("env")
@@ -204,6 +208,15 @@ def _refuse_shapes(entity: Entity, origin: Origin) -> None:
         what = wrong[0] if wrong else "id"
         message = f"the code of execute left {what} as something that it cannot be"
         raise StopMapping(Outcome.ERROR, message, origin, "TypeError")
+    entity.tpv_tags = entity.tpv_tags.over(entity.tpv_tags)
+
+
+def _are_tags(value: object) -> bool:
+    return isinstance(value, SchedulingTags) and all(
+        tags is None
+        or (isinstance(tags, (list, tuple, set)) and all(isinstance(tag, str) for tag in tags))
+        for tags in (value.require, value.prefer, value.accept, value.reject)
+    )
 
 
 def _note_changes(entity: Entity, before: Entity, origin: Origin) -> None:

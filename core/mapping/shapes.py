@@ -163,11 +163,22 @@ def _params(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
         return
     entity = subject.entity
     for name, (inner, value_node) in table.entries.items():
+        if not _is_text_key(subject, key, inner):
+            continue
         entity.params[name] = value = plain(value_node)
         if hint := _quotes_missing(value_node):
             message = f"{quoted(inner.text)} of {subject.words} is a map, not an expression"
             subject.doubt(inner.place, message, hint)
         subject.say(f"params.{name}", value, value_place(inner, value_node))
+
+
+def _is_text_key(subject: Subject, key: Scalar, inner: Scalar) -> bool:
+    """Whether a key of a map is text, as TPV asks for; what else it is gets noted."""
+    if isinstance(inner.value, str):
+        return True
+    message = f"the key {quoted(inner.text)} in {quoted(key.text)} of {subject.words} is not text"
+    subject.wrong(inner.place, message, f'write it in quotes: "{visible(inner.text)}"')
+    return False
 
 
 def _in_bare_braces(node: Node) -> str:
@@ -188,6 +199,8 @@ def _quotes_missing(node: Node) -> str:
 def _env(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
     if isinstance(node, Table):
         for name, (inner, value) in node.entries.items():
+            if not _is_text_key(subject, key, inner):
+                continue
             if isinstance(value, Scalar):
                 _add_env(subject, inner, {"name": name, "value": str(value.value)}, value)
             else:
@@ -242,12 +255,16 @@ def _handlers(subject: Subject, _field: Field, key: Scalar, node: Node) -> None:
     if table is None:
         return
     for name, (inner, handler) in table.entries.items():
+        if not _is_text_key(subject, key, inner):
+            continue
         if not isinstance(handler, Table):
             hint = "write `condition` and `destination` below it"
             subject.mismatch(inner, handler, "a map", hint)
             continue
         values = {}
         for word, (word_key, value) in handler.entries.items():
+            if not _is_text_key(subject, inner, word_key):
+                continue
             if isinstance(value, Scalar):
                 values[word] = value.value
             else:

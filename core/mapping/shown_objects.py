@@ -18,9 +18,9 @@ from rowtui.core.text import visible
 class NotInRowtui(RowtuiError, AttributeError):
     """Code asked for a part of Galaxy. `hasattr` and `getattr` with a default take it as usual."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, part_of: str = "Galaxy") -> None:
         super().__init__(
-            f"{visible(what)} is part of Galaxy; rowtui has no such thing",
+            f"{visible(what)} is part of {part_of}; rowtui has no such thing",
             "docs/mapping.md lists what expressions can use",
         )
 
@@ -30,11 +30,12 @@ class Shown:
 
     __slots__ = ()
     _called: ClassVar[str] = ""
+    _part_of: ClassVar[str] = "Galaxy"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # Python's own questions
             raise AttributeError(name)
-        raise NotInRowtui(f"{self._called}.{name}")
+        raise NotInRowtui(f"{self._called}.{name}", self._part_of)
 
     def __setattr__(self, name: str, value: object = None) -> NoReturn:
         raise ReadOnlyError(
@@ -269,3 +270,24 @@ class JobWrapper(Shown):
 
     __slots__ = ()
     _called = "job_wrapper"
+
+
+class ShownMapper(Shown):
+    """The mapper. `destinations`: those that jobs may go to, by id."""
+
+    __slots__ = ("default_inherits", "destinations", "global_context")
+    _called = "mapper"
+    _part_of = "TPV"
+    destinations: Mapping[str, Any]
+    default_inherits: str | None
+    global_context: Mapping[str, Any]
+
+    def __init__(
+        self,
+        destinations: Mapping[str, Any],
+        default_inherits: str | None,
+        global_context: Mapping[str, Any],
+    ) -> None:
+        _put(self, "destinations", destinations)
+        _put(self, "default_inherits", default_inherits)
+        _put(self, "global_context", global_context)

@@ -125,7 +125,7 @@ def find_sources(
             walk.problems.append(Problem(other, 0, 0, message, "keep one of the two"))
         else:
             for path in there:
-                walk.add_file(path, None)
+                walk.add_file(path, None, project_root)
     return Found(tuple(walk.sources), tuple(walk.problems))
 
 
@@ -179,8 +179,10 @@ class _Walk:
         self._open: dict[str, str] = {}  # the chain of includes: place -> name
         self._full = False
 
-    def add_named(self, name: str, base: Path, by: _Asker | None) -> None:
-        """Add a file, a folder or a URL by the name that somebody wrote."""
+    def add_named(
+        self, name: str, base: Path, by: _Asker | None, within: Path | None = None
+    ) -> None:
+        """Add a file, a folder or a URL by a name. `within`: see `add_file`."""
         if _is_url(name):
             self.add_url(name, by)
             return
@@ -190,12 +192,14 @@ class _Walk:
         path = Path(os.path.abspath(base / name))
         if not _can_be_a_path(path):
             self._problem(visible(name), "is not the name of a file", by)
+        elif by is not None and self._is_outside(path, within):
+            self._refuse_outside(path, by)
         elif os.path.isdir(path):
-            self.add_folder(path, by)
+            self.add_folder(path, by, within)
         else:
-            self.add_file(path, by)
+            self.add_file(path, by, within)
 
-    def add_folder(self, path: Path, by: _Asker | None) -> None:
+    def add_folder(self, path: Path, by: _Asker | None, within: Path | None = None) -> None:
         """Add the mapping files that lie in a folder, not those below it."""
         try:
             files = sorted(os.listdir(path), key=os.fsencode)
@@ -204,14 +208,21 @@ class _Walk:
             return
         files = [file for file in files if file.endswith(_ENDINGS) and not file.startswith(".")]
         for file in files:
-            self.add_file(path / file, by)
+            self.add_file(path / file, by, within)
         if not files and path != self.places.configuration:
             self._problem(self.shown(path), "has no *.yml or *.yaml", by, severity="warning")
 
-    def add_file(self, path: Path, by: _Asker | None) -> None:
-        """Add a file, with what it includes before it."""
+    def add_file(self, path: Path, by: _Asker | None, within: Path | None = None) -> None:
+        """Add a file, with what it includes before it.
+
+        `within`: the folder that the file must lie in, links followed, unless the user has trusted
+        its content; None for one that the user or a trusted file names.
+        """
         name = self.shown(path)
         real = Path(os.path.realpath(path))
+        if by is not None and self._is_outside(path, within):
+            self._refuse_outside(path, by)
+            return
         if not self._enter(str(real), name, by):
             return
         own = self.places.configuration
@@ -227,7 +238,37 @@ class _Walk:
             self._problem(name, f"cannot be used: {visible(error.message)}", by)
             return
         source = self._judged(name, data, visible(str(path)), objection)
-        self._add(source, str(real), lambda name, by: self.add_named(name, path.parent, by))
+        if not source.trusted and self._is_outside(path, within):
+            message = "is a link that leads out of the project to a file that is not trusted"
+            hint = f"look at that file with `rowtui mapping trust {name}` first"
+            self._problem(name, message, by, hint)
+            return
+        inside = None if source.trusted else within or self._project_of(real)
+        self._add(source, str(real), lambda name, by: self.add_named(name, path.parent, by, inside))
+
+    def _project_of(self, file: Path) -> Path:
+        """The folder that the includes of an untrusted file must not leave."""
+        from rowtui.core.workflow.find import find_project
+
+        try:
+            return find_project(file.parent)
+        except RowtuiError:  # it lies in no project
+            return file.parent
+
+    def _is_outside(self, path: Path, folder: Path | None) -> bool:
+        """Whether a path, links followed, leads neither into a folder nor into the user's own."""
+        if folder is None:
+            return False
+        real = Path(os.path.realpath(path))
+        inside = (folder, self.places.configuration)
+        allowed = {Path(os.path.realpath(each)) for each in inside if each is not None}
+        return not allowed & {real, *real.parents}
+
+    def _refuse_outside(self, path: Path, by: _Asker) -> None:
+        includer = by.source.name
+        message = f"is not read: it lies outside the project, and {includer} is not trusted"
+        hint = f"look at {includer} with `rowtui mapping trust` first"
+        self._problem(self.shown(path), message, by, hint)
 
     def add_url(self, url: str, by: _Asker | None) -> None:
         """Add what a URL gives, with what that includes before it."""

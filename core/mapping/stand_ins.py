@@ -33,6 +33,7 @@ from rowtui.core.mapping.shown_objects import (
     NotInRowtui,
     Role,
     Shown,
+    ShownMapper,
     Tool,
     User,
 )
@@ -40,9 +41,9 @@ from rowtui.core.text import visible
 
 __all__ = [
     "FLOW_EXCEPTIONS", "App", "History", "HistoryTag", "IncompatibleTagsException", "Job",
-    "JobMappingException", "JobNotReadyException", "JobWrapper", "NotInRowtui", "Role", "Tool",
-    "TryNextDestinationOrFail", "TryNextDestinationOrWait", "User", "expression_builtins", "log",
-    "read_only", "tpv_names",
+    "JobMappingException", "JobNotReadyException", "JobWrapper", "NotInRowtui", "Role",
+    "ShownMapper", "Tool", "TryNextDestinationOrFail", "TryNextDestinationOrWait", "User",
+    "expression_builtins", "has_in_module", "log", "read_only", "tpv_names",
 ]  # fmt: skip
 
 log = logging.getLogger("rowtui.mapping")
@@ -116,6 +117,7 @@ def _modules() -> dict[str, ModuleType]:
         "tpv.core.entities": {
             **flow,
             **{name: getattr(entities, name) for name in kinds},
+            "EntityWithRules": entities.Entity,
             **{name: getattr(tags, name) for name in ("SchedulingTags", "Tag", "TagType")},
         },
         "tpv.core.helpers": {name: getattr(helpers, name) for name in HELPERS},
@@ -131,6 +133,12 @@ def _modules() -> dict[str, ModuleType]:
         if package:
             setattr(modules[package], last, module)
     return modules
+
+
+def has_in_module(module: str, name: str) -> bool:
+    """Whether code can import a name from a module of TPV or Galaxy, "" for the module itself."""
+    found = _modules().get(module)
+    return found is not None and (not name or name == "*" or hasattr(found, name))
 
 
 def tpv_names() -> dict[str, Any]:

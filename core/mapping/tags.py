@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.mapping.dialect import Dialect
+from rowtui.core.mapping.dialect import SEED, Dialect
+from rowtui.core.mapping.flow import IncompatibleTagsException
 from rowtui.core.text import visible
 
 STRENGTHS = ("require", "prefer", "accept", "reject")
@@ -49,10 +50,18 @@ class IncompatibleTagsError(RowtuiError):
         self.tag, self.one, self.other = tag, one, other
 
 
-class SchedulingTags:
-    """The tags of one entity, each in one of four lists. Expressions may change their own copy."""
+class InvalidTagsError(RowtuiError, ValueError):
+    """What an expression gives as tags is no list of texts."""
 
-    __slots__ = ("accept", "prefer", "reject", "require")
+
+class SchedulingTags:
+    """The tags of one entity, each in one of four lists. Expressions may change their own copy.
+
+    `dialect`: how `combine` and `score` count; None for tags that an expression has made, which
+    take the dialect of the tags that they meet.
+    """
+
+    __slots__ = ("accept", "dialect", "prefer", "reject", "require")
 
     def __init__(
         self,
@@ -61,10 +70,12 @@ class SchedulingTags:
         accept: Iterable[str] | None = None,
         reject: Iterable[str] | None = None,
     ) -> None:
-        self.require = list(require or ())
-        self.prefer = list(prefer or ())
-        self.accept = list(accept or ())
-        self.reject = list(reject or ())
+        """Raises: InvalidTagsError for what is no list of texts."""
+        self.require = _listed("require", require)
+        self.prefer = _listed("prefer", prefer)
+        self.accept = _listed("accept", accept)
+        self.reject = _listed("reject", reject)
+        self.dialect: Dialect | None = None
 
     def __repr__(self) -> str:
         """The lists that are not empty."""
@@ -77,16 +88,20 @@ class SchedulingTags:
     __hash__ = None  # type: ignore[assignment]
 
     def lists(self) -> dict[str, list[str]]:
-        """The four lists by name."""
-        return {name: getattr(self, name) for name in STRENGTHS}
+        """The four lists by name. An expression may have set one to None: that list is empty."""
+        return {name: getattr(self, name) or [] for name in STRENGTHS}
 
     def strengths(self) -> dict[str, str]:
         """Tag -> which list it is in."""
-        return {tag: name for name in STRENGTHS for tag in getattr(self, name)}
+        return {tag: name for name in STRENGTHS for tag in getattr(self, name) or ()}
 
     def copy(self) -> SchedulingTags:
         """The same, to be changed."""
-        return SchedulingTags(self.require, self.prefer, self.accept, self.reject)
+        new = object.__new__(SchedulingTags)
+        for name in STRENGTHS:
+            setattr(new, name, list(getattr(self, name) or ()))
+        new.dialect = self.dialect
+        return new
 
     def __bool__(self) -> bool:
         """Whether there is any tag."""
@@ -97,14 +112,14 @@ class SchedulingTags:
     @property
     def tags(self) -> Iterator[Tag]:
         """Each tag with its strength, the strongest lists first."""
-        for name in STRENGTHS:
-            for tag in getattr(self, name):
+        for name, tags in self.lists().items():
+            for tag in tags:
                 yield Tag(tag, TagType[name.upper()])
 
     def all_tag_values(self) -> Iterator[str]:
         """Every tag, whatever its strength."""
-        for name in STRENGTHS:
-            yield from getattr(self, name)
+        for tags in self.lists().values():
+            yield from tags
 
     def filter(
         self, tag_type: TagType | list[TagType] | None = None, tag_value: str | None = None
@@ -122,26 +137,58 @@ class SchedulingTags:
         """Put a tag into one list, out of all others."""
         self.put(TagType(tag_type).name.lower(), tag_value)
 
+    def inherit(self, other: SchedulingTags) -> SchedulingTags:
+        """The other tags, with the claims of these instead where both name a tag."""
+        return self.over(other)
+
+    def can_combine(self, other: SchedulingTags) -> bool:
+        """Whether no tag is required on one side and rejected on the other."""
+        return self._clash(other, self._common_dialect(other)) is None
+
+    def combine(self, other: SchedulingTags) -> SchedulingTags:
+        """The stronger claim of both on every tag. Raises: IncompatibleTagsException."""
+        try:
+            return other.combined_over(self, self._common_dialect(other))
+        except IncompatibleTagsError as error:
+            raise IncompatibleTagsException(error.message) from error
+
+    def match(self, other: SchedulingTags) -> bool:
+        """Whether a job with one of these and a destination with the other suit each other."""
+        return next(tag_clashes(self, other), None) is None
+
+    def score(self, other: SchedulingTags) -> int:
+        """How well a destination with these tags suits a job with the other ones."""
+        return sum(points for _, points in score(self, other, self._common_dialect(other)))
+
+    def _common_dialect(self, other: SchedulingTags) -> Dialect:
+        return self.dialect or other.dialect or SEED
+
     # For the engine
 
     def put(self, strength: str, tag: str) -> None:
         """Put a tag into one list, out of all others."""
         self.drop(tag)
-        getattr(self, strength).append(tag)
+        setattr(self, strength, [*(getattr(self, strength) or ()), tag])
 
     def drop(self, tag: str) -> None:
         """Take a tag out of whatever list it is in."""
         for name in STRENGTHS:
             tags = getattr(self, name)
-            if tag in tags:
+            if tags and tag in tags:
                 tags.remove(tag)
 
     def over(self, parent: SchedulingTags) -> SchedulingTags:
         """Inherit: the parent's tags with this one's claims instead of its own."""
-        new = parent.copy()
-        for name in _LAYERS:
-            for tag in getattr(self, name):
-                new.put(name, tag)
+        if not self:
+            new = parent.copy()
+        else:
+            own = _claims((name, getattr(self, name)) for name in _LAYERS)
+            new = SchedulingTags()
+            for name, tags in parent.lists().items():
+                setattr(new, name, [tag for tag in tags if tag not in own])
+            for tag, name in own.items():
+                getattr(new, name).append(tag)
+        new.dialect = self.dialect or parent.dialect
         return new
 
     def combined_over(self, lower: SchedulingTags, dialect: Dialect) -> SchedulingTags:
@@ -149,30 +196,56 @@ class SchedulingTags:
 
         Raises: IncompatibleTagsError.
         """
-        self._refuse_clash(lower, dialect)
+        clash = self._clash(lower, dialect)
+        if clash is not None:
+            raise clash
         new = SchedulingTags()
-        for name in _LAYERS:
-            for tag in (*getattr(self, name), *getattr(lower, name)):
-                new.put(name, tag)
+        layers = ((name, getattr(side, name)) for name in _LAYERS for side in (self, lower))
+        for tag, name in _claims(layers).items():
+            getattr(new, name).append(tag)
+        new.dialect = dialect
         return new
 
-    def _refuse_clash(self, lower: SchedulingTags, dialect: Dialect) -> None:
+    def _clash(self, lower: SchedulingTags, dialect: Dialect) -> IncompatibleTagsError | None:
         against = ("require", "prefer") if dialect.prefer_against_reject else ("require",)
+        rejected, rejected_below = set(self.reject or ()), set(lower.reject or ())
         for name in against:
-            for tag in getattr(lower, name):
-                if tag in self.reject:
-                    raise IncompatibleTagsError(tag, name, "reject")
-            for tag in getattr(self, name):
-                if tag in lower.reject:
-                    raise IncompatibleTagsError(tag, "reject", name)
+            for tag in getattr(lower, name) or ():
+                if tag in rejected:
+                    return IncompatibleTagsError(tag, name, "reject")
+            for tag in getattr(self, name) or ():
+                if tag in rejected_below:
+                    return IncompatibleTagsError(tag, "reject", name)
+        return None
 
     def weighed(self, dialect: Dialect) -> dict[str, int]:
         """Tag -> its weight in a score."""
         return {
             tag: weight
             for name, weight in zip(STRENGTHS, dialect.weights, strict=True)
-            for tag in getattr(self, name)
+            for tag in getattr(self, name) or ()
         }
+
+
+def _listed(name: str, tags: Iterable[str] | None) -> list[str]:
+    if isinstance(tags, (str, bytes)):
+        message = f"the tags of `{name}` must be a list, not {visible(repr(tags)[:60])}"
+        raise InvalidTagsError(message, f"write {name}=[...]")
+    found = list(tags or ())
+    wrong = next((tag for tag in found if not isinstance(tag, str)), None)
+    if wrong is not None:
+        raise InvalidTagsError(f"a tag must be text, not {visible(repr(wrong)[:60])}")
+    return found
+
+
+def _claims(layers: Iterable[tuple[str, Iterable[str] | None]]) -> dict[str, str]:
+    """Tag -> its list, where a later claim replaces an earlier one and takes its own place."""
+    claims: dict[str, str] = {}
+    for name, tags in layers:
+        for tag in tags or ():
+            claims.pop(tag, None)
+            claims[tag] = name
+    return claims
 
 
 def tag_clashes(job: SchedulingTags, offered: SchedulingTags) -> Iterator[tuple[str, str, str]]:

@@ -360,7 +360,7 @@ class _Reader:
             top.key = _MERGED
         else:
             first = top.entries[key.text][0] if key.text in top.entries else None
-            top.key = key._replace(value=key.text)
+            top.key = key
         if first is not None:
             message = f"the key {_shown(key.text)} is already given on line {first.place.line}"
             self._note(key.place, message, "Keep one of the two.")

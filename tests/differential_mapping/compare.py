@@ -66,6 +66,7 @@ def _no_number(tpv: Json, _files: Mapping[str, str], _difference: Difference) ->
         "not supported between",
         "invalid literal for",
         "int() argument must",
+        "type str doesn't define",
     )
     return any(each in told for each in words)
 
@@ -79,8 +80,8 @@ def _id_key(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bo
 
 
 def _rules_by_name(tpv: Json, files: Mapping[str, str], _difference: Difference) -> bool:
-    by_name = any(re.search(r" rules:\n +rule_\w+:\n", text) for text in files.values())
-    return by_name and "tpv_rule_N" in json.dumps(tpv)
+    by_name = any(re.search(r" rules:\s*[{]?\s*rule_\w+:", text) for text in files.values())
+    return by_name and _ANONYMOUS_RULE.search(json.dumps(tpv)) is not None
 
 
 def _truth(_tpv: Json, files: Mapping[str, str], _difference: Difference) -> bool:
@@ -109,6 +110,10 @@ def _tried_twice(_tpv: Json, _files: Mapping[str, str], difference: Difference) 
     return len(once) < len(difference.tpv) and once == difference.ours
 
 
+def _no_list(tpv: Json, _files: Mapping[str, str], _difference: Difference) -> bool:
+    return "object has no attribute 'id'" in _told(tpv)  # TPV goes through a destination's fields
+
+
 # Each with the sentence that docs/mapping.md has on it ("Differences from TPV").
 KNOWN: tuple[Known, ...] = (
     Known("an amount that is no number fails only where it is compared", _no_number),
@@ -118,6 +123,7 @@ KNOWN: tuple[Known, ...] = (
     Known("`true` is no amount", _truth),
     Known("an id that is no regular expression is a problem when the files are read", _bad_id),
     Known("`tags:` without anything says nothing", _null_lists),
+    Known("an error that says so", _no_list),
     Known("a context variable cannot hide `entity`", _entity_hidden),
     Known("`explain` lists a destination once that the rank function names twice", _tried_twice),
 )

@@ -97,6 +97,7 @@ CONDITIONS = (
     *("limit = 3\ninput_size > limit", "helpers.job_args_match(job, app, {'mode': 'fast'})", "''"),
     *("job.get_param_values(app).get('mode') == 'fast'", "'y' in (entity.tpv_tags.prefer or [])"),
     *("def large(n):\n    return n > 2\nlarge(input_size)", "entity.context.get('factor', 0) > 1"),
+    *("entity.tpv_tags.match(entity.tpv_tags)", "entity.tpv_tags.score(entity.tpv_tags) > 4"),
     *("type(entity).__name__ == 'User'", "any(t.value == 'x' for t in entity.tpv_tags.tags)"),
     *("'Rule' in entity.id", "self is entity", "'cores' in globals()", "len(entity.env or []) > 1"),
     *(
@@ -119,6 +120,30 @@ DESTINATION_CONDITIONS = (
 )
 
 _TAG_TYPE = "from tpv.core.entities import TagType\n"
+_TAGS = "from tpv.core.entities import SchedulingTags, Tag, TagType\n"
+_SET = _TAGS + "entity.tpv_tags = "
+TAG_EXECUTES = (
+    _SET + "entity.tpv_tags.combine(SchedulingTags(accept=['pulsar'], prefer=['x']))",
+    _SET + "SchedulingTags(require=['x'], accept=['y']).combine(entity.tpv_tags)",
+    _SET + "entity.tpv_tags.inherit(SchedulingTags(require=['pulsar'], accept=['x', 'z']))",
+    _SET + "SchedulingTags(prefer=['z']).inherit(entity.tpv_tags)",
+    _SET + "SchedulingTags(accept=list(entity.tpv_tags.all_tag_values()))",
+    _TAGS + "more = SchedulingTags(require=['z'], reject=['y'])\n"
+    "if entity.tpv_tags.can_combine(more):\n    entity.tpv_tags = entity.tpv_tags.combine(more)\n"
+    "else:\n    entity.params['clash'] = 'yes'",
+    _TAGS + "entity.params['match'] = str(entity.tpv_tags.match(SchedulingTags(prefer=['x'])))",
+    _TAGS + "entity.params['score'] = str(entity.tpv_tags.score(SchedulingTags(require=['x'])))",
+    _TAGS + "first = next(iter(entity.tpv_tags.tags), None)\n"
+    "if first is not None:\n    entity.tpv_tags.add_tag_override(TagType.ACCEPT, first.value)\n"
+    "    entity.params['first'] = str(first == Tag(first.value, first.tag_type))",
+    _TAGS + "for value in list(entity.tpv_tags.accept or []):\n"
+    "    entity.tpv_tags.add_tag_override(TagType.PREFER, value)",
+    "entity.tpv_tags.prefer = None",
+    "accepted = [tag for tag in entity.tpv_tags.accept or [] if tag != 'pulsar']\n"
+    "entity.tpv_tags.accept = [*accepted, 'pulsar']",
+    "fits = [d.id for d in mapper.destinations.values() if not d.abstract]\n"
+    "entity.params['fits'] = ' '.join(fits)",
+)
 EXECUTES = (
     *(
         "entity.cores = 8",
@@ -141,11 +166,14 @@ EXECUTES = (
     "    entity.tpv_tags.add_tag_override(TagType.ACCEPT, t.value)",
     "for name in ('a', 'b'):\n    entity.params['p_' + name] = name + '{mem}'",
     "entity.resubmit['late'] = {'condition': 'any_failure', 'destination': 'd1'}",
+    *TAG_EXECUTES,
 )
 _MAPPER = "from galaxy.jobs.mapper import "
 WAIT = _MAPPER + "JobNotReadyException\nraise JobNotReadyException()"
 REFUSE = _MAPPER + "JobMappingException\nraise JobMappingException('refused by code')"
 ODD_EXECUTES = (
+    _SET + "entity.tpv_tags.combine(SchedulingTags(require=['x'], reject=['y', 'z']))",
+    "entity.tpv_tags.no_such_method()",
     WAIT,
     REFUSE,
     "raise ValueError('no')",
@@ -177,6 +205,10 @@ RANKS = (
     "[d for d in candidate_destinations if helpers.tag_values_match(entity, ['x'])]",
     "def key(d):\n    return (-d.score(entity), d.id)\nsorted(candidate_destinations, key=key)",
     _BY + "(d.runner or '', d.dest_name)) if input_size > 2 else candidate_destinations",
+    _BY + "-d.tpv_dest_tags.score(entity.tpv_tags))",
+    "[d for d in candidate_destinations if entity.tpv_tags.match(d.tpv_dest_tags)]",
+    "asked = entity.model_copy(update={'cores': cores, 'mem': 1, 'gpus': None})\n"
+    "[d for d in candidate_destinations if d.matches(asked, {})]",
 )
 ODD_RANKS = (
     *("[]", "None", "candidate_destinations * 2", "candidate_destinations[0]", "undefined_name"),

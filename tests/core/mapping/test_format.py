@@ -4,14 +4,14 @@ import textwrap
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rowtui.core.errors import InvalidFileError
 from rowtui.core.mapping.configuration import MappingFile
 from rowtui.core.mapping.entities import Entity
 from rowtui.core.mapping.format import format_mapping
 from rowtui.core.mapping.parse import parse_mapping
-from rowtui.core.mapping.yaml_text import Table, read_yaml
+from rowtui.core.mapping.yaml_text import Items, Table, read_yaml
 
 ORDER = [
     *("<<", "id", "inherits", "abstract", "if", "context", "gpus", "cores", "mem", "min_mem"),
@@ -484,3 +484,61 @@ def test_a_formatted_file_means_the_same_in_the_usual_form(text: str) -> None:
     assert "\n\n\n" not in found
     assert found.endswith("\n")
     assert not found.endswith("\n\n")
+
+
+# Texts that hardly are YAML
+
+PARTS = [
+    *("tools:", "a", "b:", "- ", "-", "? ", ": ", "|", ">", "|-", "|2", "&x ", "*x", "<<:", "'"),
+    *('"', "{", "}", "[", "]", ",", "#c", " #d", "\n", "\n  ", "\n    ", "\n      ", "  ", "\t"),
+    *("!!str ", "!t ", "---", "...", "%YAML 1.2", "cores: 2", "rules:", "if: x", "mem: |", "\r\n"),
+    *("\r", "\u2028", "\x85", "\ufeff", "\n\n\n", "# noqa", "require: [a]", "~", "\\"),
+]
+MOTHERS = [
+    "tools:\n  default:\n      |\n    cores 2\n    x: y\n",
+    "tools:\n  t:\n    rules:\n      - if: |\n          a\n          b\n        mem: 2\n    # c\n",
+]
+
+
+@st.composite
+def nearly_yaml(draw: st.DrawFn) -> str:
+    text = draw(st.sampled_from(["", *MOTHERS]))
+    for _ in range(draw(st.integers(1, 6))):
+        start = draw(st.integers(0, len(text)))
+        stop = draw(st.integers(start, min(len(text), start + 3)))
+        text = text[:start] + draw(st.sampled_from(PARTS)) + text[stop:]
+    return text
+
+
+def data_of(text: str) -> Any:
+    """What a text says as plain data, without the order of keys."""
+    todo = read_yaml(text.encode(), "m.yml")
+    return None if todo is None else plain(todo)
+
+
+def plain(node: Any) -> Any:
+    if isinstance(node, Table):
+        return {name: plain(value) for name, (_, value) in node.entries.items()}
+    if isinstance(node, Items):
+        return [plain(item) for item in node.items]
+    return type(node.value), node.text
+
+
+@given(nearly_yaml())
+@example(MOTHERS[0])
+@example("tools:\n  t:\n    mem: !!str\n      |\n     x\n")
+@example("- \n  |\n a\n")
+@example("\ufeff\ufeff#c")
+@example("\n\ufeff\n        aax-y:")
+@example("\n    \ufeff- %YAML 1.2~scheduling:")
+def test_whatever_is_yaml_is_formatted_or_stays_and_the_rest_is_refused(text: str) -> None:
+    try:
+        before = data_of(text)
+    except InvalidFileError:
+        with pytest.raises(InvalidFileError):
+            format_mapping(text, "m.yml")
+        return
+    found = format_mapping(text, "m.yml")
+
+    assert data_of(found) == before
+    assert format_mapping(found, "m.yml") == found

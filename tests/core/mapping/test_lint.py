@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.clusters.model import Cluster, Identify, Partition
 from rowtui.core.mapping import (
+    lint_attributes,
     lint_code,
     lint_context,
     lint_dialect,
@@ -181,8 +182,8 @@ def test_names_from_files_cannot_write_to_the_terminal() -> None:
 
 def test_every_code_is_in_the_table_and_every_code_of_the_table_is_used() -> None:
     modules = [
-        lint_code, lint_context, lint_dialect, lint_entities, lint_patterns, lint_reach,
-        lint_rules, lint_tags,
+        lint_attributes, lint_code, lint_context, lint_dialect, lint_entities, lint_patterns,
+        lint_reach, lint_rules, lint_tags,
     ]  # fmt: skip
     used = {
         node.value
@@ -249,7 +250,7 @@ FOUND = {
     "M305": ("warning", "has no effect",
              "tools: {t: {rules: [{if: input_size > 1, gpus: 1%s}]}}", ", inherits: x", ""),
     "M401": ("error", "no `runner`", tpv3("destinations: {d: {%s}}"), "", "runner: r"),
-    "M402": ("warning", "nobody can reach", "tools: {t: {scheduling: {%s: [secret]}}}\n"
+    "M402": ("warning", "no job can go to", "tools: {t: {scheduling: {%s: [secret]}}}\n"
              "destinations: {d: {runner: r, scheduling: {require: [secret]}}}", "reject", "accept"),
     "M403": ("warning", "`high-mem`", "tools: {t: {scheduling: {prefer: [%s]}}}\n"
              "destinations: {d: {runner: r, scheduling: {accept: [highmem]}}}",
@@ -270,8 +271,15 @@ FOUND = {
     "M503": ("warning", "`user` hides", "tools: {t: {gpus: %s, context: {%s: 3}}}",
              ("user", "user"), ("users", "users")),
     "M504": ("note", "nothing reads", "tools: {t: {gpus: %s, context: {size: 3}}}", "1", "size"),
-    "M505": ("note", "requests", "tools: {t: {rank: 'import %s; candidate_destinations'}}",
-             "requests", "math"),
+    "M505": ("note", "urllib", "tools: {t: {rank: 'import %s; candidate_destinations'}}",
+             "urllib.request", "math"),
+    "M506": ("error", "reads `entity.tpv_tags.combined`, which rowtui",
+             "tools: {t: {cores: 'entity.tpv_tags.%s({}) or 1', mem: 1}}", "combined", "combine"),
+    "M507": ("warning", "rowtui has no preferences of a user",
+             "tools: {t: {cores: 'int(user.%s)', mem: 1}}", "extra_preferences.get(0)", "id"),
+    "M508": ("error", "imports `sqlalchemy_of_nobody`, which is not installed",
+             "tools: {t: {rank: 'import %s; candidate_destinations'}}",
+             "sqlalchemy_of_nobody.orm", "json"),
 }  # fmt: skip
 
 
@@ -654,3 +662,150 @@ def test_odd_code_is_checked_without_a_word_on_stderr(recwarn: pytest.WarningsRe
 def test_the_place_of_a_name_counts_characters_not_bytes() -> None:
     [found] = only("M501", "tools:\n  t:\n    mem: |\n      1\n      'ééé' + nope\n")
     assert (found.place.line, found.place.column) == (5, 9)
+
+
+# What objects and modules have
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "entity.cores and entity.params.get('a') or entity.context['b']",
+        "user.email.startswith('a') and [r.name for r in user.all_roles()]",
+        "tool.id.lower() or job.get_param_values(app)",
+        "helpers.tag_values_match(entity, ['a']) or mapper.destinations['d'].max_accepted_mem",
+        "sorted(candidate_destinations, key=lambda d: (d.score(entity), d.dest_name))",
+        "tool = dict(id=1)\ntool.popitem()",
+        "[app.x for app in []]",
+        "entity.dest_name",
+    ],
+)
+def test_what_objects_have_is_no_finding(code: str) -> None:
+    text = "tools:\n  t:\n    rank: |\n" + textwrap.indent(code, " " * 6)
+    assert not {each.code for each in findings(text)} & {"M506", "M507", "M508"}
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("app.model.context.query(1)", ["app.model"]),
+        ("entity.tpv_tags.combin(1)\nentity.tpv_tags.combin(2)", ["entity.tpv_tags.combin"]),
+        ("helpers.nothing(job)", ["helpers.nothing"]),
+        ("mapper.config.tools", ["mapper.config"]),
+        ("entity.params.cores", ["entity.params.cores"]),
+        ("[d for d in candidate_destinations if d.free]", ["d.free"]),
+        ("sorted(candidate_destinations, key=lambda d: d.scor(entity))", ["d.scor"]),
+        ("import galaxy.model\n1", ["galaxy.model"]),
+        ("from tpv.core.entities import Tag, Tags\n1", ["tpv.core.entities.Tags"]),
+    ],
+)
+def test_what_objects_and_modules_lack_is_an_error(code: str, names: list[str]) -> None:
+    text = "tools:\n  t:\n    rank: |\n" + textwrap.indent(code, " " * 6)
+    found = [each for each in findings(text) if each.code in {"M506", "M508"}]
+
+    assert [re.findall(r"`([^`]+)`", each.message)[2] for each in found] == names
+    assert {each.severity for each in found} == {"error"}
+
+
+def test_what_code_asks_for_before_it_reads_it_is_a_warning() -> None:
+    text = "tools: {t: {rank: \"hasattr(app, 'model') and app.model or [] \"}}"
+    assert [each.severity for each in only("M506", text)] == ["warning"]
+    code = "try:\n  import nope_nope\nexcept ImportError:\n  pass\n[]"
+    text = "tools:\n  t:\n    rank: |\n" + textwrap.indent(code, " " * 6)
+    assert [each.severity for each in only("M508", text)] == ["warning"]
+
+
+def test_an_attribute_that_some_code_sets_is_there() -> None:
+    text = (
+        "tools: {t: {rules: [{if: true, execute: 'entity.own = 3'}, {if: entity.own > 2, mem: 1}]}}"
+    )
+    assert only("M506", text) == []
+
+
+# Findings that are many, or would be wrong
+
+
+def test_ids_that_look_like_file_patterns_are_one_finding_for_each_file() -> None:
+    text = "tools:\n" + "".join(f"  shed/tool{n}/*: {{gpus: 1}}\n" for n in range(50))
+    [found] = only("M201", text + "  data*: {gpus: 1}\n")[:1]
+    assert (found.severity, found.place.line) == ("note", 2)
+    assert "so are those of 49 more" in found.message
+
+    both = only("M201", text + "  data*: {gpus: 1}\n  plant*: {gpus: 1}\n")
+    assert [each.severity for each in both] == ["note", "warning"]
+
+
+@pytest.mark.parametrize(
+    ("code", "computed"),
+    [
+        ("entity.tpv_tags.require.append(f'site_{user.id}')", True),
+        ("entity.tpv_tags.add_tag_override(TagType.REQUIRE, job.params['site'])", True),
+        ("entity.tpv_tags = entity.tpv_tags.combine(SchedulingTags(require=names))", True),
+        ("entity.tpv_tags.require = [n for n in roles]", True),
+        ("entity.tpv_tags.require.append('near')", False),
+        ("entity.tpv_tags.add_tag_override(TagType.REQUIRE, 'near')", False),
+        ("entity.params['a'] = user.id", False),
+    ],
+)
+def test_tags_that_code_works_out_may_be_any_tag(code: str, computed: bool) -> None:
+    text = (
+        "tools:\n  t:\n    gpus: 1\n    rules:\n      - if: true\n        execute: |\n"
+        f"          {code}\n"
+        "destinations:\n  d: {runner: r, scheduling: {require: [far], prefer: [x]}}\n"
+        "  e: {runner: r}\n"
+    )
+    found = {each.code for each in findings(text)}
+    assert found & {"M402", "M411"} == (set() if computed else {"M402", "M411"})
+
+
+def test_the_counted_distance_is_that_of_the_checks_that_fail() -> None:
+    words = ("require", "prefer", "accept", "reject")
+    tools = "tools:\n" + "".join(
+        f"  t{a}{b}: {{cores: {c}, mem: 1, scheduling: {{{a}: [x], {b}: [y]}}}}\n"
+        for a in words for b in words for c in [4] if a != b
+    )  # fmt: skip
+    places = "destinations:\n" + "".join(
+        f"  d{a}{b}: {{runner: r, max_accepted_cores: 2, scheduling: {{{a}: [x], {b}: [z]}}}}\n"
+        for a in words for b in words if a != b
+    )  # fmt: skip
+    configuration = merge_files([parse_mapping((tools + places).encode(), "a.yml")])
+    sides = lint_tags.sides_of(configuration)
+    lookup = lint_reach.StaticLookup(configuration)
+    offers = lint_reach.offers_of(lookup.destinations(), None)
+    counted = lint_reach._Places(offers, sides)
+    for tool in configuration.of_kind("tools").values():
+        amounts = lint_reach.Amounts(None, 4, 1)
+        job = lint_reach._Asked(tool, amounts)
+        for at, offer in enumerate(offers):
+            request = lint_reach.MappingRequest(tool.id)
+            failed = lint_reach._certain_failures(offer, tool, amounts, request, sides)
+            of_tags = sum(1 for each in failed if each.tag)
+            assert counted.distance(at, job) == (len(failed), of_tags)
+
+
+def test_a_long_chain_of_parents_says_each_value_once() -> None:
+    text = "tools:\n  t0: {cores: 1}\n" + "".join(
+        f"  t{n}: {{inherits: t{n - 1}, cores: {n}}}\n" for n in range(1, 400)
+    )
+    configuration = merge_files([parse_mapping(text.encode(), "a.yml")])
+    last = configuration.of_kind("tools")["t399"]
+
+    assert [said.value for said in last.said["cores"]] == [*range(399, 0, -1), 1]
+
+
+def test_many_tags_of_many_destinations_are_not_compared_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = []
+    monkeypatch.setattr(
+        lint_reach._Places, "distance", lambda _, at, __: compared.append(at) or (1, 1)
+    )
+    text = "tools:\n" + "".join(
+        f"  t{n}: {{gpus: 1, scheduling: {{require: [tag{n}]}}}}\n" for n in range(300)
+    )
+    text += "destinations:\n" + "".join(
+        f"  d{n}: {{runner: r, scheduling: {{accept: [tag{n}]}}}}\n" for n in range(300)
+    )
+    monkeypatch.setattr(lint_reach, "_MOST_PAIRS", 0)
+    assert len(only("M405", text)) == 300
+    assert len(compared) == 300

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import textwrap
 
 import pytest
@@ -630,3 +631,24 @@ def test_braces_without_quotes_are_told_what_they_lack(body: str, severity: str,
 
 def test_a_map_that_is_meant_as_one_is_no_doubt() -> None:
     assert not parsed("tools: {t: {params: {a: {b: 1}, c: {d: , e: }}}}").problems
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "params: {1: a}",
+        "params: {true: a}",
+        "env: {2.5: a}",
+        "resubmit: {1: {condition: attempt}}",
+        "resubmit: {again: {1: attempt}}",
+    ],
+)
+def test_a_key_that_is_no_text_is_refused_as_in_tpv(text: str) -> None:
+    file = parse_mapping(f"tools:\n  t:\n    {text}\n".encode(), "m.yml")
+
+    assert ("tools", "t") in file.broken
+    assert "is not text" in file.problems[0].message
+    assert "in quotes" in file.problems[0].hint
+    quoted = re.sub(r"\b(1|true|2\.5):", r'"\1":', text)
+    file = parse_mapping(f"tools:\n  t:\n    {quoted}\n".encode(), "m.yml")
+    assert not file.broken

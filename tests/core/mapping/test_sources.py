@@ -166,7 +166,8 @@ def test_the_users_places_follow_the_environment(
 
 
 def test_what_a_file_includes_comes_immediately_before_it(home: Home) -> None:
-    home.put("project/mapping.yml", include="parts/tools.yml, site, ../shared.yaml")
+    file = home.put("project/mapping.yml", include="parts/tools.yml, site, ../shared.yaml")
+    TrustStore(home.places.trust).trust(str(file), file.read_bytes(), NOON)
     home.put("project/parts/tools.yml", include="users.yml")
     home.put("project/parts/users.yml")
     home.put("project/site/2.yml")
@@ -488,3 +489,76 @@ def test_finding_nothing_loads_nothing_heavy(tmp_path: Path) -> None:
         [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == []
+
+
+# Includes of what is not trusted
+
+
+@pytest.mark.parametrize("include", ["~/secret.yml", "../secret.yml", "{home}/secret.yml", "~/"])
+def test_an_untrusted_file_includes_nothing_from_outside_its_project(
+    home: Home, include: str
+) -> None:
+    home.put("secret.yml", "password: hunter2 {\n")
+    file = home.put("project/mapping.yml", include=include.format(home=home.folder))
+    home.put("project/workflow.toml", " ")
+
+    found = home.find()
+
+    assert [each.name for each in found.sources] == ["mapping.yml"]
+    (problem,) = found.problems
+    assert "is not read: it lies outside the project" in problem.message
+    assert (problem.file, problem.line) == ("mapping.yml", 2)
+    assert "mapping.yml with `rowtui mapping trust`" in problem.hint
+    assert "hunter2" not in str(problem)
+    assert home.named("mapping.yml").problems == found.problems
+
+    TrustStore(home.places.trust).trust(str(file), file.read_bytes(), NOON)
+    assert "~/secret.yml" in [each.name for each in home.find().sources]
+
+
+def test_links_are_followed_before_it_is_asked_whether_they_lead_out(home: Home) -> None:
+    home.put("secret.yml", "password: hunter2 {\n")
+    home.put("project/workflow.toml", " ")
+    home.put("project/site/one.yml")
+    home.put("project/mapping.yml", include="site/, linked.yml, folder/, inside.yml")
+    (home.project / "site/two.yml").symlink_to(home.folder / "secret.yml")
+    (home.project / "linked.yml").symlink_to(home.folder / "secret.yml")
+    (home.project / "folder").symlink_to(home.folder)
+    (home.project / "inside.yml").symlink_to(home.project / "site/one.yml")
+
+    found = home.find()
+
+    assert [each.name for each in found.sources] == ["site/one.yml", "mapping.yml"]
+    assert [each.message.split()[0] for each in found.problems] == [
+        "site/two.yml",
+        "linked.yml",
+        "folder",
+    ]
+
+
+def test_a_mapping_file_that_is_a_link_out_of_the_project_is_read_once_it_is_trusted(
+    home: Home,
+) -> None:
+    target = home.put("shared.yml")
+    (home.project / "mapping.yml").symlink_to(target)
+
+    found = home.find()
+    assert found.sources == ()
+    assert "leads out of the project to a file that is not trusted" in found.problems[0].message
+    assert len(home.named("mapping.yml").sources) == 1  # the user names it
+
+    TrustStore(home.places.trust).trust(str(target), target.read_bytes(), NOON)
+    assert [each.name for each in home.find().sources] == ["mapping.yml"]
+
+
+def test_a_named_file_outside_any_project_includes_from_its_own_folder(home: Home) -> None:
+    home.put("site/main.yml", include="parts/, ../secret.yml")
+    home.put("site/parts/a.yml", include="../b.yml")
+    home.put("site/b.yml")
+    home.put("secret.yml")
+
+    found = home.named(str(home.folder / "site/main.yml"))
+
+    names = [each.name for each in found.sources]
+    assert names == ["~/site/b.yml", "~/site/parts/a.yml", "~/site/main.yml"]
+    assert ["~/secret.yml" in each.message for each in found.problems] == [True]
