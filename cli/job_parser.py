@@ -40,6 +40,7 @@ def add_job_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
 
 
 def _add_queue(queue: Any) -> None:
+    queue.several_clusters = True
     queue.add_argument("--ended", action="store_true", help="also jobs that have just ended")
     queue.add_argument(
         "--now", action="store_true", help="ask now, if that is not too soon after the last time"
@@ -60,6 +61,7 @@ def _add_logs(logs: Any) -> None:
 
 
 def _add_verb(verb: Any) -> None:
+    verb.several_clusters = True
     verb.add_argument("jobs", nargs="*", metavar="JOB", help="job ids, as 12 or 12_3")
     verb.add_argument("-a", "--action", metavar="PATTERN", help="all jobs of these actions")
     verb.add_argument("--all", action="store_true", help="all jobs of this project")

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         identified = identify_cluster(
             configured.clusters,
             os.environ,
-            args.known_cluster or cluster_name(args),
+            cluster_name(args) if args.known_cluster is None else args.known_cluster,
             describe_this_machine,
         )
         out.info(f"Identified cluster '{identified.cluster.name}': {identified.because}.")
