@@ -39,7 +39,7 @@ for id in [0-9]*; do
     line=$format
     line=${line//%A/$id} line=${line//%T/PENDING} line=${line//%M/0:00} line=${line//%l/1:00:00}
     line=${line//%S/N/A} line=${line//%P/p} line=${line//%N/} line=${line//%r/Priority}
-    line=${line//%k/"$comment"} line=${line//%j/job}
+    line=${line//%k/"$comment"} line=${line//%j/job} line=${line//%F/$id} line=${line//%K/N/A}
     printf '%s\n' "$line"
 done
 """
