@@ -65,7 +65,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     elif args.short:
         for element in elements:
             for names in element.names(project.state.directories):
-                out.names(names)
+                out.names(names, for_programs=True)
     else:
         listing = Listing(
             project.state.directories,
