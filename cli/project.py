@@ -108,6 +108,24 @@ def say_notices(project: Project, out: Output) -> None:
         out.warn(notice)
 
 
+def say_configuration_problems(project: Project, out: Output) -> None:
+    """Warn of mistakes in clusters.toml and launchers.toml, for commands that need neither."""
+    from rowtui.core.files import configuration_files
+
+    if not any(path.exists() for path in configuration_files(project.environment)):
+        return
+    from rowtui.core.clusters.load import load_launchers
+    from rowtui.core.errors import InvalidFileError
+
+    problems = project.configured.problems
+    try:
+        load_launchers(project.environment)
+    except InvalidFileError as error:
+        problems += error.problems
+    for problem in problems:
+        out.warn(str(problem))
+
+
 def say_mapping_problems(project: Project, out: Output) -> None:
     """What is wrong with mapping files, where there are any."""
     from rowtui.core.project.mapping_files import has_mapping_files

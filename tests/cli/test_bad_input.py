@@ -532,3 +532,24 @@ def test_a_clock_that_jumps_hides_nothing(shift: int, empty_folder: Shell) -> No
     date_all()
     assert counts(empty_folder)["completed"] == 3
     assert sorted((folder / "runs.txt").read_text().split()) == list("abc")
+
+
+@pytest.mark.parametrize("file", ["clusters.toml", "launchers.toml"])
+def test_a_broken_configuration_is_noticed_by_what_only_shows(
+    file: str, empty_folder: Shell
+) -> None:
+    project(empty_folder, "a")
+    folder = Path(empty_folder.environment["ROW_HOME"]) / ".config/row"
+    folder.mkdir(parents=True)
+    assert empty_folder("show", "status", cluster=None).stderr == ""
+    (folder / file).write_text("[[cluster]\n")
+    shown = "show cluster" if file == "clusters.toml" else "show launchers"
+    for _ in range(2):  # the second is not answered from what was kept
+        expect(empty_folder("show", "status", cluster=None), 0, f"{file}:1:")
+    done = empty_folder(*shown.split(), cluster=None)
+    expect(done, 1, f"{file}:1:")
+    assert done.stdout == ""
+    expect(empty_folder(*shown.split(), "--all", cluster=None), 1, f"{file}:1:")
+    expect(empty_folder("show", "launchers", cluster=None), 1, f"{file}:1:")
+    (folder / file).unlink()
+    assert empty_folder("show", "status", cluster=None).stderr == ""
