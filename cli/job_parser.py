@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,9 +43,8 @@ def add_job_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
 def _add_queue(queue: Any) -> None:
     queue.several_clusters = True
     queue.add_argument("--ended", action="store_true", help="also jobs that have just ended")
-    queue.add_argument(
-        "--now", action="store_true", help="ask now, if that is not too soon after the last time"
-    )
+    # What every look of a typed command does; scripts may still say it.
+    queue.add_argument("--now", action="store_true", help=argparse.SUPPRESS)
     watch_option(queue, 30)
     queue.add_argument("--no-login", action="store_true", help="ask nobody for passwords and codes")
     json_option(queue)

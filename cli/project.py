@@ -67,7 +67,7 @@ def open_project(
             progress.close()
         say_set_aside(project, out)
         if ask_queue and project.has_jobs_to_ask_for():
-            run(project.jobs.ask())
+            run(project.jobs.ask(now=is_typed(args)))
     say_notices(project, out)
     return project
 
@@ -106,6 +106,14 @@ def say_notices(project: Project, out: Output) -> None:
     """Print what the project noticed since the last time."""
     for notice in project.take_notices():
         out.warn(notice)
+
+
+def is_typed(args: argparse.Namespace) -> bool:
+    """Whether the user has just typed this command and wants to know; False while it watches.
+
+    Only a typed command asks a shared queue before the site's interval is over.
+    """
+    return not getattr(args, "watching", False)
 
 
 def say_configuration_problems(project: Project, out: Output) -> None:

@@ -73,9 +73,12 @@ class Jobs:
 
     # What became of them
 
-    async def ask(self) -> None:
-        """Ask the schedulers, and bring the records in step with what they say."""
-        await self.entered(await self.queues.ask(now=True))
+    async def ask(self, *, now: bool = True) -> None:
+        """Ask the schedulers, and bring the records in step with what they say.
+
+        `now`: see `Queues.ask`.
+        """
+        await self.entered(await self.queues.ask(now=now))
         for name, why in self.queues.unanswered.items():
             said = f"{visible(name)} could not be asked: {visible(why)}"
             self.project.notice(f"{said}; what was known before is shown")
