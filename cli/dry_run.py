@@ -49,7 +49,7 @@ def printed(
 
 def say_left_out(sentences: Sequence[str], out: Output) -> None:
     """What the user asked for and no job does: errors, since the command ends with 1 for them."""
-    for sentence in sentences:
+    for sentence in dict.fromkeys(sentences):
         out.error(sentence)
 
 

@@ -170,9 +170,10 @@ class Output:
         self.message(DEBUG, text)
 
     def problems(self, problems: Iterable[Problem]) -> None:
-        """Each problem of a file, with its place."""
-        for problem in problems:
-            self.message(ERROR if problem.severity == "error" else WARN, str(problem))
+        """Each problem of a file, with its place; once, where actions share a line by `from`."""
+        said = dict.fromkeys((problem.severity, str(problem)) for problem in problems)
+        for severity, text in said:
+            self.message(ERROR if severity == "error" else WARN, text)
 
 
 def _say(text: str) -> None:

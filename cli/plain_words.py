@@ -66,7 +66,7 @@ def plain_words(words: list[str]) -> PlainWords | None:
         if not argument or argument.startswith("-"):
             return None
         if word in ("-a", "--action"):
-            single = {"action": argument}
+            single: dict[str, Any] = {"action": argument}
         elif what == "directories" and word == "--value":
             pointers.append(argument)
             continue

@@ -53,3 +53,23 @@ def test_submit_that_leaves_nothing_out_ends_well(
     assert here("submit", "--dry-run").code == 0
     assert here("submit", "--yes").code == 0
     assert here("submit", "--yes").code == 0
+
+
+def test_a_mistake_that_actions_share_is_reported_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workflow = GOOD.replace("{directory}", "{nothing}") + '[[action]]\nfrom = "good"\n'
+    here = prepared(tmp_path, monkeypatch, capsys, workflow)
+    for words in (["show", "status"], ["show", "directories"], ["submit", "--dry-run"]):
+        assert here(*words).err.count("workflow.toml:3:1: ") == 1, words
+
+
+def test_an_action_with_an_empty_name_is_an_error_of_that_action(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nameless = '[[action]]\nname = ""\ncommand = "touch {directory}"\n'
+    here = prepared(tmp_path, monkeypatch, capsys, GOOD + nameless)
+    done = here("submit", "--yes")
+    assert done.code == 1
+    assert "workflow.toml:6:1: action '': the name is empty" in done.err
+    assert (here.folder / "workspace/a/x").exists()
