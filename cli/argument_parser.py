@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from rowtui.cli.arguments import positive
+from rowtui.core.text import visible
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -32,7 +33,47 @@ def _help_width() -> int:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors end with a hint and exit code 2."""
+    """An argument parser whose errors end with a hint and exit code 2.
+
+    As in Row, an option is spelled out in full and given once, unless it collects values.
+    `several_clusters`: the command takes `--cluster` more than once.
+    """
+
+    several_clusters = False
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, **options)
+        self._given: set[str] = set()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does; what this command does not know is refused with its own usage."""
+        self._given.clear()
+        values, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self._refuse(unknown)
+        return values, unknown
+
+    def _refuse(self, unknown: Sequence[str]) -> None:
+        """End with the words that no argument takes, and with the option that may be meant."""
+        option = unknown[0].split("=")[0]
+        known = [it for it in self._option_string_actions if it.startswith("--")]
+        meant = [it for it in known if option.startswith("--") and it.startswith(option)]
+        tip = f"; did you mean {' or '.join(meant)}?" if meant else ""
+        self.error(f"unrecognized arguments: {' '.join(map(visible, unknown))}{tip}")
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """The values of one argument; argparse calls this each time that an option is given."""
+        if action.option_strings and not self._collects(action):
+            if action.dest in self._given:
+                self.error(f"argument {'/'.join(action.option_strings)}: given more than once")
+            self._given.add(action.dest)
+        return super()._get_values(action, arg_strings)
+
+    def _collects(self, action: argparse.Action) -> bool:
+        """Whether an option may be repeated."""
+        if isinstance(action, _Cluster):
+            return self.several_clusters
+        return isinstance(action, argparse._AppendAction | argparse._CountAction)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, how it is used, and where help is."""
@@ -45,15 +86,24 @@ class MixedParser(Parser):
 
     _mixing = False
 
+    def _refuse(self, unknown: Sequence[str]) -> None:
+        """Only once both kinds of arguments have been read."""
+        if not self._mixing:
+            super()._refuse(unknown)
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does, whatever the order."""
         if self._mixing or args is None:
             return super().parse_known_args(args, namespace)
         self._mixing = True
+        self._given.clear()
         try:
-            return self.parse_known_intermixed_args(_with_joined_tags(args), namespace)
+            values, unknown = self.parse_known_intermixed_args(_with_joined_tags(args), namespace)
         finally:
             self._mixing = False
+        if unknown:
+            self._refuse(unknown)
+        return values, unknown
 
 
 def _with_joined_tags(words: Sequence[str]) -> list[str]:
@@ -72,6 +122,8 @@ class Unasked:
 
     Making all options of all commands takes longer than showing a status.
     """
+
+    several_clusters = False
 
     def add_argument(self, *args: Any, **options: Any) -> None:
         """Nobody will look at it."""
@@ -99,7 +151,7 @@ sub_parser: Any = _sub_parser  # argparse asks for a class, and only calls it
 
 
 class _Cluster(argparse.Action):
-    """The last name that was given counts; commands on several clusters take all of them."""
+    """Store the name; commands on several clusters take all names that were given."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
         """See argparse."""

@@ -25,16 +25,17 @@ def printed(
     actions: Sequence[Action],
     among: Sequence[int] | None,
     out: Output,
-) -> bool:
-    """Print the scripts of what would be submitted; False where that takes a plan first."""
+) -> int | None:
+    """Print the scripts of what would be submitted; the exit code, or None if that takes a plan."""
     from rowtui.core.project.dry_run import dry_run
 
     with busy_with(project, out, "Planning"):
         found = dry_run(project, actions, among, args.n)
     if found is None:
-        return False
+        return None
     say_mapping_problems(project, out)
-    for sentence in (*found.skipped, *found.warnings):
+    say_left_out(found.skipped, out)
+    for sentence in found.warnings:
         out.warn(sentence)
     if found.jobs:
         say_totals([found.cluster], found.totals, out)
@@ -43,7 +44,13 @@ def printed(
     else:
         out.warn(NOTHING)
     project.close()
-    return True
+    return 1 if found.skipped else 0
+
+
+def say_left_out(sentences: Sequence[str], out: Output) -> None:
+    """What the user asked for and no job does: errors, since the command ends with 1 for them."""
+    for sentence in dict.fromkeys(sentences):
+        out.error(sentence)
 
 
 def say_totals(

@@ -6,6 +6,10 @@ import os
 
 from rowtui.core.errors import RowtuiError
 
+TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without importing typing
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
 
@@ -38,3 +42,16 @@ def environment_number(name: str, default: int) -> int:
 def environment_word(name: str, default: str | None) -> str | None:
     """A word from the environment."""
     return _environment(name) or default
+
+
+def refuse_empty_cluster(names: Sequence[str]) -> None:
+    """Refuse an empty `--cluster` or variable, as Row does: it is a mistake, not a wish to detect.
+
+    `names`: of the option; without any, the environment counts. Raises: RowtuiError.
+    """
+    if "" in (names or (_environment("CLUSTER"),)):
+        where = "--cluster" if names else "ROW_CLUSTER"
+        raise RowtuiError(
+            f"{where} is empty",
+            "leave it out to detect the cluster; 'rowtui show cluster --all --short' lists names",
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,10 +41,10 @@ def add_job_commands(commands: Any, add: Any, about: Mapping[str, str]) -> None:
 
 
 def _add_queue(queue: Any) -> None:
+    queue.several_clusters = True
     queue.add_argument("--ended", action="store_true", help="also jobs that have just ended")
-    queue.add_argument(
-        "--now", action="store_true", help="ask now, if that is not too soon after the last time"
-    )
+    # What every look of a typed command does; scripts may still say it.
+    queue.add_argument("--now", action="store_true", help=argparse.SUPPRESS)
     watch_option(queue, 30)
     queue.add_argument("--no-login", action="store_true", help="ask nobody for passwords and codes")
     json_option(queue)
@@ -60,6 +61,7 @@ def _add_logs(logs: Any) -> None:
 
 
 def _add_verb(verb: Any) -> None:
+    verb.several_clusters = True
     verb.add_argument("jobs", nargs="*", metavar="JOB", help="job ids, as 12 or 12_3")
     verb.add_argument("-a", "--action", metavar="PATTERN", help="all jobs of these actions")
     verb.add_argument("--all", action="store_true", help="all jobs of this project")

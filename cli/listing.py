@@ -96,7 +96,9 @@ class Listing:
         columns = [Column("Directory", style="bold"), Column("Status")]
         if self._with_jobs:
             columns.append(Column("Job ID"))
-        columns += [Column(pointer, right=True, right_header=False) for pointer in self._pointers]
+        columns += [
+            Column(visible(pointer), right=True, right_header=False) for pointer in self._pointers
+        ]
         wide = None if out.color else self._wide(columns)
         widths = self._widths(columns) if wide is None else wide.widths
         if header:

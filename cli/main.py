@@ -53,7 +53,7 @@ def _only_shows(words: Sequence[str]) -> bool:
     verb = next((word for word in words if word not in HARMLESS), "")
     if verb == "submit":
         return "--dry-run" in words and "--json" not in words
-    return verb == "show" and not any(word.startswith("--w") for word in words)
+    return verb == "show" and not any(word.split("=")[0] == "--watch" for word in words)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,6 +90,7 @@ def run(args: argparse.Namespace | PlainWords) -> int:
     """Run the parsed command."""
     from importlib import import_module
 
+    from rowtui.cli.environment import refuse_empty_cluster
     from rowtui.cli.output import let_any_name_through
     from rowtui.core.errors import InvalidFileError, RowtuiError
 
@@ -97,6 +98,7 @@ def run(args: argparse.Namespace | PlainWords) -> int:
     try:
         let_any_name_through()
         out = _output(args)
+        refuse_empty_cluster(getattr(args, "clusters", ()))
         module = import_module(f"rowtui.cli.commands.{args.command}")
         code: int = module.run(args, out)
         sys.stdout.flush()

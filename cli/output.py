@@ -125,9 +125,12 @@ class Output:
         if batch:
             sys.stdout.write("\n".join(batch) + "\n")
 
-    def names(self, names: Iterable[str]) -> None:
-        """Names, one a line: for programs as they are, for people with nothing that steers."""
-        self.lines(map(visible, names) if sys.stdout.isatty() else names)
+    def names(self, names: Iterable[str], *, for_programs: bool = False) -> None:
+        """Names, one a line, with escapes: a pipe may lead to a terminal, by way of head or less.
+
+        `for_programs`: the very bytes of each name, unless a terminal reads them directly.
+        """
+        self.lines(names if for_programs and not sys.stdout.isatty() else map(visible, names))
 
     def text(self, text: str) -> None:
         """A text as it is for programs; on a terminal nothing in it steers."""
@@ -167,9 +170,10 @@ class Output:
         self.message(DEBUG, text)
 
     def problems(self, problems: Iterable[Problem]) -> None:
-        """Each problem of a file, with its place."""
-        for problem in problems:
-            self.message(ERROR if problem.severity == "error" else WARN, str(problem))
+        """Each problem of a file, with its place; once, where actions share a line by `from`."""
+        said = dict.fromkeys((problem.severity, str(problem)) for problem in problems)
+        for severity, text in said:
+            self.message(ERROR if severity == "error" else WARN, text)
 
 
 def _say(text: str) -> None:

@@ -39,18 +39,21 @@ def plain_words(words: list[str]) -> PlainWords | None:
     while verb < len(words) and words[verb] in common:
         verb += 1
     what = words[verb + 1] if len(words) > verb + 1 else ""
-    if words[verb : verb + 1] != ["show"] or what not in _FLAGS:
+    if words[verb : verb + 1] != ["show"] or what not in _FLAGS or len({*words[:verb]}) < verb:
         return None
     values: dict[str, Any] = dict.fromkeys(_FLAGS[what], False)
     values |= {"command": f"show_{what}", "directories": [], **_OTHERS[what]}
     values |= {common[word]: True for word in words[:verb]}
     flags = common | {f"--{name.replace('_', '-')}": name for name in _FLAGS[what]}
     pointers: list[str] = []
+    given: dict[str, Any] = {}  # options with a value, which are given once
     named_until = 0  # where the last directory stood: they stand one behind the other
     rest = iter(range(verb + 2, len(words)))
     for at in rest:
         word = words[at]
         if word in flags:
+            if values.get(flags[word]):
+                return None
             values[flags[word]] = True
             continue
         if not word.startswith("-"):
@@ -63,16 +66,20 @@ def plain_words(words: list[str]) -> PlainWords | None:
         if not argument or argument.startswith("-"):
             return None
         if word in ("-a", "--action"):
-            values["action"] = argument
+            single: dict[str, Any] = {"action": argument}
         elif what == "directories" and word == "--value":
             pointers.append(argument)
+            continue
         elif what == "directories" and word in ("-n", "--n-groups") and _is_number(argument):
-            values["n_groups"] = int(argument)
+            single = {"n_groups": int(argument)}
         else:
             return None
+        if given.keys() & single.keys():
+            return None
+        given |= single
     if what == "directories":
         values["value"] = pointers
-    return PlainWords(values)
+    return PlainWords(values | given)
 
 
 def _is_number(text: str) -> bool:

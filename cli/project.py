@@ -69,7 +69,7 @@ def open_project(
             progress.close()
         say_set_aside(project, out)
         if ask_queue and project.has_jobs_to_ask_for():
-            run(project.jobs.ask(may_send=may_send))
+            run(project.jobs.ask(now=is_typed(args), may_send=may_send))
     say_notices(project, out)
     return project
 
@@ -108,6 +108,32 @@ def say_notices(project: Project, out: Output) -> None:
     """Print what the project noticed since the last time."""
     for notice in project.take_notices():
         out.warn(notice)
+
+
+def is_typed(args: argparse.Namespace) -> bool:
+    """Whether the user has just typed this command and wants to know; False while it watches.
+
+    Only a typed command asks a shared queue before the site's interval is over.
+    """
+    return not getattr(args, "watching", False)
+
+
+def say_configuration_problems(project: Project, out: Output) -> None:
+    """Warn of mistakes in clusters.toml and launchers.toml, for commands that need neither."""
+    from rowtui.core.files import configuration_files
+
+    if not any(path.exists() for path in configuration_files(project.environment)):
+        return
+    from rowtui.core.clusters.load import load_launchers
+    from rowtui.core.errors import InvalidFileError
+
+    problems = project.configured.problems
+    try:
+        load_launchers(project.environment)
+    except InvalidFileError as error:
+        problems += error.problems
+    for problem in problems:
+        out.warn(str(problem))
 
 
 def say_mapping_problems(project: Project, out: Output) -> None:

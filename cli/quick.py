@@ -20,8 +20,10 @@ def quick_answer(arguments: list[str]) -> int | None:
     """Print and return the exit code, or None if this is not that simple."""
     if [word for word in arguments if word not in HARMLESS] != ["show", "status"]:
         return None
-    if any(name in os.environ for name in SETTINGS):
+    if len(set(arguments)) < len(arguments) or any(name in os.environ for name in SETTINGS):
         return None
+    if "" in (os.environ.get("ROW_CLUSTER"), os.environ.get("ROWTUI_CLUSTER")):
+        return None  # it is refused
     from rowtui.core.project.summary import read_text
 
     coloured = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"

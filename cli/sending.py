@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from rowtui.cli.dry_run import NOTHING, say_totals
+from rowtui.cli.dry_run import NOTHING, say_left_out, say_totals
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import ask, is_interactive, say_notices
 from rowtui.cli.transfers import (
@@ -44,20 +44,22 @@ class Words(NamedTuple):
 def send_if_confirmed(
     args: argparse.Namespace, project: Project, plan: Plan, out: Output, words: Words
 ) -> int:
-    """Send a plan once somebody said yes; 1 if something was not sent or did not end well.
+    """Send a plan once somebody said yes; 1 if something was left out or did not end well.
 
     `args`: --dry-run, --json, --yes and --detach.
     """
     from rowtui.core.submission.plan_json import plan_to_json
 
-    for sentence in (*plan.skipped, *plan.warnings):
+    say_left_out(plan.skipped, out)
+    for sentence in plan.warnings:
         out.warn(sentence)
+    incomplete = 1 if plan.skipped else 0
     if not plan.jobs:
         out.warn(words.nothing)
         if args.json:
             print_answers(plan.id, [], out)
         project.close()
-        return 0
+        return incomplete
     _say_what(plan, out)
     if args.dry_run:
         if args.json:
@@ -68,7 +70,7 @@ def send_if_confirmed(
             for _, script in scripts_of(project, plan):
                 out.text(script)
         project.close()
-        return 0
+        return incomplete
     if args.json and not args.yes and is_interactive():
         raise RowtuiError("with --json nobody is asked", "add --yes, or see 'rowtui plan'")
     transfers = transfers_of(project, plan)
@@ -100,7 +102,7 @@ def send_if_confirmed(
     if not (args.json or args.yes or ask("Proceed?", out)):
         out.warn("Nothing was submitted.")
         return 0
-    return _submit(args, project, plan, out, transfers)
+    return _submit(args, project, plan, out, transfers) or incomplete
 
 
 def say_packing(plan: Plan, out: Output) -> None:

@@ -39,6 +39,7 @@ def watch(
     else:
         args.json = False
         run(args, out)
+    args.watching = True
     trouble = ""
     while True:
         sys.stdout.flush()

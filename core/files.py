@@ -9,6 +9,10 @@ from pathlib import Path
 
 from rowtui.core.errors import RowtuiError
 
+TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without importing typing
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 def temporary_sibling(path: Path) -> Path:
     """A new hidden name beside `path`, on the same file system, that ends in `.tmp`."""
@@ -120,3 +124,25 @@ def read_bounded(path: Path, limit: int) -> bytes:
         return b"".join(chunks)
     finally:
         os.close(fd)
+
+
+def row_config_folder(environ: Mapping[str, str]) -> Path | None:
+    """Where Row's own configuration is: below ROW_HOME, else below HOME."""
+    home = environ.get("ROW_HOME") or environ.get("HOME")
+    return Path(home) / ".config" / "row" if home else None
+
+
+def own_config_folder(environ: Mapping[str, str]) -> Path | None:
+    """Where rowtui's own configuration is: XDG_CONFIG_HOME, else ~/.config."""
+    folder = environ.get("XDG_CONFIG_HOME", "")
+    if folder.startswith("/"):  # the standard says: ignore relative ones
+        return Path(folder) / "rowtui"
+    home = environ.get("HOME")
+    return Path(home) / ".config" / "rowtui" if home else None
+
+
+def configuration_files(environ: Mapping[str, str]) -> list[Path]:
+    """Where the user's descriptions of clusters and launchers are, whether they exist or not."""
+    row, own = row_config_folder(environ), own_config_folder(environ)
+    files = [] if row is None else [row / "clusters.toml", row / "launchers.toml"]
+    return files if own is None else [*files, own / "clusters.toml"]

@@ -43,25 +43,32 @@ def plural(number: int, noun: str, nouns: str = "") -> str:
 
 
 _LARGE = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
-_SMALL = ("", "m", "u", "n", "p", "f", "a")
 
 
 def si(value: float) -> str:
-    """A number without decimals and with an SI suffix, as Row 1.x prints its costs.
+    """A number from 1 on, without decimals and with an SI suffix, as Row 1.x prints its costs.
 
-    Scaled by 1000 until it lies in [1, 1000), then rounded half to even, hence `1000m` for
-    0.9997 and `2` for 2.5. Source: Row 1.1's own output.
+    Scaled by 1000 until it lies in [1, 1000), then rounded half to even, hence `2` for 2.5. A
+    smaller number has no suffix. Source: Row 1.1's own output.
     """
     step = 0
-    if value >= 1:
-        while value >= 1000 and step < len(_LARGE) - 1:
-            value /= 1000
-            step += 1
-        return f"{value:.0f}{_LARGE[step]}"
-    while 0 < value < 1 and step < len(_SMALL) - 1:
-        value *= 1000
+    while value >= 1000 and step < len(_LARGE) - 1:
+        value /= 1000
         step += 1
-    return f"{value:.0f}{_SMALL[step]}"
+    return f"{value:.0f}{_LARGE[step]}"
+
+
+def hours(value: float) -> str:
+    """A number of CPU-hours or GPU-hours: `4k`, `461`, `2.5`, `0.17`; `<0.01` for some seconds.
+
+    Never with a suffix for thousandths: `167m` reads as 167 million, or as minutes.
+    """
+    if value >= 9.95:
+        return si(value)
+    if 0 < value < 0.01:
+        return "<0.01"
+    decimals = 1 if value >= 0.995 else 2
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".")
 
 
 def file_size(size: int) -> str:
@@ -91,9 +98,9 @@ class Cost(NamedTuple):
         return self.cpu_hours > 0 or self.gpu_hours > 0
 
     def __str__(self) -> str:
-        """Row's form, `4k CPU-hours and 12 GPU-hours`."""
-        cpu = f"{si(self.cpu_hours)} CPU-hours"
-        gpu = f"{si(self.gpu_hours)} GPU-hours"
+        """Row's form, `4k CPU-hours and 12 GPU-hours`, with decimals for small amounts."""
+        cpu = f"{hours(self.cpu_hours)} CPU-hours"
+        gpu = f"{hours(self.gpu_hours)} GPU-hours"
         if self.gpu_hours > 0 and self.cpu_hours > 0:
             return f"{cpu} and {gpu}"
         return gpu if self.gpu_hours > 0 else cpu

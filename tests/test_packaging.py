@@ -54,6 +54,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
             shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(source, copy)
+    (copy / "docs").mkdir()
+    shutil.copy2(ROOT / "docs/rowtui.1", copy / "docs")
     subprocess.run(
         [
             sys.executable,
@@ -70,12 +72,22 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 
 def test_the_wheel_has_every_file_and_nothing_else(wheel: zipfile.ZipFile) -> None:
-    packed = sorted(name for name in wheel.namelist() if ".dist-info/" not in name)
+    data = f"rowtui-{rowtui.core.__version__}.data/data/"
+    packed = sorted(
+        name for name in wheel.namelist() if ".dist-info/" not in name and not name.startswith(data)
+    )
     assert packed == sorted(
         f"rowtui/{file}" for folder in FOLDERS for file in files_of(ROOT / folder)
     )
     for suffix in (".tcss", ".toml", ".sh", "py.typed"):  # data, not only modules
         assert any(name.endswith(suffix) for name in packed)
+
+
+def test_the_wheel_installs_the_manual_page(wheel: zipfile.ZipFile) -> None:
+    data = f"rowtui-{rowtui.core.__version__}.data/data/"
+    packed = [name.removeprefix(data) for name in wheel.namelist() if name.startswith(data)]
+    assert packed == ["share/man/man1/rowtui.1"]
+    assert wheel.read(data + packed[0]) == (ROOT / "docs/rowtui.1").read_bytes()
 
 
 def test_the_wheel_says_the_version_and_the_licence(wheel: zipfile.ZipFile) -> None:

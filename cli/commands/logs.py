@@ -41,7 +41,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         )
     log = run_async(project.jobs.log(record))
     if args.path:
-        out.names([log.name])
+        out.names([log.name], for_programs=True)
         return 0
     run_async(_print(log, args, project, record))
     return 0

@@ -102,7 +102,7 @@ async def _show(
     out: Output,
 ) -> int:
     looks = Looks(around)
-    now = args.now
+    now = True  # the user has just typed the command; what follows keeps to the site's interval
     said: set[str] = set()
     before: Told | None = None
     while True:

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.project import cluster_name
+from rowtui.core.errors import InvalidFileError
 
 if TYPE_CHECKING:
     import argparse
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Print TOML that can be pasted into clusters.toml, names, or JSON.
+    """Print TOML that can be pasted into clusters.toml, names, or JSON; 1 if that is incomplete.
 
     A cluster that is reached over SSH is shown with what it last said of itself.
     """
@@ -27,6 +28,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
     from rowtui.core.clusters.show import cluster_toml, clusters_toml
 
     configured = load_clusters(os.environ)
+    name = cluster_name(args) if args.known_cluster is None else args.known_cluster
+    broken = any(problem.severity == "error" for problem in configured.problems)
+    if broken and not args.all and name is None:  # the one that this is may be left out
+        raise InvalidFileError(configured.problems)
     out.problems(configured.problems)
     if args.all:
         clusters = list(configured.clusters)
@@ -34,7 +39,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         identified = identify_cluster(
             configured.clusters,
             os.environ,
-            args.known_cluster or cluster_name(args),
+            name,
             describe_this_machine,
         )
         out.info(f"Identified cluster '{identified.cluster.name}': {identified.because}.")
@@ -46,7 +51,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         out.lines(cluster.name for cluster in clusters)
     else:
         out.write(clusters_toml(clusters) if args.all else cluster_toml(clusters[0]))
-    return 0
+    return 1 if broken else 0
 
 
 def _values(cluster: Cluster) -> dict[str, Any]:

@@ -36,7 +36,11 @@ NEEDS_ACTION = (
 def run(args: argparse.Namespace, out: Output) -> int:
     """Print the list, a table, or JSON."""
     if args.action is None:
-        used = [name for name in NEEDS_ACTION if getattr(args, name) not in (False, None, [])]
+        # 0 is a number of groups that the user gave, not an option that is missing.
+        given = {name: getattr(args, name) for name in NEEDS_ACTION}
+        used = [
+            name for name, value in given.items() if not (value is False or value in (None, []))
+        ]
         if used:
             option = "--" + used[0].replace("_", "-")
             return _usage(f"{option} needs --action <ACTION>")
@@ -61,7 +65,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
     elif args.short:
         for element in elements:
             for names in element.names(project.state.directories):
-                out.names(names)
+                out.names(names, for_programs=True)
     else:
         listing = Listing(
             project.state.directories,

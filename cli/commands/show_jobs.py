@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.job_text import clock, state_cell
 from rowtui.cli.loop import run as run_async
-from rowtui.cli.project import given_names, open_project, say_notices
+from rowtui.cli.project import given_names, is_typed, open_project, say_notices
 from rowtui.cli.table import Column, Row, table_lines
 from rowtui.core.text import count
 
@@ -78,7 +78,7 @@ def _print_long(
 ) -> int:
     from rowtui.core.grouping.select import matches
 
-    view = run_async(project.jobs.view())
+    view = run_async(project.jobs.view(now=is_typed(args)))
     say_notices(project, out)
     if view.error:
         out.warn(f"States may be out of date: {view.error}")

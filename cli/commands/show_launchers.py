@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from rowtui.cli.project import cluster_name
+from rowtui.core.errors import InvalidFileError
 
 if TYPE_CHECKING:
     import argparse
@@ -33,9 +34,12 @@ def run(args: argparse.Namespace, out: Output) -> int:
     elif args.all:
         out.write(launchers_toml(launchers))
     else:
-        clusters = load_clusters(os.environ).clusters
+        configured = load_clusters(os.environ)
+        broken = any(problem.severity == "error" for problem in configured.problems)
+        if broken and cluster_name(args) is None:  # the one that this is may be left out
+            raise InvalidFileError(configured.problems)
         identified = identify_cluster(
-            clusters, os.environ, cluster_name(args), describe_this_machine
+            configured.clusters, os.environ, cluster_name(args), describe_this_machine
         )
         out.write(launchers_toml(launchers, identified.cluster.name))
     return 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rowtui.cli.project import chosen_positions, open_project
+from rowtui.cli.project import chosen_positions, open_project, say_configuration_problems
 from rowtui.cli.table import Cell, Column, Row, table_lines
 from rowtui.core.text import Cost, count
 
@@ -33,6 +33,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
         return watch(args, out, run, told_of_status)
     project = open_project(args, out)
+    say_configuration_problems(project, out)
     among = chosen_positions(project, args.directories, out)
     table = project.status(among)
     counted = [(row, status_counts(row, among)) for row in table.rows]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
-    """Submit; 1 if something was not submitted or, where it was followed, did not end well."""
+    """Submit; 1 if something was left out, not submitted or, if followed, did not end well."""
     from rowtui.core.grouping.select import matching_actions
 
     project = open_project(args, out, errors=False, may_send=not args.dry_run)
@@ -34,8 +34,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
     if args.dry_run and not args.json:
         from rowtui.cli.dry_run import printed
 
-        if printed(args, project, actions, among, out):
-            return 0
+        code = printed(args, project, actions, among, out)
+        if code is not None:
+            return code
     from rowtui.cli.sending import Words, send_if_confirmed
 
     with busy_with(project, out, "Planning"):

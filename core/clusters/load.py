@@ -23,7 +23,7 @@ from rowtui.core.clusters.model import (
     Remote,
 )
 from rowtui.core.errors import InvalidFileError, Problem, RowtuiError
-from rowtui.core.files import read_bounded
+from rowtui.core.files import own_config_folder, read_bounded, row_config_folder
 from rowtui.core.text import visible
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
 
@@ -70,21 +70,6 @@ class ClusterFile(NamedTuple):
     def named(self, name: str) -> Cluster | None:
         """The first cluster with that name."""
         return next((cluster for cluster in self.clusters if cluster.name == name), None)
-
-
-def row_config_folder(environ: Mapping[str, str]) -> Path | None:
-    """Where Row's own configuration is: below ROW_HOME, else below HOME."""
-    home = environ.get("ROW_HOME") or environ.get("HOME")
-    return Path(home) / ".config" / "row" if home else None
-
-
-def own_config_folder(environ: Mapping[str, str]) -> Path | None:
-    """Where rowtui's own configuration is: XDG_CONFIG_HOME, else ~/.config."""
-    folder = environ.get("XDG_CONFIG_HOME", "")
-    if folder.startswith("/"):  # the standard says: ignore relative ones
-        return Path(folder) / "rowtui"
-    home = environ.get("HOME")
-    return Path(home) / ".config" / "rowtui" if home else None
 
 
 def load_clusters(environ: Mapping[str, str]) -> ClusterFile:

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from rowtui.core.clusters.load import LARGEST_FILE, ClusterFile, load_clusters, own_config_folder
+from rowtui.core.clusters.load import LARGEST_FILE, ClusterFile, load_clusters
 from rowtui.core.errors import RowtuiError
-from rowtui.core.files import read_bounded, replace_file, write_synced
+from rowtui.core.files import own_config_folder, read_bounded, replace_file, write_synced
 from rowtui.core.text import visible
 
 FILE = "clusters.toml"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rowtui.core.clusters.load import LARGEST_FILE, own_config_folder, row_config_folder
+from rowtui.core.clusters.load import LARGEST_FILE
 from rowtui.core.errors import RowtuiError
-from rowtui.core.files import read_bounded
+from rowtui.core.files import own_config_folder, read_bounded, row_config_folder
 from rowtui.core.text import visible
 from rowtui.core.workflow.toml_file import TomlFile
 

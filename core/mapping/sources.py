@@ -84,7 +84,7 @@ _USUALLY = Fetching()
 
 def user_places(environ: Mapping[str, str]) -> Places:
     """Where this user's configuration, trust and copies are, by the XDG rules."""
-    from rowtui.core.clusters.load import own_config_folder
+    from rowtui.core.files import own_config_folder
 
     own = own_config_folder(environ)
     home = environ.get("HOME")

@@ -74,12 +74,12 @@ class Jobs:
 
     # What became of them
 
-    async def ask(self, *, may_send: bool = False) -> None:
+    async def ask(self, *, now: bool = True, may_send: bool = False) -> None:
         """Ask the schedulers, and bring the records in step with what they say.
 
-        `may_send`: see `Queues.ask`.
+        `now`, `may_send`: see `Queues.ask`.
         """
-        await self.entered(await self.queues.ask(now=True, may_send=may_send))
+        await self.entered(await self.queues.ask(now=now, may_send=may_send))
         for name, why in self.queues.unanswered.items():
             said = f"{visible(name)} could not be asked: {visible(why)}"
             self.project.notice(f"{said}; what was known before is shown")

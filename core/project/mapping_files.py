@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rowtui.core.clusters.load import own_config_folder
+from rowtui.core.files import own_config_folder
 
 if TYPE_CHECKING:
     from rowtui.core.project.project import Project

@@ -160,6 +160,8 @@ def write_summary(
 
     Not kept: while the listing is racy, or when the records were not saved.
     """
+    from rowtui.core.files import configuration_files
+
     directories = stored.directories
     count = len(directories)
     if stored.racy or not directories.file:
@@ -171,6 +173,7 @@ def write_summary(
     files = [root / "workflow.toml"]
     files += [row / f"{name}.postcard" for name in ("completed", "submitted")]
     files.append(row / "directories.json")
+    files += configuration_files(os.environ)
     summary = {
         "version": VERSION,
         "generation": stored.state.generation,

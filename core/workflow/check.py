@@ -121,6 +121,8 @@ class _Check:
 
     def text(self, item: Inherited) -> None:
         """Control characters would break a line of the script's header in two."""
+        if not item.action.name:
+            self.note(item, ("name",), "the name is empty", "name the action by what it does")
         if _has_control(item.action.name):
             self.note(item, ("name",), "the name has control characters")
         if "\0" in item.action.command:

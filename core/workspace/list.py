@@ -22,6 +22,7 @@ from rowtui.core.text import visible
 # (2 s on the coarsest) without a new modification time.
 RACY_NS = 2_000_000_000
 
+STATE_FOLDER = b".row"
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -59,7 +60,8 @@ def list_workspace(path: Path) -> Listing:
     """List the directories of the workspace `path` (which may itself be a symlink).
 
     Raises: RowtuiError if it is missing, not a directory or unreadable.
-    Source: Row A3.1; inodes from scandir, without a stat per directory.
+    A workspace that is the project's own folder has the state of the project among its folders,
+    which is no directory. Source: Row A3.1; inodes from scandir, without a stat per directory.
     """
     fd = open_workspace(path)
     try:
@@ -80,6 +82,9 @@ def list_workspace(path: Path) -> Listing:
         raise _unusable(path, error) from None
     finally:
         os.close(fd)
+    if STATE_FOLDER in names and (path / "workflow.toml").exists():
+        at = names.index(STATE_FOLDER)
+        del names[at], inodes[at]
     return Listing(names, inodes, mtime, listed_at)
 
 

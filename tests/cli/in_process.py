@@ -22,12 +22,14 @@ class Done(NamedTuple):
 class Here:
     """A project folder in which the command line runs, with a home of its own."""
 
+    cluster = "none"
+
     def __init__(self, folder: Path, home: Path, capture: pytest.CaptureFixture[str]) -> None:
         self.folder, self.home, self.capture = folder, home, capture
 
     def __call__(self, *words: str) -> Done:
         self.capture.readouterr()
-        code = main(["--cluster", "none", *words])
+        code = main(["--cluster", self.cluster, *words])
         done = Done(code, *self.capture.readouterr())
         assert "unexpected" not in done.err
         assert "\x1b" not in done.out + done.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.cli import listing
 from rowtui.cli.listing import STYLES, Element, Listing
+from rowtui.cli.main import main
 from rowtui.cli.output import Output
 from rowtui.cli.table import Cell, Column, Row, table_lines
 from rowtui.core.errors import RowtuiError
@@ -21,6 +23,7 @@ from rowtui.core.state.model import Submitted
 from rowtui.core.values import compact, resolve
 from rowtui.core.workflow.model import Action, GroupRule
 
+from tests.cli.in_process import prepared
 from tests.core.state.building import built
 
 NAMES = ["a", "b\x1b[31m", "café", "日本語", "x" * 20, "y\n", "zz", "ÿ"]
@@ -116,3 +119,31 @@ def test_the_first_directory_that_lacks_a_value_is_named_before_anything_is_prin
         table.write(Output(), header=True)
 
     assert capsys.readouterr().out == ""
+
+
+def test_no_name_in_a_list_steers_a_terminal_behind_a_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workflow = '[[action]]\nname = "one"\ncommand = "touch {directory}"\n'
+    here = prepared(tmp_path, monkeypatch, capsys, '[workspace]\nvalue_file = "v"\n' + workflow)
+    for name in ("a\x1b[2J", "b\nc", "d\u202e"):
+        folder = here.folder / "workspace" / name
+        folder.mkdir()
+        (folder / "v").write_text('{"\\u001b": "\\u001b[2J\\n"}')
+    for name in "abc":
+        (here.folder / "workspace" / name / "v").write_text('{"\\u001b": 1}')
+    escaped = ["a", "a\\x1b[2J", "b", "b\\nc", "c", "d\\u202e"]
+
+    capsys.readouterr()
+    assert main(["show", "directories"]) == 0
+    assert capsys.readouterr().out.splitlines() == escaped
+    assert main(["show", "directories", "-a", "one", "--value", "/\x1b"]) == 0
+    header, *rows = capsys.readouterr().out.splitlines()
+    assert header.split() == ["Directory", "Status", "Job", "ID", "/\\x1b"]
+    assert [row.split()[0] for row in rows] == escaped
+    assert len({len(row) for row in rows}) == 1
+
+    # Programs get the very names.
+    assert main(["show", "directories", "-a", "one", "--short"]) == 0
+    assert capsys.readouterr().out == "a\na\x1b[2J\nb\nb\nc\nc\nd\u202e\n"
+    assert "a\x1b[2J" in here.json("show", "directories")["directories"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Shell
-from tests.cli.in_process import Done, Here, prepared
+from tests.cli.in_process import Here, prepared
 from tests.cli.terminal import on_a_terminal
 
 WORKFLOW = """\
@@ -24,9 +24,7 @@ resources.memory_per_cpu_mb = 64
 class Local(Here):
     """The same on this machine's own queue."""
 
-    def __call__(self, *words: str) -> Done:
-        """Run it."""
-        return super().__call__("--cluster", "local", *words)
+    cluster = "local"
 
 
 @pytest.fixture

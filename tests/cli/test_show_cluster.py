@@ -81,7 +81,7 @@ def test_a_name_and_all_do_not_go_together(own: Path, capsys: pytest.CaptureFixt
 
 def test_what_is_wrong_in_the_file_is_said(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own.write_text(OWN.replace("host =", "hots ="))
-    assert main(["show", "cluster", "--all", "--short"]) == 0
+    assert main(["show", "cluster", "--all", "--short"]) == 1
     done = capsys.readouterr()
     assert "alpha" not in done.out
     assert "clusters.toml:8:1: unknown key `hots`" in done.err

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.text import Cost, count, plural, si, visible
+from rowtui.core.text import Cost, count, hours, plural, si, visible
 
 
 @pytest.mark.parametrize(
-    ("hours", "shown"),
+    ("value", "shown"),
     [
-        (1 / 3600, "278u"),
-        (3 / 3600, "833u"),
-        (4 / 3600, "1m"),
-        (1 / 60, "17m"),
-        (3599 / 3600, "1000m"),
-        (0.5, "500m"),
         (1.5, "2"),
         (2.5, "2"),
         (999.6, "1000"),
@@ -26,8 +22,40 @@ from rowtui.core.text import Cost, count, plural, si, visible
         (0, "0"),
     ],
 )
-def test_costs_are_scaled_and_rounded_as_row_does(hours: float, shown: str) -> None:
-    assert si(hours) == shown
+def test_large_numbers_are_scaled_and_rounded_as_row_does(value: float, shown: str) -> None:
+    assert si(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "0"),
+        (1 / 3600, "<0.01"),
+        (36 / 3600, "0.01"),
+        (5 / 60, "0.08"),
+        (10 / 60, "0.17"),
+        (0.5, "0.5"),
+        (3599 / 3600, "1"),
+        (1, "1"),
+        (2.5, "2.5"),
+        (2.04, "2"),
+        (9.94, "9.9"),
+        (9.96, "10"),
+        (16.5, "16"),
+        (4000, "4k"),
+    ],
+)
+def test_small_costs_have_decimals(value: float, shown: str) -> None:
+    assert hours(value) == shown
+
+
+@given(st.floats(0, 1e12))
+def test_no_cost_is_printed_in_thousandths(value: float) -> None:
+    found = re.fullmatch(r"<?([\d.]+)([kMGTPEZY]?)", hours(value))
+    assert found is not None
+    scale = 1000.0 ** " kMGTPEZY".index(found[2] or " ")
+    assert float(found[1]) * scale == pytest.approx(value, rel=0.5, abs=0.01)
+    assert str(Cost(value)) == f"{hours(value)} CPU-hours"
 
 
 def test_a_cost_names_what_it_counts() -> None:

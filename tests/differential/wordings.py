@@ -112,7 +112,7 @@ def _not_failed(text: str, context: Context) -> str:
 
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-_COST = re.compile(r"(\d+)([a-zA-Zµ]?) ([CG]PU-hours)")
+_COST = re.compile(r"(<?\d+(?:\.\d+)?)([a-zA-Zµ]?) ([CG]PU-hours)")
 
 
 def _without_cost(line: str) -> str:
@@ -184,7 +184,7 @@ _SCALE = {
 
 
 def _row_costs(text: str, context: Context) -> str:
-    """Row's costs as rowtui's, where these are the same but for the rounding of sums."""
+    """Row's costs as rowtui's, where both are the same number but for the digits shown."""
     if context.rowtui is None or not _COST.search(text):
         return text
     mine = list(_COST.finditer(text))
@@ -193,19 +193,18 @@ def _row_costs(text: str, context: Context) -> str:
         return text
     for found, (number, unit, noun) in reversed(list(zip(mine, its, strict=True))):
         row = float(found[1]) * _SCALE[found[2]]
-        rowtui = float(number) * _SCALE[unit]
-        if (
-            found[3] == noun
-            and abs(row - rowtui) <= max(_SCALE[found[2]], _SCALE[unit])
-            and (row == rowtui or abs(row - rowtui) <= 1.001 * min(_SCALE[found[2]], _SCALE[unit]))
-        ):
+        rowtui = float(number.lstrip("<")) * _SCALE[unit]
+        last_digit = 10.0 ** -len(number.partition(".")[2]) * _SCALE[unit]
+        off = 0.501 * last_digit + 1.001 * _SCALE[found[2]]
+        same = row <= rowtui if number.startswith("<") else abs(row - rowtui) <= off
+        if found[3] == noun and same:
             text = f"{text[: found.start()]}{number}{unit} {noun}{text[found.end() :]}"
     return text
 
 
 wording(
     "cost-rounding",
-    "Row adds costs up as binary fractions and may print `1000m CPU-hours`; rowtui adds whole "
-    "seconds up and prints `1 CPU-hours`.",
+    "Row adds costs up as binary fractions and prints thousandths, `1000m CPU-hours`; rowtui adds "
+    "whole seconds up and prints decimals below ten hours: `1`, `0.17`, `2.5`.",
     row=_row_costs,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rowtui.core.text import si
+from rowtui.core.text import hours, si
 
 if TYPE_CHECKING:
     from rowtui.core.text import Cost
@@ -42,9 +42,9 @@ def short_cost(cost: Cost) -> str:
     """`461K CPU-h`, `12 GPU-h`, both with `+`; `–` for nothing."""
     parts = []
     if cost.cpu_hours > 0:
-        parts.append(f"{_amount(cost.cpu_hours)} CPU-h")
+        parts.append(f"{hours(cost.cpu_hours)} CPU-h")
     if cost.gpu_hours > 0:
-        parts.append(f"{_amount(cost.gpu_hours)} GPU-h")
+        parts.append(f"{hours(cost.gpu_hours)} GPU-h")
     return " + ".join(parts) or "–"
 
 
@@ -56,20 +56,13 @@ def cost_forms(cost: Cost) -> tuple[str, ...]:
     full = short_cost(cost)
     if cost.gpu_hours <= 0 or cost.cpu_hours <= 0:
         return (full,)
-    return (full, f"{_amount(cost.cpu_hours)}+{_amount(cost.gpu_hours)} GPU-h")
+    return (full, f"{hours(cost.cpu_hours)}+{hours(cost.gpu_hours)} GPU-h")
 
 
 def file_size(size: int) -> str:
     """`22 B`, `4 kB`."""
     text = si(size)
     return f"{text} B" if text[-1].isdigit() else f"{text[:-1]} {text[-1]}B"
-
-
-def _amount(hours: float) -> str:
-    """Small amounts keep a digit, so that a job of some minutes does not look free."""
-    if hours < 0.05:
-        return "<0.1"
-    return f"{hours:.1f}" if hours < 9.95 else si(hours)
 
 
 def clock_time(at: float) -> str:

@@ -54,7 +54,7 @@ def test_zero_gpus_are_no_gpus() -> None:
 def test_ten_tenths_of_an_hour_are_an_hour_exactly() -> None:
     tenth = resources(seconds=360)
     assert action_cost(tenth, [1] * 25) == Cost(cpu_hours=2.5)
-    assert str(action_cost(tenth, [1] * 25)) == "2 CPU-hours"
+    assert str(action_cost(tenth, [1] * 25)) == "2.5 CPU-hours"
 
 
 def test_no_groups_cost_nothing_whatever_a_job_costs() -> None:

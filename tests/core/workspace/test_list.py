@@ -98,3 +98,13 @@ def test_a_workspace_behind_a_loop_of_symlinks_is_an_error(tmp_path: Path) -> No
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(RowtuiError, match="cannot be read"):
         list_workspace(tmp_path / "loop")
+
+
+def test_the_state_of_a_project_is_no_directory_of_it(tmp_path: Path) -> None:
+    for name in ("a", ".row", ".z"):
+        (tmp_path / name).mkdir()
+    assert sorted(list_workspace(tmp_path).names) == [b".row", b".z", b"a"]
+    (tmp_path / "workflow.toml").touch()
+    listing = list_workspace(tmp_path)
+    assert sorted(listing.names) == [b".z", b"a"]
+    assert set(listing.inodes) == {(tmp_path / name).stat().st_ino for name in ("a", ".z")}
