@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from rowtui.core.text import plural, visible
 from rowtui.tui.render.cells import line
 from rowtui.tui.render.sources import SourceRow, source_cells, source_columns
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.widgets.asked_rows import MemoryRows
 from rowtui.tui.widgets.list_table import ListTable
 from rowtui.tui.work import start
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
 
 
-class SourcesScreen(ModalScreen[None]):
+class SourcesScreen(Dialog[None]):
     """A list of sources under a title. `root`: what their paths are below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

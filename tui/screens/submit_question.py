@@ -15,6 +15,7 @@ from rowtui.tui.render.transfers import copied_in_short
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.session import Session
 from rowtui.tui.widgets.chrome import OneLine
+from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.palette import as_content
 from textual import events
 from textual.app import ComposeResult
@@ -47,7 +48,7 @@ class Question(Vertical):
         yield OneLine(name="error")
         yield OneLine(name="question")
         yield Static(id="after", markup=False)
-        yield Input(id="yes", compact=True, disabled=True)
+        yield Field(id="yes", keys=(("Enter", "answer"), ("Esc", "send nothing")), disabled=True)
 
     @property
     def _answer(self) -> Input:

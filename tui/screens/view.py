@@ -13,6 +13,7 @@ from rowtui.tui.render.cells import line
 from rowtui.tui.render.chrome import Hint, Tab, header, hints, tabs
 from rowtui.tui.render.numbers import clock_time
 from rowtui.tui.render.plan_sending import badge as sending_badge
+from rowtui.tui.screens.dialog import typed_keys
 from rowtui.tui.widgets.chrome import OneLine
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -153,6 +154,10 @@ class View(Screen[None]):
         self.show()
         self.dashboard.logins.show_next()
 
+    def on_descendant_focus(self) -> None:
+        """A field takes other keys than the view."""
+        self.show_bottom()
+
     def on_resize(self, event: Resize) -> None:
         """The lines depend on the width; what is shown at all on the height."""
         self.set_class(event.size.height < LOWEST, "-low")
@@ -204,6 +209,9 @@ class View(Screen[None]):
         if not self.ready:
             return
         self.query_one("#message", OneLine).show(self.message())
+        if typed := typed_keys(self):
+            self.query_one("#keys", OneLine).show(hints(self.size.width, typed)[0])
+            return
         keys = [
             Hint(
                 command.keys_of(self.session.keys).partition(" ")[0] or ":",
