@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rowtui.tui.command import shown_keys
+from rowtui.tui.render.cells import line, width_of
 from rowtui.tui.render.chrome import Hint, hints
 from rowtui.tui.widgets.chrome import OneLine
 from rowtui.tui.widgets.fields import Field
@@ -14,6 +15,8 @@ from textual.widgets import Button
 
 class Dialog(ModalScreen[ScreenResultType]):
     """A page on top of a view."""
+
+    _answer = ""
 
     def on_mount(self) -> None:
         """Lay its keys over those of the view below."""
@@ -28,10 +31,17 @@ class Dialog(ModalScreen[ScreenResultType]):
         """Another field may take other keys."""
         self.show_keys()
 
+    def answer(self, text: str) -> None:
+        """Say this about the key that was pressed, before the keys of the page; "" for nothing."""
+        self._answer = text
+        self.show_keys()
+
     def show_keys(self) -> None:
         """The keys of the field with the focus, then those of the page."""
+        told = line((f" {self._answer} ", "warning")) if self._answer else ()
         for keys in self.query("#keys").results(OneLine):
-            keys.show(hints(self.size.width, typed_keys(self))[0])
+            room = self.size.width - width_of(told)
+            keys.show((*told, *hints(room, typed_keys(self))[0]))
 
 
 def typed_keys(screen: Screen[Any]) -> list[Hint]:

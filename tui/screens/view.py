@@ -40,6 +40,7 @@ class View(Screen[None]):
 
     MODE: ClassVar[str]
     _complete = False
+    _answer = ""
 
     def __init_subclass__(cls, *args: Any, **kwargs: Any) -> None:
         """Its looks stand beside it, and are read when it is first shown."""
@@ -241,8 +242,16 @@ class View(Screen[None]):
             marked = any(marks.keys or marks.everything for marks in lists)
             shown.show(first_step(session, self.MODE, marked=marked))
 
+    def answer(self, text: str) -> None:
+        """Say this about the key that was pressed, until the next one; "" for nothing."""
+        if text != self._answer:
+            self._answer = text
+            self.show_bottom()
+
     def message(self) -> Line:
-        """The line above the keys: the latest activity."""
+        """The line above the keys: the answer to a key, else the latest activity."""
+        if self._answer:
+            return line((f" {self._answer}", "warning"))
         if not self.session.activity:
             return ()
         latest = self.session.activity[-1]
