@@ -19,6 +19,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 if TYPE_CHECKING:
+    from rowtui.core.mapping.place import Place
     from rowtui.tui.app import RowtuiApp
 
 
@@ -96,13 +97,13 @@ class SourcesScreen(Dialog[None]):
             text = f"{row.place} is not a file here, so it cannot be opened"
             self.app.notify(visible(text), severity="warning", markup=False)
             return
-        start(self, partial(self._open, path, place.line), "editor", exclusive=True)
+        start(self, partial(self._open, path, place), "editor", exclusive=True)
 
-    async def _open(self, path: Path, at: int) -> None:
+    async def _open(self, path: Path, at: Place) -> None:
         from rowtui.tui.outside import open_in_editor
 
         app = cast("RowtuiApp", self.app)
-        await open_in_editor(app, path, app.session.read_only, line=at)
+        await open_in_editor(app, path, app.session.read_only, line=at.line, column=at.column)
 
 
 def path_of(file: str, root: str) -> Path | None:
