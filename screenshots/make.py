@@ -216,7 +216,7 @@ SCENES: dict[str, Scene] = {
         keys("2", "j", "x"), "✓ goes to wholenode", (Shot(MIDDLE), Shot(LOW), Shot(BIG))
     ),
     "explain-sources": Scene(keys("3", "enter"), "Written in", BOTH),
-    "explain-refused": Scene(keys("3", "j", "j"), "refused: it fails 3 of 4", BOTH),
+    "explain-refused": Scene(keys("3", "j", "j"), "refused: asks 16 CPUs", BOTH),
     "explain-what-if": Scene(placing.wondering, "4 candidates, 2 refused", BOTH),
     "explain-write": Scene(placing.writing, "-walltime.per", BOTH, engine=placing.WritingEngine),
     "pack": Scene(

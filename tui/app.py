@@ -33,6 +33,7 @@ from rowtui.tui.need_steps import NeedSteps
 from rowtui.tui.network_verbs import NetworkVerbs
 from rowtui.tui.palette_commands import RegistryProvider
 from rowtui.tui.played import control_played
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import View
 from rowtui.tui.screens.views import VIEW_CLASSES, looks_of, open_view
 from rowtui.tui.session import Session, describe
@@ -40,8 +41,10 @@ from rowtui.tui.terminal import Manner, manner
 from rowtui.tui.terminal_app import TerminalApp
 from rowtui.tui.theme_choice import LOOK_SECONDS, ThemeChoice
 from rowtui.tui.themes import variable_defaults
+from rowtui.tui.unbound import Stray, unbound_words
 from rowtui.tui.verbs import Verbs
 from rowtui.tui.work import start
+from textual import events
 from textual.screen import ModalScreen, Screen
 
 if TYPE_CHECKING:
@@ -103,6 +106,7 @@ class RowtuiApp(TerminalApp):
         self.line = LineVerbs(self, self.session, state)
         self.logins = Logins(self, self.session, self._feed)
         self.needs = NeedSteps(self, self.session)
+        self._stray = Stray()
         self._last_failure: tuple[str, str] | None = None
         self.defect: Exception | None = None  # what ended the dashboard, if it was a defect
 
@@ -235,6 +239,25 @@ class RowtuiApp(TerminalApp):
         stack = self._screen_stacks.get(view, [])
         if stack and isinstance(stack[0], View):
             stack[0].forget_marks()
+
+    # Keys
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that no field took: do nothing for a text, and answer one without a command."""
+        if self._stray.goes_on(event):
+            event.prevent_default()
+            self._answer(self._stray.answer)
+        elif event.key in self.screen.active_bindings:
+            self._answer("")
+        else:
+            self._stray.begin(event)
+            on_page = isinstance(self.screen, Dialog)
+            view = "" if on_page else self.view_name
+            self._answer(unbound_words(event.key, view, self.session.keys))
+
+    def _answer(self, text: str) -> None:
+        if isinstance(self.screen, View | Dialog):
+            self.screen.answer(text)
 
     # Commands
 

@@ -96,7 +96,13 @@ class NeedSteps:
     async def _open_editor(self, need: Need) -> None:
         from rowtui.tui.outside import open_in_editor
 
-        await open_in_editor(self._app, Path(need.place), self._session.read_only)
+        await open_in_editor(
+            self._app,
+            Path(need.place),
+            self._session.read_only,
+            line=need.line,
+            column=need.column,
+        )
         self._app.command_refresh()
 
     async def _trust(self, need: Need) -> None:

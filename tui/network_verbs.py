@@ -46,6 +46,7 @@ class NetworkVerbs:
         going_on = run is not None and not run.status.is_over
         cluster = snapshot.cluster if snapshot else ""
         texts = limit_texts(proposed(view, cluster, anew=anew))
+        known = view.clusters if view is not None else ()
         question = f"Go on with run {run.id}?" if run and going_on else "Start a new run?"
 
         def answered(limits: Limits | None) -> None:
@@ -61,7 +62,7 @@ class NetworkVerbs:
 
         lines = self._what_it_may_cost(going_on=going_on)
         self._app.push_screen(
-            RunLimitsScreen(question, lines, texts, self._session.clock), answered
+            RunLimitsScreen(question, lines, texts, self._session.clock, known), answered
         )
 
     def _what_it_may_cost(self, *, going_on: bool) -> list[Line]:

@@ -31,8 +31,20 @@ PAGERS = ("less", "more")
 EDITORS = ("nano", "vi", "vim", "emacs")
 """Taken where nothing is set: the first that is installed."""
 
-TOLD_LINES = ("nano", "vi", "vim", "nvim", "emacs", "emacsclient", "micro", "joe", "mg")
-"""Editors that take `+12` for the line to begin at."""
+PLACES = {
+    **dict.fromkeys(("vim", "nvim", "gvim", "view"), "+call cursor({line},{column})"),
+    **dict.fromkeys(("emacs", "emacsclient"), "+{line}:{column}"),
+    **dict.fromkeys(("nano", "pico"), "+{line},{column}"),
+    **dict.fromkeys(("vi", "nvi", "ex", "joe", "jed", "mg", "jove", "ne", "zile"), "+{line}"),
+    **dict.fromkeys(("micro", "kak"), "+{line}:{column}"),
+}
+"""By editor, the argument before the file with which it begins at a line and column."""
+
+PLACES_IN_NAMES = ("hx", "helix", "code", "codium", "subl", "zed")
+"""Editors that take `file:12:3`."""
+
+GOTO = ("code", "codium")
+"""Those of them that take it only after `--goto`."""
 
 NO_PAGERS = ("", "cat")
 """Values of `$PAGER` under which nobody could read anything: as if it was not set."""
@@ -60,24 +72,39 @@ async def open_in_pager(app: RowtuiApp, source: str | Path, name: str) -> bool:
 
 
 async def open_in_editor(
-    app: RowtuiApp, source: str | Path, read_only: bool, name: str = "text", *, line: int = 0
+    app: RowtuiApp,
+    source: str | Path,
+    read_only: bool,
+    name: str = "text",
+    *,
+    line: int = 0,
+    column: int = 0,
 ) -> bool:
     """Open a file in the editor; with `read_only`, or of a text, a copy that nobody reads again.
 
-    `line`: where, from 1, for editors that can be told. Whether a program ran; where not, the
-    screen says why.
+    `line` and `column`: where to begin, from 1, in editors that can; 0 if that is not known.
+    Whether a program ran; where not, the screen says why.
     """
     try:
         argv = editor()
-        if line > 0 and os.path.basename(argv[0]) in TOLD_LINES:
-            argv.append(f"+{line}")
         if isinstance(source, Path) and not read_only:
-            return await _hand_over(app, [*argv, _regular(source)])
+            return await _hand_over(app, at_place(argv, _regular(source), line, column))
         data, name = _content(source, name)
         with _copy(data, name, mode=0o400 if read_only else 0o600) as path:
-            return await _hand_over(app, [*argv, path])
+            return await _hand_over(app, at_place(argv, path, line, column))
     except (RowtuiError, OSError) as error:
         return _told(app, "the editor", error)
+
+
+def at_place(argv: Sequence[str], path: str, line: int, column: int) -> list[str]:
+    """The words that open a file at a place, as far as the editor is known to take one."""
+    program, column = os.path.basename(argv[0]), max(1, column)
+    if line > 0 and program in PLACES:
+        return [*argv, PLACES[program].format(line=line, column=column), path]
+    if line > 0 and program in PLACES_IN_NAMES:
+        goto = ["--goto"] if program in GOTO else []
+        return [*argv, *goto, f"{path}:{line}:{column}"]
+    return [*argv, path]
 
 
 def pager(environment: Mapping[str, str] = os.environ) -> list[str]:

@@ -44,8 +44,10 @@ def first_step(session: Session, view: str, *, marked: bool = False) -> Line:
     nothing_to_mark = session.action is not None and not session.action.eligible
     if sending is not None and sending.running:
         steps = [("", "The jobs are being sent: wait, or"), ("x", "stop after this one")]
-    elif sent and view in ("submit", "status", "groups"):
+    elif sent and view == "submit":
         steps = [("6", "watch your jobs in the queue"), ("1", "back to the actions")]
+    elif session.has_submitted and view == "status":
+        steps = [("6", "watch your jobs"), *_where_something_is(session)[:1]]
     elif view == "network":
         steps = _in_the_network(session)
     elif view == "status" and played is not None and played.state.about == "network":
@@ -95,5 +97,7 @@ def _where_something_is(session: Session) -> list[tuple[str, str]]:
     """To an action of which something can be submitted now."""
     for action in session.snapshot.actions if session.snapshot is not None else ():
         if action.eligible:
+            if action == session.action:
+                return [("Enter", "see more eligible groups")]
             return [("↑ ↓", f"go to {visible(action.name)}, of which something is eligible")]
     return [("", "Nothing is eligible until more jobs have ended."), ("6", "watch them")]

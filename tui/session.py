@@ -98,6 +98,7 @@ class Session:
     keys: Mapping[str, str] = field(default_factory=dict)  # of commands that a person changed
     played: Played | None = None  # a demo or a recording, not the real world
     first_steps: bool = True  # are shown where `played` wants them
+    has_submitted: bool = False  # a plan was confirmed since the dashboard was opened
     sending: Sending | None = None
     planning: bool = False
     job_token: str = ""

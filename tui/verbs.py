@@ -154,6 +154,7 @@ class Verbs:
         from rowtui.tui.render.plan import chosen_words
 
         sending.phase = "sending"
+        self._session.has_submitted = True
         self._session.note("you", f"confirmed {chosen_words(sending)}")
         start(self._app, partial(self._send, sending), "send")
         self._app.show_again("sending")

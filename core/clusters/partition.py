@@ -118,7 +118,7 @@ def _rules(p: Partition, job: JobTotals, cluster: str, by_name: bool) -> Iterato
         asked = "the partition named" if by_name else "no partition named"
         yield _check("prevent_auto_select", asked, "true", by_name, hint)
     if (limit := p.maximum_cpus_per_job) is not None:
-        fewer = _fewer_directories(job, limit, job.cpus, job.resources.total_cpus)
+        fewer = fewer_directories(job, limit, job.cpus, job.resources.total_cpus)
         yield _cpus("maximum_cpus_per_job", job, limit, job.cpus <= limit, fewer)
     if of := p.require_cpus_multiple_of:
         hint = _nearest(job.cpus, of, "CPUs")
@@ -127,7 +127,7 @@ def _rules(p: Partition, job: JobTotals, cluster: str, by_name: bool) -> Iterato
         hint = "ask for GPUs: gpus_per_process"
         yield _gpus("minimum_gpus_per_job", job, least, job.gpus >= least, hint)
     if (limit := p.maximum_gpus_per_job) is not None:
-        fewer = _fewer_directories(job, limit, job.gpus, job.resources.total_gpus)
+        fewer = fewer_directories(job, limit, job.gpus, job.resources.total_gpus)
         yield _gpus("maximum_gpus_per_job", job, limit, job.gpus <= limit, fewer)
     if of := p.require_gpus_multiple_of:
         hint = _nearest(job.gpus, of, "GPUs")
@@ -188,17 +188,22 @@ def _less_walltime(job: JobTotals, limit: int) -> str:
     one = walltime.total_seconds(1)
     own = job.walltime_seconds == walltime.total_seconds(job.directories)
     if own and walltime.per_directory and 0 < one <= limit:
-        return f"at most {limit // one} directories fit: maximum_size = {limit // one}"
+        return _at_most(limit // one)
     return "ask for less walltime"
 
 
-def _fewer_directories(job: JobTotals, limit: int, asked: int, total: Callable[[int], int]) -> str:
+def fewer_directories(job: JobTotals, limit: int, asked: int, total: Callable[[int], int]) -> str:
     """How to stay within a limit. Fewer directories help only if the total grows with them."""
     each = total(1)
     own = asked == total(job.directories)
     if own and job.resources.processes.per_directory and 0 < each <= limit:
-        return f"at most {limit // each} directories fit: maximum_size = {limit // each}"
+        return _at_most(limit // each)
     return f"ask for at most {limit}" if limit else "do not ask for any"
+
+
+def _at_most(size: int) -> str:
+    fit = plural(size, "directory fits", "directories fit")
+    return f"at most {fit}: maximum_size = {size}"
 
 
 def _cpus(key: str, job: JobTotals, limit: int, passed: bool, hint: str) -> PartitionCheck:

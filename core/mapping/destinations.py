@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rowtui.core.clusters.model import Cluster, JobTotals, Partition
-from rowtui.core.clusters.partition import partition_checks
+from rowtui.core.clusters.partition import fewer_directories, partition_checks
 from rowtui.core.mapping.decision import Check, Outcome
 from rowtui.core.mapping.dialect import Dialect
 from rowtui.core.mapping.entities import AMOUNTS, Destination, Entity
@@ -195,7 +195,10 @@ def checks(
             passed = asked is None or _within(what, asked, bound, limit)
             shown = f"{what} {amount_text(asked)}" if asked is not None else f"{what} not said"
             origin = destination.whence(name)
-            found.append(Check(name, shown, f"{words} {amount_text(limit)}", passed, "", origin))
+            hint = ""
+            if not passed and bound == "max" and needs_its_amount(what, asked, request):
+                hint = _fewer(what, limit, request)
+            found.append(Check(name, shown, f"{words} {amount_text(limit)}", passed, hint, origin))
     found += _tag_checks(destination, entity)
     if request.totals is not None and offer.cluster is not None and offer.partition is not None:
         found += [
@@ -203,6 +206,23 @@ def checks(
             for each in _of_partition(offer, amounts, request)
         ]
     return tuple(found)
+
+
+def needs_its_amount(what: str, asked: Any, request: MappingRequest) -> bool:
+    """Whether each directory of the job needs its share: only fewer directories need less."""
+    totals = request.totals
+    if totals is None or what not in ("cores", "gpus"):
+        return False
+    resources = totals.resources
+    total = resources.total_cpus if what == "cores" else resources.total_gpus
+    return resources.processes.per_directory and asked == total(totals.directories)
+
+
+def _fewer(what: str, limit: float, request: MappingRequest) -> str:
+    totals = request.totals
+    assert totals is not None
+    total = totals.resources.total_cpus if what == "cores" else totals.resources.total_gpus
+    return fewer_directories(totals, int(limit), total(totals.directories), total)
 
 
 def _within(what: str, asked: Any, bound: str, limit: float) -> bool:

@@ -22,7 +22,7 @@ from rowtui.core.mapping.decision import (
     Refusal,
     RuleOutcome,
 )
-from rowtui.core.mapping.destinations import Offer, amount_text, checks
+from rowtui.core.mapping.destinations import Offer, amount_text, checks, needs_its_amount
 from rowtui.core.mapping.entities import AMOUNTS, BOUNDS, Entity, Rule, env_key
 from rowtui.core.mapping.jobs import Settled
 from rowtui.core.mapping.mapper import Mapper
@@ -183,7 +183,9 @@ def _admitting(
     singles = [
         (words, what_if)
         for check in refusal.failed
-        for words, what_if in _remedies(mapper.all_offers[refusal.destination], check, amounts)
+        for words, what_if in _remedies(
+            mapper.all_offers[refusal.destination], check, amounts, request
+        )
     ]
     single_works = False
     for words, what_if in singles:
@@ -216,9 +218,21 @@ def _tested(
     return None
 
 
-def _remedies(offer: Offer, check: Check, amounts: Amounts) -> Iterator[tuple[str, WhatIf]]:
-    """What might lift one failed check: words and the change."""
-    _, _, rest = check.constraint.partition("_accepted_")
+_LIMITED = {"maximum_cpus_per_job": "cores", "maximum_gpus_per_job": "gpus"}
+"""The amount that a limit of a partition is about."""
+
+
+def _remedies(
+    offer: Offer, check: Check, amounts: Amounts, request: MappingRequest
+) -> Iterator[tuple[str, WhatIf]]:
+    """What might lift one failed check: words and the change.
+
+    CPUs and GPUs that each directory needs are not taken away: the job could not use the place.
+    """
+    bound, _, rest = check.constraint.partition("_accepted_")
+    needed = rest or _LIMITED.get(check.constraint, "")
+    if bound.startswith("max") and needs_its_amount(needed, getattr(amounts, needed, 0), request):
+        return
     if rest in AMOUNTS:
         yield _amount(rest, amounts, getattr(offer.entity, check.constraint))
     elif check.tag:

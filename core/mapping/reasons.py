@@ -73,6 +73,34 @@ def _refused(refusal: Refusal) -> str:
     return text
 
 
+_BOUNDS = {"max": "at most ", "min": "at least ", "req": "only multiples of "}
+
+
+def check_in_words(check: Check) -> str:
+    """`asks 64 CPUs, accepts at most 32`, for a check that failed."""
+    constraint, asked, offered = check.constraint, check.asked, check.offered
+    if "_accepted_" in constraint:
+        what, _, number = asked.partition(" ")
+        units = {"cores": "CPUs", "gpus": "GPUs", "mem": "GB of memory"}
+        if number == "not said":
+            return f"asks no amount of {units.get(what, what)}, accepts {offered}"
+        unit = units.get(what, what)
+        unit = unit.removesuffix("s") if number == "1" else unit
+        return f"asks {number} {unit}, accepts {offered}"
+    if constraint.startswith(("maximum_", "minimum_", "require_")):
+        what = "walltime " if constraint.endswith("walltime") else ""
+        return f"asks {what}{asked}, accepts {_BOUNDS[constraint[:3]]}{offered}"
+    if constraint.startswith("memory_per_"):
+        per = " for each " + constraint.removeprefix("memory_per_").removesuffix("_mb").upper()
+        each = "" if "in all" in asked else per
+        return f"asks {asked} of memory{each}, accepts less than {offered}"
+    if constraint.startswith("tag "):
+        return f"{constraint}: {asked}, {offered}"
+    if constraint == "cluster":
+        return check_sentence(check).removeprefix("cluster: ")
+    return check_sentence(check)
+
+
 def check_sentence(check: Check) -> str:
     """`max_accepted_cores: cores 96, at most 64`."""
     if check.constraint == "cluster":

@@ -360,6 +360,7 @@ class Jobs:
         return tuple(
             _view(record, queues.get(record.cluster), known.get(record.cluster, {}))
             for record in self.records()
+            if not _was_skipped(record)
         )
 
     async def log_tail(self, token: str, lines: int) -> LogTail:
@@ -396,6 +397,11 @@ class Jobs:
     def log_path(self, record: JobRecord) -> Path:
         """Where a job's log is, or will be, on this machine."""
         return self.project.root / record.log_path
+
+
+def _was_skipped(record: JobRecord) -> bool:
+    """Whether the job was left out of its submission: no scheduler ever had it."""
+    return record.step is Step.ABANDONED and not record.job_id
 
 
 def _view(record: JobRecord, polled: Polled | None, known: Mapping[JobKey, Job]) -> JobView:

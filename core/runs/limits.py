@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,6 +37,7 @@ __all__ = [
     "parse_until",
     "time_text",
     "units_of",
+    "unknown_clusters",
 ]
 
 _HOUR = 3600
@@ -238,6 +239,16 @@ def is_confirmed(destination: Destination, patterns: tuple[str, ...] | None) -> 
         fnmatchcase(whole if "/" in pattern else destination.cluster, pattern)
         for pattern in patterns
     )
+
+
+def unknown_clusters(patterns: Iterable[str], known: Collection[str]) -> str:
+    """Which patterns of destinations fit no cluster, with the known names; "" if each fits one."""
+    names = [pattern.partition("/")[0] for pattern in patterns]
+    wrong = [name for name in names if not any(fnmatchcase(one, name) for one in known)]
+    if not wrong:
+        return ""
+    shown = " or ".join(f"'{visible(name)}'" for name in dict.fromkeys(wrong))
+    return f"there is no cluster {shown}; known: {', '.join(map(visible, sorted(known)))}"
 
 
 def _stops(limits: Limits, spent: Spent, plan: Plan, now: float) -> tuple[Breach, ...]:

@@ -23,7 +23,7 @@ from rowtui.core.runs.estimate import Estimator
 from rowtui.core.runs.execution import Work
 from rowtui.core.runs.execution_plug_ins import find_execution
 from rowtui.core.runs.facts import Facts
-from rowtui.core.runs.limits import Breach, Limits, money_of, units_of
+from rowtui.core.runs.limits import Breach, Limits, money_of, units_of, unknown_clusters
 from rowtui.core.runs.model import Paused
 from rowtui.core.runs.redo import Redone, Stale, redo, stale_results, with_what_follows
 from rowtui.core.runs.running import Running
@@ -108,7 +108,7 @@ class Networks:
             _, study, growth, facts = self._known()
             self._see(growth, facts)
             view = network_view(growth, None, study.problems, study.notices)
-            return view._replace(retired=len(self.retired()))
+            return view._replace(retired=len(self.retired()), clusters=self.clusters)
         here = self.driving is not None and self.driving.running is running
         guess = self._guess(running)
         view = network_view(running.growth, running, running.problems, here=here, guess=guess)
@@ -117,7 +117,12 @@ class Networks:
             retired = len(self.retired()) if changed else 0
         except RowtuiError:  # what network.toml says now is not known, and does not matter to a run
             retired = 0
-        return view._replace(changed=changed, retired=retired)
+        return view._replace(changed=changed, retired=retired, clusters=self.clusters)
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """The names of the clusters that jobs can be sent to. Raises: RowtuiError."""
+        return tuple(self.project.mapping.clusters)
 
     def has_changed(self, run: Run) -> bool:
         """Whether network.toml or a table of a source is not what a run was made from.
@@ -240,8 +245,11 @@ class Networks:
         """The run to go on with: that of this name, the newest that is not over, or a new one.
 
         `limits`: confirmed by a person, from now on. `anew`: a new one in any case.
-        Raises: RowtuiError.
+        Raises: RowtuiError, also for a limit to a cluster that is not known.
         """
+        patterns = limits.destinations if limits is not None else None
+        if patterns and (wrong := unknown_clusters(patterns, self.clusters)):
+            raise RowtuiError(wrong, "write the name of a cluster, or CLUSTER/PARTITION")
         run = None if anew else self.run(name)
         if run is None or (name is None and run.status.is_over):
             study = read_study(self.project)

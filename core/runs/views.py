@@ -174,7 +174,8 @@ class NetworkView(NamedTuple):
 
     `retired`: how many directories are of samples that no source has any more. `changed`:
     network.toml or a source's file is not what the run was made from. `left`: what the jobs that
-    are not with a scheduler yet will ask for at most, as far as is known.
+    are not with a scheduler yet will ask for at most, as far as is known. `clusters`: the names of
+    those that jobs can be sent to.
     """
 
     generation: int
@@ -190,6 +191,7 @@ class NetworkView(NamedTuple):
     changed: bool = False
     estimate: Estimate | None = None
     left: Cost = Cost()
+    clusters: tuple[str, ...] = ()
 
     @property
     def jobs(self) -> int:

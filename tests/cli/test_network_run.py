@@ -185,7 +185,7 @@ def test_beyond_its_limits_it_pauses_and_says_how_to_go_on(here: OnClusters, sma
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--to", "elsewhere/*"), "local, which was not confirmed"),
+        (("--to", "local/elsewhere"), "local, which was not confirmed"),
         (("--max-cost", "20EUR"), "nobody says what that costs"),
     ],
     ids=["destination", "money"],
@@ -205,6 +205,8 @@ def test_limits_that_make_no_sense_are_refused(here: OnClusters, small: Path) ->
     assert "no scheduling plug-in" in here("network", "run", "--yes", "--priority", "odd").err
     assert "no execution 'odd'" in here("network", "run", "--yes", "--execution", "odd").err
     assert 'no run "x"' in here("network", "run", "--yes", "--run", "x").err
+    unknown = here("network", "run", "--yes", "--to", "local,anvl/cpu").err
+    assert "there is no cluster 'anvl'; known: " in unknown
     assert RunStore(small).ids() == []
 
 

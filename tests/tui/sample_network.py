@@ -163,7 +163,7 @@ class SampleNetwork:
         return NetworkView(
             self.generation, self.now, self.name, self.nodes, self.links, self.failures, run,
             self.problems, changed=self.changed, estimate=guess if run else None,
-            left=Cost(35.6, 0.0),
+            left=Cost(35.6, 0.0), clusters=("local", "slow"),
         )  # fmt: skip
 
     def samples(

@@ -55,6 +55,10 @@ async def test_the_first_steps_lead_a_stranger_to_a_submission(
         await hand.press("6")
         await hand.sees("Next: l the log", "anvil")
 
+        # the steps go on from there, also back at the actions
+        await hand.press("1")
+        await hand.sees("Next: 6 watch your jobs   Enter see more eligible groups")
+
         await hand.press("greater_than_sign")
         await hand.sees("DEMO ×300")
         await hand.press("exclamation_mark")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from rowtui.core.errors import Problem
 
 from tests.tui.hand import opened
@@ -69,3 +72,24 @@ async def test_read_only_lets_one_look_but_not_act() -> None:
         await hand.press(*"trust", "enter")
         await hand.sees("nothing can be trusted")
         assert engine.trusted_now == []
+
+
+async def test_a_problem_in_a_file_opens_the_editor_at_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened_at: list[tuple[str, int, int]] = []
+
+    async def note(_: object, path: Path, __: bool, *, line: int, column: int) -> bool:
+        opened_at.append((str(path), line, column))
+        return True
+
+    monkeypatch.setattr("rowtui.tui.outside.open_in_editor", note)
+    engine = SampleEngine()
+    engine.problems = (Problem("/p/workflow.toml", 16, 3, "odd"),)
+    async with opened(engine) as hand:
+        await hand.sees("workflow.toml:16:3: odd")
+        await hand.press("tab")
+        await hand.sees("open the file")
+        await hand.press("enter")
+        await hand.until(lambda: opened_at)
+        assert opened_at == [("/p/workflow.toml", 16, 3)]

@@ -113,6 +113,12 @@ async def test_the_autopilot_starts_only_with_yes_and_within_what_was_typed_and_
         await hand.press("up", *"yes", "enter")
         await hand.rests()
         assert not network_of(hand).calls
+        # a cluster that is not known is refused in its field, with the names that are
+        for _ in range(4):
+            await hand.press("down")
+        await hand.press(*"ly", "enter")
+        await hand.sees("there is no cluster 'locally'; known: local, slow")
+        assert not network_of(hand).calls
         hand.app.clear_notifications()
         await hand.press("escape")
         await hand.sees("Nothing was started.")

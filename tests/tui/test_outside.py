@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.errors import RowtuiError
-from rowtui.tui.outside import editor, open_in_editor, open_in_pager, pager
+from rowtui.tui.outside import at_place, editor, open_in_editor, open_in_pager, pager
 
 from tests.tui.hand import opened
 from tests.tui.terminal import Terminal
@@ -35,6 +35,25 @@ def test_the_variables_are_read_as_a_shell_reads_them(tmp_path: Path) -> None:
 def test_what_cannot_be_started_is_a_sentence(environment: dict[str, str], sentence: str) -> None:
     with pytest.raises(RowtuiError, match=sentence):
         editor(environment)
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("/usr/bin/vim", ["/usr/bin/vim", "-X", "+call cursor(16,3)", "/p/w.toml"]),
+        ("nano", ["nano", "-X", "+16,3", "/p/w.toml"]),
+        ("emacsclient", ["emacsclient", "-X", "+16:3", "/p/w.toml"]),
+        ("vi", ["vi", "-X", "+16", "/p/w.toml"]),
+        ("hx", ["hx", "-X", "/p/w.toml:16:3"]),
+        ("code", ["code", "-X", "--goto", "/p/w.toml:16:3"]),
+        ("ed", ["ed", "-X", "/p/w.toml"]),
+    ],
+)
+def test_an_editor_begins_at_the_line_and_column_as_far_as_it_can(
+    program: str, words: list[str]
+) -> None:
+    assert at_place([program, "-X"], "/p/w.toml", 16, 3) == words
+    assert at_place([program, "-X"], "/p/w.toml", 0, 0) == [program, "-X", "/p/w.toml"]
 
 
 async def test_what_cannot_be_opened_is_said_on_the_screen(

@@ -125,7 +125,7 @@ async def test_a_mapping_file_counts_once_it_is_trusted_and_what_if_asks_it(root
         await hand.press("a")
         await hand.sees("WHAT IF", "cores 4 → 2", "2 candidates")
         await hand.press("u", "e", "6")
-        await hand.sees("✗ nowhere to go", "2 refused", "mem 24, at most 20")
+        await hand.sees("✗ nowhere to go", "2 refused", "asks 24 GB of memory, accepts at most 20")
 
 
 async def test_the_plan_says_why_an_untrusted_file_leaves_it_empty(root: Path) -> None:
@@ -237,3 +237,40 @@ async def test_what_cannot_be_written_is_lines_to_copy_with_the_reason(mapped: P
         await hand.press("right", "enter")
         await hand.sees("wrote cores of relax", "WHAT IF", "not what is submitted: with tag big")
         assert "threads_per_process = 2" in (mapped / "workflow.toml").read_text()
+
+
+GROWING = WORKFLOW.replace("processes.per_submission = 4", "processes.per_directory = 4")
+
+FOUR = """\
+tools:
+  relax:
+    mem: 4
+destinations:
+  here:
+    runner: local
+  small:
+    runner: local
+    max_accepted_cores: 4
+"""
+
+
+async def test_at_80_columns_a_refusal_is_in_words_and_only_what_would_admit_the_job_is_offered(
+    root: Path,
+) -> None:
+    (root / "workflow.toml").write_text(GROWING)
+    (root / "mapping.yml").write_text(FOUR)
+    async with opened(root, (80, 24)) as (hand, environment):
+        await hand.sees("5 eligible")
+        trust(root, environment)
+        await hand.press("r", "3")
+        await hand.sees("✗  small", "asks 8 CPUs, accepts at most 4")
+        await hand.press("G")
+        await hand.sees("✗ refused: asks 8 CPUs, accepts at most 4")
+        # 2 directories with 4 processes each cannot do with 4 CPUs: only fewer of them can
+        await hand.sees("Would take it with", "at most 1 directory fits: maximum_size = 1")
+        assert "cores 8 → 4" not in hand.text()
+        # what a what-if would take is written where the tool is
+        await hand.press("e", "9")
+        await hand.sees("WHAT IF")
+        await hand.press("enter", "w")
+        await hand.sees("In mapping.yml:2:")

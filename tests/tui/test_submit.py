@@ -31,6 +31,7 @@ class FaultyEngine(SampleEngine):
     def __init__(self, *faults: Step | Exception) -> None:
         super().__init__()
         self.faults = faults
+        self.why = "Invalid account"
 
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         total = len(plan.jobs)
@@ -44,7 +45,7 @@ class FaultyEngine(SampleEngine):
                 said = f"skipped {step.token}: d0 is submitted already"
                 yield SubmitProgress(step.done, total, step.token, said, "", fault)
             elif fault is not None:
-                why = f"fault {step.done}: Invalid account"
+                why = f"fault {step.done}: {self.why}"
                 yield SubmitProgress(step.done, total, step.token, "", why, fault)
                 return
             else:
@@ -181,6 +182,24 @@ async def test_what_depends_on_a_job_follows_it_and_over_budget_needs_one_word_m
         assert engine.submitted_plans == []
         await hand.press("s", *"8 Anyway", "enter")
         await hand.sees("8 of 8 jobs accepted")
+
+
+async def test_at_80_columns_the_job_id_and_the_reason_of_a_refusal_are_whole() -> None:
+    engine = FaultyEngine(Step.ACCEPTED, Step.REJECTED)
+    engine.why = (
+        "sbatch: error: Batch job submission failed: Invalid account or account/partition "
+        "combination specified for this user"
+    )
+    engine._next_id = 123_456_788
+    async with opened(engine, size=(80, 24)) as hand:
+        await hand.press("2")
+        await hand.sees("8 groups")
+        await hand.press("a", "s")
+        await hand.sees("Nothing is sent yet")
+        await hand.press("s", "8", "enter")
+        await hand.sees("1 of 8 jobs accepted  ✗ 1 refused", "✓ job 123456789 ")
+        await hand.press("j")
+        await hand.sees("account/partition", "for this user")
 
 
 async def test_what_goes_wrong_on_the_way_is_told_job_by_job_with_what_there_is_to_do() -> None:

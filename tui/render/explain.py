@@ -20,7 +20,7 @@ from rowtui.core.mapping.decision import (
     Refusal,
 )
 from rowtui.core.mapping.origin import Origin
-from rowtui.core.mapping.reasons import outcome_sentence, what_to_do
+from rowtui.core.mapping.reasons import check_in_words, outcome_sentence, what_to_do
 from rowtui.core.text import plural, visible
 from rowtui.tui.render.cells import Cell, Choice, Line, line, wrapped
 from rowtui.tui.render.columns import Column
@@ -65,17 +65,25 @@ def destination_rows(decision: Decision | None) -> list[Row]:
             REFUSED,
             0,
             None,
-            _in_short(refusal.failed[0]) if refusal.failed else "",
+            refusal_in_words(refusal),
             refusal,
         )
         for refusal in decision.refusals
     ]
 
 
+def refusal_in_words(refusal: Refusal) -> str:
+    """The first failed check, and how many more: `asks 16 CPUs, accepts at most 8; 2 more`."""
+    if not refusal.failed:
+        return ""
+    first, *more = dict.fromkeys(map(_in_short, refusal.failed))
+    return first + (f"; {len(more)} more" if more else "")
+
+
 def _in_short(check: Check) -> str:
-    """A failed check for a narrow column: `cores 16, at most 8`, `tag gpu is required there`."""
+    """A failed check in words: `asks 16 CPUs, accepts at most 8`, `tag gpu is required there`."""
     if not check.constraint.startswith("tag "):
-        return f"{check.asked}, {check.offered}"
+        return check_in_words(check)
     if "does not have" in check.offered:
         return f"{check.constraint} is not there"
     rejected = "does not have" not in check.asked
@@ -211,11 +219,12 @@ def walltime_of(decision: Decision) -> int | None:
 def destination_lines(row: Row, decision: Decision, keys: str, width: int) -> list[Line]:
     """Why the job goes there, could go there, or cannot. `keys`: those of the changes."""
     lines = wrapped(line((f"{row.mark.glyph} {_verdict(row, decision)}", row.mark.style)), width, 2)
-    lines += wrapped(line((f"  {_where(row.of)}", "dim")), width, 2)
+    where = wrapped(line((f"  {_where(row.of)}", "dim")), width, 2)
     if isinstance(row.of, Refusal):
-        lines += _changes(row.of, keys, width)
+        lines += [*_changes(row.of, keys, width), *where]  # what to do about it is in sight
         lines += _checks("Fails", row.of.failed, row.of.checks, width)
     else:
+        lines += where
         if row.of.tried:
             lines += _section("What happened when it was tried")
             lines += wrapped(line("  ", (row.of.tried, "warning")), width, 2)
@@ -227,7 +236,10 @@ def destination_lines(row: Row, decision: Decision, keys: str, width: int) -> li
 
 def _verdict(row: Row, decision: Decision) -> str:
     if isinstance(row.of, Refusal):
-        return f"refused: it fails {_how_many(row.of.failed, row.of.checks)}"
+        why = (
+            "; ".join(dict.fromkeys(map(_in_short, row.of.failed))) or "it has no place for the job"
+        )
+        return f"refused: {why}"
     many = sum(1 for candidate in decision.candidates if candidate.rank)
     if not row.of.rank:
         return "not ranked: " + visible(row.of.tried or "left out")
@@ -301,10 +313,13 @@ def check_lines(check: Check, width: int) -> list[Line]:
 
 
 def _changes(refusal: Refusal, keys: str, width: int) -> Iterator[Line]:
-    yield from _section("Would take it with")
-    if not refusal.changes:
+    yield line(("Would take it with", "heading"))
+    hints = dict.fromkeys(check.hint for check in refusal.failed if check.hint)
+    if not refusal.changes and not hints:
         yield line(("  no single change is known that would do", "dim"))
         return
+    for hint in () if refusal.changes else hints:
+        yield from wrapped(line(f"  {visible(hint)}"), width, 2)
     for number, change in enumerate(refusal.changes):
         key = keys[number] if number < len(keys) else "·"
         after = "and it goes there" if change.first else "it could go there, after others"

@@ -63,7 +63,8 @@ def lines_to_add(asked: WhatIfAsked, action: str, decision: Decision | None) -> 
         for strength, tags in by_strength.items():
             under.append(f"      {strength}: [{', '.join(map(_quoted, tags))}]")
     if under:
-        lines += ["In mapping.yml:", "", "tools:", f"  {_quoted(action)}:", *under, ""]
+        where = _where_its_tool_is(decision, action)
+        lines += [f"In {where}:", "", "tools:", f"  {_quoted(action)}:", *under, ""]
     for tag in asked.change.drop_tags:
         said = decision.tags if decision is not None else ()
         origin = next((it for _, name, it in said if name == tag), None)
@@ -72,6 +73,15 @@ def lines_to_add(asked: WhatIfAsked, action: str, decision: Decision | None) -> 
     if asked.user is not None or asked.roles is not None:
         lines.append("Another user or other roles are not written anywhere: they are who runs it.")
     return lines
+
+
+def _where_its_tool_is(decision: Decision | None, action: str) -> str:
+    """The file and line of the action's tool; without one, the project's own file."""
+    for matched in reversed(decision.matched if decision is not None else ()):
+        origin = matched.origin
+        if origin.kind == "tool" and origin.id == action and origin.place.file:
+            return visible(str(origin.place))
+    return "mapping.yml"
 
 
 def _clock(seconds: int) -> str:

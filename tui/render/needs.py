@@ -42,7 +42,8 @@ class NextStep(enum.Enum):
 class Need(NamedTuple):
     """One thing that waits for a person. `subject` makes it unique; `more`: what else is known.
 
-    `cause`, `cluster`, `place` (a file), `line` and `token` say what the next step is about.
+    `cause`, `cluster`, `place` (a file, with `line` and `column`) and `token` say what the next
+    step is about.
     """
 
     glyph: str
@@ -56,6 +57,7 @@ class Need(NamedTuple):
     cluster: str = ""
     place: str = ""
     line: int = 0
+    column: int = 0
     token: str = ""
 
     @property
@@ -238,7 +240,10 @@ def _problem(problem: Problem) -> Need:
     text = f"{place}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
     glyph, style = ("✗", "failed") if problem.severity == "error" else ("▲", "warning")
     step = NextStep.EDIT if problem.file.startswith("/") else NextStep.NOTHING
-    return Need(glyph, text, style, step, text, place=problem.file, line=problem.line)
+    return Need(
+        glyph, text, style, step, text,
+        place=problem.file, line=problem.line, column=problem.column,
+    )  # fmt: skip
 
 
 def nothing_needed(snapshot: Snapshot) -> Line:

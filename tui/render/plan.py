@@ -167,6 +167,10 @@ class Sending:
         return self.phase in ("sending", "stopping")
 
 
+LONGEST_ID = 24
+"""Columns in which `✓ job 12345678_[0-99]` is whole: what became of a job always has them."""
+
+
 def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[Column, ...]:
     """The columns of the list of planned jobs; `sent` adds what became of each."""
     bundled = any(job.bundle is not None for job in jobs)
@@ -180,7 +184,7 @@ def plan_columns(jobs: Sequence[PlannedJob], sent: bool) -> tuple[Column, ...]:
         Column("size", "Dirs", 4, 6, "right"),
     ]
     if sent:
-        columns.append(Column("outcome", "Result", 12, 22, grow=3))
+        columns.append(Column("outcome", "Result", LONGEST_ID, grow=3))
     columns += [
         Column("destination", "Destination", 8, 18, priority=2, grow=1, short="To"),
         Column("cpus", "CPUs", 4, 6, "right", 3),
@@ -250,6 +254,14 @@ def outcome_cell(job: PlannedJob, sending: Sending) -> Line:
             return line((f"◐ {word}", "submitted"))
     word = "waiting" if sending.running else "not sent"
     return line((f"· {word}", "waiting"))
+
+
+def not_accepted(job: PlannedJob, sending: Sending) -> Line:
+    """Why a job was refused, skipped or is unclear, to be read in full; () for any other."""
+    outcome = sending.outcomes.get(job.token)
+    if outcome is None or outcome.became is Became.ACCEPTED:
+        return ()
+    return outcome_cell(job, sending)
 
 
 _OUTCOMES: dict[Became, Callable[[Outcome], Line]] = {

@@ -196,9 +196,11 @@ def _minutes(seconds: int) -> str:
 
 
 def start_text(start: int | None, now: float) -> str:
-    """`~05:40` of the next hours, `~2 d`; "" if nobody knows."""
+    """`~05:40` of today, `~Tue 05:40` within six days, `~30 Nov`; "" where no time is known."""
     if start is None or not 0 < start - now < LONGEST_WAIT:
         return ""
-    if start - now < 20 * 3600:
-        return time.strftime("~%H:%M", time.localtime(start))
-    return f"~{age(start - now)}"
+    at, today = time.localtime(start), time.localtime(now)
+    if (at.tm_year, at.tm_yday) == (today.tm_year, today.tm_yday):
+        return time.strftime("~%H:%M", at)
+    near = start - now < 6 * 86_400  # else the name of a day could mean two
+    return time.strftime("~%a %H:%M" if near else "~%d %b", at)

@@ -6,11 +6,11 @@ Empty is no limit. What cannot be read is said beneath its field, and nothing st
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.runs.limits import Limits, parse_until
+from rowtui.core.runs.limits import Limits, parse_until, unknown_clusters
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -118,8 +118,13 @@ def _number_text(number: float | None) -> str:
     return "" if number is None else f"{number:.10g}"
 
 
-def read_limits(texts: Mapping[str, str], now: float) -> TypedLimits:
-    """The limits of these texts. `now`: epoch seconds, for times of day."""
+def read_limits(
+    texts: Mapping[str, str], now: float, clusters: Collection[str] = ()
+) -> TypedLimits:
+    """The limits of these texts. `now`: epoch seconds, for times of day.
+
+    `clusters`: the names that jobs can be sent to; empty if they are not known.
+    """
     wrong: list[tuple[str, str]] = []
     found: dict[str, float | None] = {}
     for name in ("core_hours", "gpu_hours"):
@@ -137,6 +142,8 @@ def read_limits(texts: Mapping[str, str], now: float) -> TypedLimits:
         except RowtuiError as error:
             wrong.append(("until", error.message))
     names = tuple(one.strip() for one in texts.get("destinations", "").split(",") if one.strip())
+    if clusters and (unknown := unknown_clusters(names, clusters)):
+        wrong.append(("destinations", unknown))
     return TypedLimits(
         Limits(
             core_hours=found["core_hours"],

@@ -13,13 +13,13 @@ from rowtui.core.engine import RanCommand
 from rowtui.core.text import plural
 from rowtui.tui.render.activity import Row, activity_rows, command_rows, row_line
 from rowtui.tui.render.cells import Line, line
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.session import Session, describe
 from rowtui.tui.widgets.text_lines import TextLines
 from rowtui.tui.work import start
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 KINDS = ("all", "activity", "commands")
 """What is listed; Tab goes to the next."""
@@ -30,7 +30,7 @@ LOOK_SECONDS = 2.0
 _TITLES = {"all": "Activity and commands", "activity": "Activity", "commands": "Commands"}
 
 
-class ActivityScreen(ModalScreen[None]):
+class ActivityScreen(Dialog[None]):
     """A page to read and to copy from."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -12,21 +12,22 @@ from rowtui.core.engine import Change, FailedJob
 from rowtui.core.text import plural
 from rowtui.tui.render.again import FIELDS, failed_lines, prefilled, read_change
 from rowtui.tui.render.cells import line
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.palette import as_content
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 
-class AgainScreen(ModalScreen[Change | None]):
+class AgainScreen(Dialog[Change | None]):
     """Gives the change that was asked for, or None. `note` is said beside the question."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "nothing", "nothing", id="again.nothing", tooltip="resubmit nothing"),
+        Binding("escape", "nothing", "do nothing", id="again.nothing", tooltip="resubmit nothing"),
         Binding(
             "down", "app.focus_next", "next", show=False, id="again.next", tooltip="the next field"
         ),
@@ -57,11 +58,11 @@ class AgainScreen(ModalScreen[Change | None]):
             for field in self._fields:
                 with Horizontal(classes="field"):
                     yield Static(field.label, markup=False)
-                    yield Input(
+                    yield Field(
                         texts.get(field.name, ""),
                         id=f"again-{field.name}",
                         placeholder=field.examples,
-                        compact=True,
+                        keys=(("Enter", "show the plan"), ("Tab", "next field")),
                         select_on_focus=False,
                     )
                 yield Static(id=f"wrong-{field.name}", markup=False, classes="wrong")

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rowtui.tui.render.cells import line
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 MOST_LINES = 8
 """Lines of what it concerns; the rest is counted."""
 
 
-class ConfirmScreen(ModalScreen[bool]):
+class ConfirmScreen(Dialog[bool]):
     """True after the very word: `yes` for one thing, the number for several."""
 
-    BINDINGS = [Binding("escape", "no", "no", id="confirm.no", tooltip="do nothing")]
+    BINDINGS = [Binding("escape", "no", "do nothing", id="confirm.no", tooltip="do nothing")]
 
     def __init__(self, question: str, lines: Sequence[str], count: int, *, of: int = 0) -> None:
         """`of`: how many lines there would be, where `lines` are the first of them."""
@@ -50,7 +51,7 @@ class ConfirmScreen(ModalScreen[bool]):
         with Vertical(id="dialog") as dialog:
             set_titles(dialog, self._question)
             yield Static(as_content(shown), markup=False)
-            yield Input(id="answer", compact=True)
+            yield Field(id="answer", keys=(("Enter", f"answer {self.word}"),))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Only the very word is a yes."""

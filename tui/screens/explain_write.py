@@ -11,6 +11,7 @@ from rowtui.core.engine import Edit, EditAsked
 from rowtui.core.text import visible
 from rowtui.tui.actions import BY_ID
 from rowtui.tui.render.cells import Line, line
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.explain_out import show_lines
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.widgets.palette import as_content
@@ -19,7 +20,6 @@ from rowtui.tui.work import start
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 _KEYS = line(("←→ Enter", "key"), " answers   ", ("Esc", "key"), " writes nothing")
 
 
-class WriteScreen(ModalScreen[bool]):
+class WriteScreen(Dialog[bool]):
     """True after Write; Cancel has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "no", "no", id="write.no", tooltip="write nothing"),
+        Binding("escape", "no", "write nothing", id="write.no", tooltip="write nothing"),
         Binding("left", "app.focus_previous", "previous", show=False, id="write.previous",
                 tooltip="the answer before"),
         Binding("right", "app.focus_next", "next", show=False, id="write.next",

@@ -10,23 +10,24 @@ from typing import ClassVar
 from rowtui.core.text import plural, visible
 from rowtui.tui.render.cells import line
 from rowtui.tui.row_file import RowFile
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.widgets.asked_rows import Arranged
+from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.list_table import ListTable
 from rowtui.tui.widgets.palette import as_content
 from rowtui.tui.work import start
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 
-class ExportScreen(ModalScreen[Path | None]):
+class ExportScreen(Dialog[Path | None]):
     """Gives the path, or None. A file that is there is replaced after a second Enter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "no", "no", id="export.no", tooltip="write nothing"),
+        Binding("escape", "no", "write nothing", id="export.no", tooltip="write nothing"),
     ]
 
     def __init__(self, rows: int, proposed: str) -> None:
@@ -40,7 +41,9 @@ class ExportScreen(ModalScreen[Path | None]):
         with Vertical(id="dialog", classes="again") as dialog:
             set_titles(dialog, f"Write {plural(self._rows, 'row')}", "Esc writes nothing")
             yield Static("A file that ends in .csv or .json:", markup=False)
-            yield Input(self._proposed, id="path", compact=True, select_on_focus=False)
+            yield Field(
+                self._proposed, id="path", keys=(("Enter", "write"),), select_on_focus=False
+            )
             yield Static(id="told", markup=False)
 
     def on_mount(self) -> None:

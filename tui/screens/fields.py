@@ -8,16 +8,16 @@ from typing import ClassVar
 from rowtui.tui.kept_fields import FieldChoice
 from rowtui.tui.render.cells import Line, line
 from rowtui.tui.render.columns import Column
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 
-class FieldsScreen(ModalScreen[FieldChoice | None]):
+class FieldsScreen(Dialog[FieldChoice | None]):
     """Gives the choice, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

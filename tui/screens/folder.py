@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from rowtui.tui.render.cells import line
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 
-class FolderScreen(ModalScreen[str]):
+class FolderScreen(Dialog[str]):
     """The name of a folder; "" for none."""
 
-    BINDINGS = [Binding("escape", "no", "no", id="folder.no", tooltip="write nothing")]
+    BINDINGS = [Binding("escape", "no", "write nothing", id="folder.no", tooltip="write nothing")]
 
     def __init__(self, question: str, proposed: str) -> None:
         super().__init__()
@@ -34,7 +35,7 @@ class FolderScreen(ModalScreen[str]):
             dialog.add_class("folder")
             set_titles(dialog, self._question)
             yield Static(as_content(shown), markup=False)
-            yield Input(self._proposed, id="folder", compact=True)
+            yield Field(self._proposed, id="folder", keys=(("Enter", "write"),))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """A name, or nothing."""

@@ -10,13 +10,14 @@ from rowtui.tui.line_commands import LINE_COMMANDS
 from rowtui.tui.render.cells import Line, line, plain, wrapped
 from rowtui.tui.render.explain import MARKS as EXPLAIN_MARKS
 from rowtui.tui.render.marks import STATUS_MARKS, WARNING
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.session import Session
+from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 
@@ -69,7 +70,7 @@ RIGHT = ("Everywhere", "Typed after :", "Marks")
 """Sections of the right column."""
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """The keys of the view below it. `/` keeps the lines that have a word."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -86,7 +87,9 @@ class HelpScreen(ModalScreen[None]):
         """Two columns where there is room."""
         with VerticalScroll(id="help") as page:
             set_titles(page, "Help", "/ search · Esc close")
-            search = Input(placeholder="search", id="help-search", compact=True)
+            search = Field(
+                id="help-search", keys=(("Enter", "scroll what fits"),), placeholder="search"
+            )
             search.display = False
             yield search
             with Horizontal(id="help-columns"):

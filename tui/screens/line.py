@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rowtui.tui.command_line import Candidate
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.widgets.command_line import CommandLine
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 
-class LineScreen(ModalScreen[None]):
+class LineScreen(Dialog[None]):
     """Typed here, done by `run`, which gives "" or why it cannot be done."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -17,6 +17,7 @@ from rowtui.tui.render.marks import JOB_MARKS
 from rowtui.tui.render.numbers import file_size
 from rowtui.tui.screens.view import View, set_titles
 from rowtui.tui.widgets.chrome import OneLine
+from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.log_rows import LogRows
 from rowtui.tui.work import start
 from textual import events
@@ -65,7 +66,12 @@ class LogView(View):
             failed=lambda error: self.dashboard.report("the log cannot be read", error),
         )
         yield OneLine(name="trouble")
-        yield Input(id="find", compact=True, disabled=True, placeholder="text, or ~pattern")
+        yield Field(
+            id="find",
+            keys=(("Enter", "find"), ("Esc", "close")),
+            disabled=True,
+            placeholder="text, or ~pattern",
+        )
 
     @property
     def rows(self) -> LogRows:

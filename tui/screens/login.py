@@ -13,13 +13,14 @@ from rowtui.core.clusters.transports.login import Prompt, UnknownHostKey
 from rowtui.core.engine import ClusterView
 from rowtui.core.text import visible
 from rowtui.tui.render.cells import Line, line
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, OptionList, Static
 
 LONGEST_TEXT = 600
@@ -37,7 +38,7 @@ class Failure(NamedTuple):
     hint: str = ""
 
 
-class LoginDialog(ModalScreen[None]):
+class LoginDialog(Dialog[None]):
     """What all of them share: they can be taken away."""
 
     def close(self) -> None:
@@ -45,11 +46,13 @@ class LoginDialog(ModalScreen[None]):
         self.dismiss()
 
 
-class Answer(Input):
+class Answer(Field):
     """A line for one answer. One that must not be seen is not copied either."""
 
     def __init__(self, *, secret: bool, name: str) -> None:
-        super().__init__(password=secret, id=name, compact=True, select_on_focus=False)
+        super().__init__(
+            keys=(("Enter", "next, or send"),), password=secret, id=name, select_on_focus=False
+        )
 
     def action_copy(self) -> None:
         """Nothing of a secret leaves the line."""
@@ -237,7 +240,7 @@ class FailureScreen(LoginDialog):
             yield Static(as_content(told), markup=False)
 
 
-class ChooseScreen(ModalScreen[str | None]):
+class ChooseScreen(Dialog[str | None]):
     """To which of several clusters. Gives its name, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -35,7 +35,6 @@ from rowtui.tui.widgets.list_table import ListTable
 from rowtui.tui.widgets.network_graph import NetworkGraph
 from rowtui.tui.widgets.text_lines import LaidOut
 from rowtui.tui.widgets.virtual_table import VirtualTable
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widget import Widget
@@ -232,7 +231,7 @@ class NetworkScreen(View):
         else:
             self._net.show_titles()
 
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+    def on_descendant_focus(self) -> None:
         """Commands are about what is under the cursor with the focus."""
         self.set_class(any(pane.has_focus_within for pane in self._below), "-samples")
         self._point()

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from rowtui.core.text import plural
 from rowtui.tui.render.cells import line
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.screen import ModalScreen
 
 
-class PageScreen(ModalScreen[None]):
+class PageScreen(Dialog[None]):
     """Lines of text under a title."""
 
     BINDINGS = [

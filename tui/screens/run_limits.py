@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar
 
 from rowtui.core.engine import Limits
 from rowtui.tui.render.cells import Line, line
-from rowtui.tui.render.run_limits import FIELDS, read_limits
+from rowtui.tui.render.run_limits import FIELDS, TypedLimits, read_limits
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 
-class RunLimitsScreen(ModalScreen[Limits | None]):
+class RunLimitsScreen(Dialog[Limits | None]):
     """Gives the limits that were confirmed, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "no", "no", id="run-limits.no", tooltip="start nothing"),
+        Binding("escape", "no", "start nothing", id="run-limits.no", tooltip="start nothing"),
         Binding(
             "down",
             "app.focus_next",
@@ -47,12 +48,14 @@ class RunLimitsScreen(ModalScreen[Limits | None]):
         lines: Sequence[Line],
         texts: Mapping[str, str],
         clock: Callable[[], float] = time.time,
+        clusters: Collection[str] = (),
     ) -> None:
         super().__init__()
         self._question = question
         self._lines = lines
         self._texts = texts
         self._clock = clock
+        self._clusters = clusters
 
     def compose(self) -> ComposeResult:
         """What it is about, a line for each limit, and where to type the yes."""
@@ -62,11 +65,11 @@ class RunLimitsScreen(ModalScreen[Limits | None]):
             for field in FIELDS:
                 with Horizontal(classes="field"):
                     yield Static(field.label, markup=False)
-                    yield Input(
+                    yield Field(
                         self._texts.get(field.name, ""),
                         id=f"allow-{field.name}",
+                        keys=(("Enter", "next field"), ("↑ ↓", "fields")),
                         placeholder=field.example,
-                        compact=True,
                         select_on_focus=False,
                     )
                 yield Static(id=f"wrong-{field.name}", markup=False, classes="wrong")
@@ -77,7 +80,11 @@ class RunLimitsScreen(ModalScreen[Limits | None]):
             yield Static(as_content([(), yes]), markup=False)
             with Horizontal(classes="field"):
                 yield Static("answer", markup=False)
-                yield Input(id="allow-answer", placeholder="no", compact=True)
+                yield Field(
+                    id="allow-answer",
+                    keys=(("Enter", "answer yes"), ("↑ ↓", "fields")),
+                    placeholder="no",
+                )
 
     def on_mount(self) -> None:
         """The numbers are proposed already: the answer is what is missing."""
@@ -89,9 +96,12 @@ class RunLimitsScreen(ModalScreen[Limits | None]):
     def _typed(self) -> dict[str, str]:
         return {one.name: self.query_one(f"#allow-{one.name}", Input).value for one in FIELDS}
 
+    def _read(self) -> TypedLimits:
+        return read_limits(self._typed, self._clock(), self._clusters)
+
     def _check(self) -> dict[str, str]:
         """Say what is wrong beneath the fields; what is wrong."""
-        wrong = dict(read_limits(self._typed, self._clock()).wrong)
+        wrong = dict(self._read().wrong)
         for field in FIELDS:
             told = self.query_one(f"#wrong-{field.name}", Static)
             text = wrong.get(field.name, "")
@@ -112,7 +122,7 @@ class RunLimitsScreen(ModalScreen[Limits | None]):
         elif wrong:
             self.query_one(f"#allow-{next(iter(wrong))}", Input).focus()
         else:
-            self.dismiss(read_limits(self._typed, self._clock()).limits)
+            self.dismiss(self._read().limits)
 
     def action_no(self) -> None:
         """No."""

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from rowtui.core.text import plural, visible
 from rowtui.tui.render.cells import line
 from rowtui.tui.render.sources import SourceRow, source_cells, source_columns
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.widgets.asked_rows import MemoryRows
 from rowtui.tui.widgets.list_table import ListTable
 from rowtui.tui.work import start
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 if TYPE_CHECKING:
+    from rowtui.core.mapping.place import Place
     from rowtui.tui.app import RowtuiApp
 
 
-class SourcesScreen(ModalScreen[None]):
+class SourcesScreen(Dialog[None]):
     """A list of sources under a title. `root`: what their paths are below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -96,13 +97,13 @@ class SourcesScreen(ModalScreen[None]):
             text = f"{row.place} is not a file here, so it cannot be opened"
             self.app.notify(visible(text), severity="warning", markup=False)
             return
-        start(self, partial(self._open, path, place.line), "editor", exclusive=True)
+        start(self, partial(self._open, path, place), "editor", exclusive=True)
 
-    async def _open(self, path: Path, at: int) -> None:
+    async def _open(self, path: Path, at: Place) -> None:
         from rowtui.tui.outside import open_in_editor
 
         app = cast("RowtuiApp", self.app)
-        await open_in_editor(app, path, app.session.read_only, line=at)
+        await open_in_editor(app, path, app.session.read_only, line=at.line, column=at.column)
 
 
 def path_of(file: str, root: str) -> Path | None:

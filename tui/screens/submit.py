@@ -16,6 +16,7 @@ from rowtui.tui.render.plan import (
     cost_and_checks,
     left_out,
     may_gain,
+    not_accepted,
     plan_columns,
 )
 from rowtui.tui.render.plan_checks import indent_of
@@ -208,7 +209,8 @@ class SubmitView(View):
         asked = sending is not None and sending.phase == "review"
         if asked and rows is not None and self.table.filtered and (many := rows.hidden_on):
             hidden = f"{plural(many, 'job is', 'jobs are')} filtered away, and sent too"
-        self.question.show(again, hidden)
+        became = not_accepted(self.row.jobs[0], sending) if self.row and sending else ()
+        self.question.show(again, hidden, became)
 
     # Events
 

@@ -15,6 +15,7 @@ from rowtui.tui.render.transfers import copied_in_short
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.session import Session
 from rowtui.tui.widgets.chrome import OneLine
+from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.palette import as_content
 from textual import events
 from textual.app import ComposeResult
@@ -38,16 +39,16 @@ class Question(Vertical):
         self._session = session
         self._send = send
         self._left = left
-        self._after: list[Line] = []
+        self._told: dict[str, list[Line]] = {}
 
     def compose(self) -> ComposeResult:
         """What is at stake, what is wrong, the question, and the field for the answer."""
         yield OneLine(name="short")
-        yield OneLine(name="again")
-        yield OneLine(name="error")
+        yield Static(id="again", markup=False)
+        yield Static(id="error", markup=False)
         yield OneLine(name="question")
         yield Static(id="after", markup=False)
-        yield Input(id="yes", compact=True, disabled=True)
+        yield Field(id="yes", keys=(("Enter", "answer"), ("Esc", "send nothing")), disabled=True)
 
     @property
     def _answer(self) -> Input:
@@ -60,17 +61,16 @@ class Question(Vertical):
 
     # Showing
 
-    def show(self, again: str = "", hidden: str = "") -> None:
-        """All of it. `again`: why the job under the cursor is tried again; `hidden`: what a
-        filter leaves out of sight, which is sent all the same.
+    def show(self, again: str = "", hidden: str = "", became: Line = ()) -> None:
+        """All of it. `again`: why the job under the cursor is tried again; `became`: what became
+        of it; `hidden`: what a filter leaves out of sight, which is sent all the same.
         """
         sending = self._session.sending
-        self.set_class(bool(again), "-again")
-        self.query_one("#again", OneLine).show(line(" ", again))
-        error = self._what_is_wrong() if sending is not None else ()
-        self.set_class(bool(error), "-error")
-        self.query_one("#error", OneLine).show((*line(" "), *error))
-        self._show_after()
+        self._tell("again", [line(again)] if again else [])
+        error = self._what_is_wrong(became) if sending is not None else ()
+        self._tell("error", [error] if error else [])
+        over = sending is not None and sending.phase in ("done", "stopped", "broken")
+        self._tell("after", afterwards(sending) if sending is not None and over else [])
         short, question = self.query_one("#short", OneLine), self.query_one("#question", OneLine)
         if sending is None:
             short.show(())
@@ -83,29 +83,25 @@ class Question(Vertical):
         title = "Confirm" if sending.phase == "review" else "Sending"
         set_titles(self, f"{title} · {hidden}" if hidden else title)
 
-    def _what_is_wrong(self) -> Line:
-        """Before it is sent, why one more word is needed; then, the first thing that failed."""
+    def _what_is_wrong(self, became: Line) -> Line:
+        """Before it is sent, why one more word is needed; then, why the job under the cursor was
+        not accepted, else the first thing that failed.
+        """
         sending = self._session.sending
         assert sending is not None
         if sending.phase != "review":
-            return first_error(sending)
+            return became or first_error(sending)
         why = why_not(sending.checks, sending.chosen) if sending.chosen.requests else ""
         return line(("✗ ", "failed"), (why, "failed")) if why else ()
 
-    def _show_after(self) -> None:
-        """What there is to do about jobs that were not accepted, once it is over."""
-        sending = self._session.sending
-        over = sending is not None and sending.phase in ("done", "stopped", "broken")
+    def _tell(self, name: str, told: list[Line]) -> None:
+        """Show these sentences in full, in as many lines as they take."""
         width = max(20, self.screen.size.width - 4)
-        lines = [
-            line(" ") + part
-            for one in (afterwards(sending) if sending is not None and over else ())
-            for part in wrapped(one, width - 1, 2)
-        ]
-        self.set_class(bool(lines), "-after")
-        if lines != self._after:
-            self._after = lines
-            self.query_one("#after", Static).update(as_content(lines))
+        lines = [line(" ") + part for one in told for part in wrapped(one, width - 1, 2)]
+        self.set_class(bool(lines), f"-{name}")
+        if lines != self._told.get(name):
+            self._told[name] = lines
+            self.query_one(f"#{name}", Static).update(as_content(lines))
 
     def _how_far(self, sending: Sending) -> Line:
         width = self.query_one("#question", OneLine).size.width - 1

@@ -5,23 +5,24 @@ from __future__ import annotations
 from rowtui.core.engine import MappingReview
 from rowtui.core.text import plural, visible
 from rowtui.tui.render.cells import Line, line
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
+from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.palette import as_content
 from rowtui.tui.widgets.text_lines import TextLines
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 WORD = "trust"
 
 
-class TrustScreen(ModalScreen[bool]):
+class TrustScreen(Dialog[bool]):
     """True after the very word."""
 
     BINDINGS = [
-        Binding("escape", "no", "no", id="trust.no", tooltip="trust nothing"),
+        Binding("escape", "no", "trust nothing", id="trust.no", tooltip="trust nothing"),
         Binding("tab", "other", "text or answer", id="trust.pane", priority=True,
                 tooltip="between the text and the answer"),
     ]  # fmt: skip
@@ -51,7 +52,7 @@ class TrustScreen(ModalScreen[bool]):
             page.empty = line(("The file is empty.", "dim"))
             yield page
             yield Static(as_content([asked, typed]), markup=False)
-            yield Input(id="answer", compact=True)
+            yield Field(id="answer", keys=(("Enter", f"answer {WORD}"),))
 
     def on_mount(self) -> None:
         """The text from its beginning; the keys go to the answer."""

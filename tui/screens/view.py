@@ -13,6 +13,7 @@ from rowtui.tui.render.cells import line
 from rowtui.tui.render.chrome import Hint, Tab, header, hints, tabs
 from rowtui.tui.render.numbers import clock_time
 from rowtui.tui.render.plan_sending import badge as sending_badge
+from rowtui.tui.screens.dialog import typed_keys
 from rowtui.tui.widgets.chrome import OneLine
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -39,6 +40,7 @@ class View(Screen[None]):
 
     MODE: ClassVar[str]
     _complete = False
+    _answer = ""
 
     def __init_subclass__(cls, *args: Any, **kwargs: Any) -> None:
         """Its looks stand beside it, and are read when it is first shown."""
@@ -153,6 +155,10 @@ class View(Screen[None]):
         self.show()
         self.dashboard.logins.show_next()
 
+    def on_descendant_focus(self) -> None:
+        """A field takes other keys than the view."""
+        self.show_bottom()
+
     def on_resize(self, event: Resize) -> None:
         """The lines depend on the width; what is shown at all on the height."""
         self.set_class(event.size.height < LOWEST, "-low")
@@ -204,6 +210,9 @@ class View(Screen[None]):
         if not self.ready:
             return
         self.query_one("#message", OneLine).show(self.message())
+        if typed := typed_keys(self):
+            self.query_one("#keys", OneLine).show(hints(self.size.width, typed)[0])
+            return
         keys = [
             Hint(
                 command.keys_of(self.session.keys).partition(" ")[0] or ":",
@@ -233,8 +242,16 @@ class View(Screen[None]):
             marked = any(marks.keys or marks.everything for marks in lists)
             shown.show(first_step(session, self.MODE, marked=marked))
 
+    def answer(self, text: str) -> None:
+        """Say this about the key that was pressed, until the next one; "" for nothing."""
+        if text != self._answer:
+            self._answer = text
+            self.show_bottom()
+
     def message(self) -> Line:
-        """The line above the keys: the latest activity."""
+        """The line above the keys: the answer to a key, else the latest activity."""
+        if self._answer:
+            return line((f" {self._answer}", "warning"))
         if not self.session.activity:
             return ()
         latest = self.session.activity[-1]

@@ -8,16 +8,16 @@ from functools import partial
 from rowtui.core.engine import JobDetail, QueueRow
 from rowtui.tui.render.cells import Line, plain
 from rowtui.tui.render.why import WAITS, why_page
+from rowtui.tui.screens.dialog import Dialog
 from rowtui.tui.screens.view import set_titles
 from rowtui.tui.session import Session, describe
 from rowtui.tui.widgets.text_lines import LaidOut
 from rowtui.tui.work import start
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.screen import ModalScreen
 
 
-class WhyScreen(ModalScreen[None]):
+class WhyScreen(Dialog[None]):
     """A page to read. The scheduler is asked when it opens, and for an estimate when `e` asks.
 
     `told`: gets each answer, for the pane below the list.

@@ -12,6 +12,7 @@ from typing import ClassVar
 from rowtui.tui.command_line import Candidate, common_start
 from rowtui.tui.line_history import Recall
 from rowtui.tui.render.cells import Line, cut, fit, line, width_of
+from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -19,11 +20,13 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Static
 
+KEYS = (("Enter", "do it"), ("Tab", "complete"), ("↑", "typed before"))
+
 WIDEST_USAGE = 34
 """Columns of the list that the commands take; the rest says what they do."""
 
 
-class LineInput(Input):
+class LineInput(Field):
     """Where the command is typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -107,7 +110,7 @@ class CommandLine(Vertical):
         yield Static("", id="line-candidates", markup=False)
         with Horizontal(id="line-row"):
             yield Static(f" {self._sign}", id="line-sign", markup=False)
-            yield LineInput(self._start, id="line-text", compact=True, select_on_focus=False)
+            yield LineInput(self._start, keys=KEYS, id="line-text", select_on_focus=False)
 
     def on_mount(self) -> None:
         """Ready to be typed into."""

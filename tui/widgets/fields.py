@@ -1,13 +1,24 @@
-"""A small form of text fields that a view has beside its pictures; what is typed counts at once."""
+"""Text fields: one with the keys that it takes, and a small form that counts at once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.containers import Container
 from textual.message import Message
 from textual.widgets import Input
+
+
+class Field(Input):
+    """One line to type in. `keys`: the keys that act here, with what each one does.
+
+    The line of keys at the bottom of the screen shows them while the field has the focus.
+    """
+
+    def __init__(self, value: str = "", *, keys: Sequence[tuple[str, str]], **how: Any) -> None:
+        super().__init__(value, compact=True, **how)
+        self.keys = tuple(keys)
 
 
 class Fields(Container):
@@ -15,6 +26,11 @@ class Fields(Container):
 
     NAMES: ClassVar[Sequence[str]] = ()
     PREFIX: ClassVar[str] = ""
+    KEYS: ClassVar[Sequence[tuple[str, str]]] = (
+        ("Enter", "done"),
+        ("Tab", "next field"),
+        ("Esc", "close"),
+    )
 
     class Changed(Message):
         """A field has another text, typed by a person."""
@@ -26,9 +42,9 @@ class Fields(Container):
     class Done(Message):
         """Enter: the person has typed it all."""
 
-    def field(self, name: str) -> Input:
+    def field(self, name: str) -> Field:
         """One field."""
-        return self.query_one(f"#{self.PREFIX}{name}", Input)
+        return self.query_one(f"#{self.PREFIX}{name}", Field)
 
     @property
     def texts(self) -> dict[str, str]:

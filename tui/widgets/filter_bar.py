@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rowtui.tui.render.cells import line
+from rowtui.tui.widgets.fields import Field
 from rowtui.tui.widgets.palette import as_content
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -16,6 +17,8 @@ from textual.widgets import Input, Static
 
 DEBOUNCE_SECONDS = 0.15
 """Between the last key and the question: nobody reads what stands there for shorter."""
+
+KEYS = (("Enter", "keep the filter"), ("Esc", "show all rows"))
 
 EXAMPLES = "text  field=value  !not  ~regex  T<0.9"
 
@@ -54,14 +57,16 @@ class FilterBar(Vertical):
         """What is typed, and what is wrong with it."""
         with Horizontal():
             yield Static("/", markup=False)
-            yield Input(self._text, placeholder=EXAMPLES, compact=True, select_on_focus=False)
+            yield Field(self._text, keys=KEYS, placeholder=EXAMPLES)
         wrong = Static(_why(self._problem), classes="wrong", markup=False)
         yield wrong.set_class(bool(self._problem), "-shown")
 
     def on_mount(self) -> None:
-        """Type at once."""
-        self.query_one(Input).focus()
-        self.query_one(Input).action_end()
+        """Type at once: over the filter before, or on in one that was refused."""
+        field = self.query_one(Input)
+        field.select_on_focus = not self._problem
+        field.focus()
+        field.action_end()
 
     @property
     def text(self) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rowtui.tui.render.pack_limits import FIELDS
-from rowtui.tui.widgets.fields import Fields
+from rowtui.tui.widgets.fields import Field, Fields
 from textual.app import ComposeResult
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 LABELS = {"largest": "jobs in a bundle", "longest": "longest bundle", "factor": "time factor"}
 _EXAMPLES = {"largest": "like 16", "longest": "like 12:00:00", "factor": "like 1.5"}
@@ -22,4 +22,4 @@ class LimitsForm(Fields):
         """Each limit with its name."""
         for name in FIELDS:
             yield Static(LABELS[name], markup=False)
-            yield Input(id=f"{self.PREFIX}{name}", placeholder=_EXAMPLES[name], compact=True)
+            yield Field(id=f"{self.PREFIX}{name}", keys=self.KEYS, placeholder=_EXAMPLES[name])

@@ -7,10 +7,10 @@ from rowtui.core.text import visible
 from rowtui.core.workflow.duration import format_duration
 from rowtui.tui.render.explain import walltime_of
 from rowtui.tui.render.what_if import FIELDS, amount_text
-from rowtui.tui.widgets.fields import Fields
+from rowtui.tui.widgets.fields import Field, Fields
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 LABELS = {
     "cores": "cores",
@@ -36,7 +36,7 @@ class WhatIfForm(Fields):
             with Horizontal(id=f"what-if-{number}"):
                 for name in names:
                     yield Static(LABELS[name], markup=False)
-                    yield Input(id=f"{self.PREFIX}{name}", compact=True)
+                    yield Field(id=f"{self.PREFIX}{name}", keys=self.KEYS)
 
     def show_job(self, decision: Decision | None) -> None:
         """Let the job's own values shine through the empty fields."""

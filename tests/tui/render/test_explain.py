@@ -57,7 +57,9 @@ def decision() -> Decision:
 def test_each_refusal_names_what_was_asked_and_what_is_offered(decision: Decision) -> None:
     shared = next(row for row in destination_rows(decision) if row.name == "shared")
     text = texts(destination_lines(shared, decision, "abcd", 100))
-    assert text.startswith("✗ refused: it fails 3 of 4 checks")
+    assert text.startswith(
+        "✗ refused: asks 16 CPUs, accepts at most 8; asks 96 GB of memory, accepts at most 64; "
+    )
     assert "✗ max_accepted_cores  asked cores 16, offered at most 8" in text
     assert "said by destination shared in mapping.yml:57" in text
     assert "a cores 16 → 8 and mem 96 → 64 and drop required tag highmem" in text

@@ -51,12 +51,18 @@ def test_near_its_limit_a_job_says_how_long_it_has_and_what_is_left_to_do() -> N
 
 
 def test_an_expected_start_stands_beside_the_reason() -> None:
-    assert (
-        told(WAITS._replace(start_estimate=int(NOW) + 2 * 86_400), "reason") == "Resources · ~2 d"
-    )
-    assert start_text(int(NOW) + 7_200, NOW).startswith("~")
+    later = WAITS._replace(start_estimate=int(NOW) + 2 * 86_400)
+    assert told(later, "reason") == "Resources · ~Wed 13:46"
     assert start_text(int(NOW) - 5, NOW) == ""
     assert start_text(int(NOW) + 400 * 86_400, NOW) == ""
+
+
+def test_an_expected_start_on_another_day_names_the_day() -> None:
+    # now: Monday, 12 January, 13:46:40
+    assert start_text(int(NOW) + 7_200, NOW) == "~15:46"
+    assert start_text(int(NOW) + 12 * 3_600, NOW) == "~Tue 01:46"
+    assert start_text(int(NOW) + 20 * 3_600 - 60, NOW) == "~Tue 09:45"
+    assert start_text(int(NOW) + 7 * 86_400, NOW) == "~19 Jan"
 
 
 def test_a_silent_clusters_rows_are_dim_and_say_how_old_they_are() -> None:
