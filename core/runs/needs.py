@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rowtui.core.network.domain import natural
 from rowtui.core.network.flow import Flow, Lists
 from rowtui.core.network.growth import Growth, Member
-from rowtui.core.runs.inputs import FILE, LeftOut, SampleInputs
+from rowtui.core.runs.inputs import LeftOut, SampleInputs
 from rowtui.core.runs.inputs import Member as InputMember
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ def inputs_of(growth: Growth, lists: Lists, job: int) -> SampleInputs | None:
     flow = growth.flow
     spec = flow.network.node(node)
     assert spec is not None
-    own = flow.shape.home(node) == node
-    if not own and len(spec.inputs) == 1:
+    if flow.shape.home(node) != node:
         return None
     out = {it.job for it in growth.graph.left_out(job)}
     inputs: dict[str, list[InputMember]] = {it.name: [] for it in spec.inputs}
@@ -47,7 +46,6 @@ def inputs_of(growth: Growth, lists: Lists, job: int) -> SampleInputs | None:
         flow.values(node, row),
         {name: tuple(members) for name, members in inputs.items()},
         tuple(left),
-        FILE if own else f"{node}.{FILE}",
     )
 
 

@@ -18,7 +18,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.files import read_bounded
 from rowtui.core.network.job_model import JobState
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.inputs import LIMIT, SampleInputs
+from rowtui.core.runs.inputs import FILE, LIMIT, SampleInputs
 from rowtui.core.runs.needs import inputs_of
 from rowtui.core.runs.trash import Refused, put_products_away
 from rowtui.core.text import plural, visible
@@ -67,7 +67,7 @@ def stale_results(running: Running) -> list[Stale]:
             now = inputs_of(growth, running.lists, job)
             if now is None:
                 continue
-            before = _recorded(workspace / now.directory / now.file)
+            before = _recorded(workspace / now.directory / FILE)
             if before is None:
                 continue
             wanted = _members(now)

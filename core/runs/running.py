@@ -288,13 +288,13 @@ class Running:
         for job in jobs:
             found = inputs_of(self.growth, self.lists, job)
             if found is not None:
-                wanted[found.directory, found.file] = (job, found)
+                wanted[found.directory] = (job, found)
         workspace = self.project.workflow.workspace
         written = write_inputs(workspace, [found for _, found in wanted.values()])
         failed = dict(written.failed)
         for name, why in written.failed:
             self.project.notice(f"{visible(name)}: {why}")
-        return [job for (name, _), (job, _) in wanted.items() if name in failed]
+        return [job for name, (job, _) in wanted.items() if name in failed]
 
     # What people decide
 

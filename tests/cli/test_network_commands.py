@@ -103,6 +103,19 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_place(
     assert {(8, "error"), (17, "error")} <= places
 
 
+def test_check_says_for_each_node_which_directories_it_uses_and_why(
+    here: OnClusters, small: Path
+) -> None:
+    done = here("network", "check")
+    assert done.code == 0
+    assert "  one: those of s, as its one input, 's', has the same samples\n" in done.out
+    assert "  sum: its own, as its link collapses x\n" in done.out
+    assert shown(here, "check")["directories"] == [
+        {"node": "one", "home": "s", "why": "its one input, 's', has the same samples"},
+        {"node": "sum", "home": "sum", "why": "its link collapses x"},
+    ]
+
+
 def test_a_broken_workflow_does_not_hide_a_broken_network(here: OnClusters, small: Path) -> None:
     (small / "workflow.toml").write_text("[[action]]\n")
     (small / "network.toml").write_text(NETWORK.replace('from = "s"', 'from = "nobody"'))
