@@ -122,9 +122,9 @@ class Autopilot:
         except _StoppedError:
             return  # the directories that were made are whole
         yield Told(Kind.BEGUN, _begun(running, len(made.made)))
-        stale = await asyncio.to_thread(stale_results, running)
+        stale = said(await asyncio.to_thread(stale_results, running))
         if stale:
-            yield Told(Kind.PROBLEM, said(stale))
+            yield Told(Kind.PROBLEM, stale)
         changes = Changes(project)
         listening = asyncio.create_task(self._listen(changes))
         try:
@@ -136,6 +136,9 @@ class Autopilot:
                 if happened.stopped:
                     await self._take_back(happened.stopped)
                 if running.graph.is_over:
+                    stale_now = said(await asyncio.to_thread(stale_results, running))
+                    if stale_now not in ("", stale):
+                        yield Told(Kind.PROBLEM, stale_now)
                     yield self._over()
                     await self._give_back()
                     return
