@@ -15,6 +15,7 @@ from rowtui.core.network.check import check_against_workflow
 from rowtui.core.network.load import NETWORK_FILE, load_network
 from rowtui.core.network.shape import Home, homes_of
 from rowtui.core.network.spec import Place, SourceRows
+from rowtui.core.runs.never_ready import never_ready
 from rowtui.core.runs.source_files import read_source
 from rowtui.core.runs.study import make_study
 from rowtui.core.text import visible
@@ -72,6 +73,7 @@ def check_network(root: Path, project: Project | None) -> Checked:
             jobs = sum(run.columns.count for run in flow.runs.values())
             every = homes_of(loaded.network)
             homes = {node.name: every[node.name] for node in loaded.network.nodes}
+            found += never_ready(project, flow, file)
     found.sort(key=lambda it: (it.line, it.column))
     return Checked((*of_workflow, *dict.fromkeys(found)), tuple(notices), jobs, homes)
 
