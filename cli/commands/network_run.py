@@ -180,6 +180,8 @@ def _say_what(
     out.print("Limits, beyond which it stops and asks:")
     for line in limit_lines(limits):
         out.print(f"  {line}")
+    if work.grows and limits.core_hours is None:
+        say(out, "  no limit on core-hours, as lists add jobs; --max-core-hours sets one", "    ")
     sys.stdout.flush()
 
 

@@ -265,7 +265,8 @@ def test_it_asks_once_and_then_runs(shell: Shell) -> None:
     code, seen = on_a_terminal(shell, "network", "run", typed=b"\n")
     text = seen.decode()
     assert code == 0, text
-    assert "at most 0.07 core-hours" in text
+    assert "4 jobs to send, which may cost up to " in text
+    assert "at most 0.13 core-hours" in text
     assert "stops at 3 failed jobs in a row" in text
     assert text.count("Proceed?") == 1
     code, seen = on_a_terminal(shell, "network", "run", "--new", typed=b"n\n")
