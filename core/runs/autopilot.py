@@ -247,8 +247,7 @@ class Autopilot:
     ) -> AsyncGenerator[Told, None]:
         running = self.running
         units = tuple(units_of(plan, money))
-        await asyncio.to_thread(running.run.append, *submitted_events(plan.id, units))
-        running.tokens.update(job.token for job in plan.jobs)
+        await asyncio.to_thread(running.note, *submitted_events(plan.id, units))
         errors: list[str] = []
         failed = ""
         try:
@@ -287,7 +286,7 @@ class Autopilot:
             else:
                 self.resting.sent(jobs)
         if free := not_sent_events(plan.id, units, unsent):
-            running.run.append(*free)
+            running.note(*free)
         return len(plan.jobs) - len(unsent)
 
     def _problems(self, said: Sequence[str], *, keep: bool = False) -> list[Told]:

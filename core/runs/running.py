@@ -21,7 +21,7 @@ from rowtui.core.network.spec import JSON
 from rowtui.core.runs.directories import Made, make_directories
 from rowtui.core.runs.facts import Facts
 from rowtui.core.runs.inputs import write_inputs
-from rowtui.core.runs.limits import Spent
+from rowtui.core.runs.limits import Spent, units_of
 from rowtui.core.runs.lost_products import look_for_lost
 from rowtui.core.runs.model import (
     Cancelled,
@@ -30,6 +30,7 @@ from rowtui.core.runs.model import (
     Finished,
     Grew,
     JobFailed,
+    NotSent,
     PlanSubmitted,
     Published,
     Resumed,
@@ -40,6 +41,7 @@ from rowtui.core.runs.model import (
 from rowtui.core.runs.needs import inputs_of
 from rowtui.core.runs.order import ranks_of
 from rowtui.core.runs.publishing import Publishing
+from rowtui.core.runs.spending import given_up_of, never_begun, not_sent_events
 from rowtui.core.runs.store import Run
 from rowtui.core.runs.study import make_study, wanted_directories
 from rowtui.core.runs.taken_lists import TakenLists
@@ -91,6 +93,9 @@ class Running:
         self.tokens: set[str] = set()  # of jobs that this run sent: their failures count
         # Node, directory, token: of failures that are to be tried again, so they count no more.
         self._again: set[tuple[str, str, str]] = set()
+        self._plan_of: dict[str, str] = {}  # by token
+        self._settled: set[str] = set()  # plans of which nothing more is given back
+        self._given_back: set[str] = set()  # tokens of jobs that cost nothing after all
         self.failures_in_a_row = 0
         self._publishing = Publishing(project, run)
         self._failed: set[tuple[str, str, str]] = set()  # node, directory, token: written down
@@ -118,11 +123,20 @@ class Running:
         if self.drives:
             self.run.append(*events)
 
+    def note(self, *events: Event) -> None:
+        """Write events down and take them in. Raises: RowtuiError."""
+        self.run.append(*events)
+        for event in events:
+            self._remember(event)
+
     def _remember(self, event: Event) -> None:
         if isinstance(event, Grew):
             self._taken.remember(event)
         elif isinstance(event, PlanSubmitted):
             self.tokens.update(event.jobs)
+            self._plan_of.update(dict.fromkeys(event.jobs, event.plan_id))
+        elif isinstance(event, NotSent):
+            self._given_back.update(event.jobs)
         elif isinstance(event, JobFailed):
             self._failed.add((event.node, event.sample, event.token))
         elif isinstance(event, Retried):
@@ -151,7 +165,8 @@ class Running:
         Raises: RowtuiError.
         """
         now = time.time()
-        self.run.append(Started(now) if self.is_new else Resumed(now))
+        unsent = never_begun(self.run.events(), self.project.jobs.journal)
+        self.note(*unsent, Started(now) if self.is_new else Resumed(now))
         self.is_new = False
         made = self._make(wanted_directories(self.growth.flow), progress)
         self.look()
@@ -188,6 +203,8 @@ class Running:
         news = self.facts.news(self.project.state, self._counts)
         if not news and self._looked:
             return Happened()
+        if self.drives and (news.back or not self._looked):
+            self._give_back_unstarted()
         self._looked = True
         graph = self.graph
         for node, names in self._by_node(news.gone).items():
@@ -224,6 +241,24 @@ class Running:
             published=self._publishing.publish(self.growth) if self.drives else 0,
             stopped=tuple(stopped),
         )
+
+    def _give_back_unstarted(self) -> None:
+        """Give back the hours of jobs that left the queue without having run, such as those that
+        were queued ahead of a job that failed.
+        """
+        project = self.project
+        done = frozenset(project.jobs.journal.done_plan_ids())
+        for plan_id in {*self._plan_of.values()} - self._settled:
+            try:
+                plan = project.jobs.plan(plan_id)
+            except RowtuiError:  # it was removed: its hours stay counted
+                continue
+            unsent = given_up_of(plan_id, project.jobs.journal) - self._given_back
+            # Money stays counted: what a bundle costs is known only while its whole plan is.
+            events = not_sent_events(plan_id, units_of(plan, {}), unsent)
+            self.note(*events)
+            if plan_id in done:
+                self._settled.add(plan_id)
 
     def _given_back_too_often(self, jobs: Sequence[int]) -> list[int]:
         # What waited for another that did not end well was not given back for its own sake.
