@@ -7,6 +7,7 @@ call it in a thread where something else must go on.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,11 +42,13 @@ from rowtui.core.runs.model import (
 from rowtui.core.runs.needs import inputs_of
 from rowtui.core.runs.order import ranks_of
 from rowtui.core.runs.publishing import Publishing
+from rowtui.core.runs.run_times import seconds_of_job
 from rowtui.core.runs.spending import given_up_of, never_begun, not_sent_events
 from rowtui.core.runs.store import Run
 from rowtui.core.runs.study import make_study, wanted_directories
 from rowtui.core.runs.taken_lists import TakenLists
-from rowtui.core.submission.pilot_model import is_pilot
+from rowtui.core.submission.model import JournalEntry, Plan, Step
+from rowtui.core.submission.pilot_model import is_in_pilot, is_pilot
 from rowtui.core.submission.settled import OPEN
 from rowtui.core.text import visible
 
@@ -95,6 +98,9 @@ class Running:
         self._again: set[tuple[str, str, str]] = set()
         self._plan_of: dict[str, str] = {}  # by token
         self._settled: set[str] = set()  # plans of which nothing more is given back
+        self._used: dict[str, float] = {}  # core-hours by token, of jobs that ended
+        self._used_of: set[str] = set()  # plans all of whose jobs are in `_used`
+        self._used_at: tuple[tuple[str, int], ...] | None = None
         self._given_back: set[str] = set()  # tokens of jobs that cost nothing after all
         self.failures_in_a_row = 0
         self._publishing = Publishing(project, run)
@@ -403,6 +409,32 @@ class Running:
         # Requests of a bundle are one job there; a pilot is one whether it has any or not.
         queued = len({*map(token_in_queue, ours), *self._pilots()})
         return self.run.standing.spent(queued, self.failures_in_a_row)
+
+    def used(self) -> float | None:
+        """The core-hours of its jobs that ended, as long as these ran; None if it is not known of
+        any: their marks are in a copy of the project on a cluster, or were removed.
+        """
+        jobs = self.project.jobs
+        stamp = jobs.journal.stamp()
+        if stamp != self._used_at:
+            done = frozenset(jobs.journal.done_plan_ids())
+            for plan_id in {*self._plan_of.values()} - self._used_of:
+                with contextlib.suppress(RowtuiError):  # a plan that was removed counts nothing
+                    self._count_used(jobs.plan(plan_id), jobs.journal.latest(plan_id))
+                if plan_id in done:
+                    self._used_of.add(plan_id)
+            self._used_at = stamp
+        return sum(self._used.values()) if self._used else None
+
+    def _count_used(self, plan: Plan, latest: Mapping[str, JournalEntry]) -> None:
+        for job in plan.jobs:
+            entry = latest.get(job.token)
+            if entry is None or entry.step is not Step.ENDED or is_in_pilot(job.token):
+                continue
+            if job.token in self.tokens and job.token not in self._used:
+                seconds = seconds_of_job(self.project.root, job.token)
+                if seconds is not None:
+                    self._used[job.token] = job.cpus * seconds / 3600
 
     def _pilots(self) -> set[str]:
         """The pilots that this run started, and of which nobody knows that they have ended."""

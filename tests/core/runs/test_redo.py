@@ -72,6 +72,10 @@ async def test_a_reduce_whose_members_changed_is_stale_and_made_again_with_what_
     networks = Networks(project_at(tmp_path))
     await driven(networks)
     assert networks.stale() == []
+    run = networks.view().run
+    assert run is not None
+    assert run.used is not None
+    assert 0 <= run.used < run.spent.core_hours / 10  # jobs of an instant that asked for an hour
 
     # when a replica is added, and another taken out of the source
     text = NETWORK.replace("{replicas}", "[2, 3]")
