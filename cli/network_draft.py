@@ -13,8 +13,9 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from rowtui.core.network.allowed import name_fault
+from rowtui.core.network.allowed import dimension_fault, name_fault
 from rowtui.core.text import visible
+from rowtui.core.workflow.template import parse_command
 
 if TYPE_CHECKING:
     from rowtui.core.workflow.model import Action, Workflow
@@ -32,10 +33,11 @@ _VALUES = """\
 [[source]]
 name = "%s"
 [source.values]
-parameter = { linspace = [0.0, 1.0, 3] }  # from, to, how many; also logspace, or a list
-replica = { range = 2 }                   # 0 and 1
+%sreplica = { range = 2 }                   # 0 and 1
 # Other sources: csv = "table.csv", json = "table.json", files = "data/*.txt", workspace = true
 """
+_PARAMETER = "parameter = { linspace = [0.0, 1.0, 3] }  # from, to, how many; or logspace, a list\n"
+_KEY = "%s = [1, 2, 3]  # the command of action '%s' needs it\n"
 _WORKSPACE = """\
 # The directories that are in the workspace already are the samples.
 [[source]]
@@ -86,13 +88,24 @@ def draft(workflow: Workflow, *, there: bool) -> str:
     names = _ordered(workflow)
     nodes = dict(zip(names, _node_names(names), strict=True))
     source = _free("state", set(nodes.values()))
-    parts = [_HEAD, (_WORKSPACE if there else _VALUES) % source]
+    parts = [_HEAD, _WORKSPACE % source if there else _VALUES % (source, _keys(workflow))]
     first = {name: workflow.named(name)[0] for name in names}
     parts += [_node(name, first[name], nodes, source) for name in names]
     last = first[names[-1]] if names else None
     product = next(iter(last.products), "result.json") if last else "result.json"
     known = {"last": nodes[names[-1]] if names else "node", "product": _comment(product)}
     return "\n".join([*parts, _TAIL % known])
+
+
+def _keys(workflow: Workflow) -> str:
+    """A line for each key of a value file that a command names; one to begin with if none does."""
+    lines: dict[str, str] = {}
+    for action in workflow.actions:
+        for pointer in parse_command(action.command).pointers:
+            key = pointer.removeprefix("/")
+            if pointer.startswith("/") and not re.search("[/~]", key) and not dimension_fault(key):
+                lines.setdefault(key, _KEY % (_toml(key), visible(action.name)))
+    return "".join(lines.values()) or _PARAMETER
 
 
 def _ordered(workflow: Workflow) -> list[str]:

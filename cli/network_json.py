@@ -53,6 +53,7 @@ def run_json(run: RunView) -> dict[str, Any]:
         "why": run.why or None,
         "limits": limits_fields(run.limits),
         "spent": spent_json(run.spent),
+        "used_core_hours": run.used,
         "priority": run.priority,
         "execution": run.execution,
     }

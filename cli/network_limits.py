@@ -1,4 +1,4 @@
-"""What a run may spend: as options say, else as the jobs that are known now ask for.
+"""What a run may spend: as options say, else what the jobs that are known now may need.
 
 Takes the command's arguments and a job graph; gives `Limits` that a person can say yes to.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.runs.left import Left, work_left
-from rowtui.core.runs.limits import Limits, amount
+from rowtui.core.runs.limits import TRIES, Limits, amount, proposed_budget
 from rowtui.core.runs.moments import parse_until
 
 if TYPE_CHECKING:
@@ -27,15 +27,15 @@ FAILURES_IN_A_ROW = 3  # as many as show that something is wrong with all of the
 def chosen_limits(
     args: argparse.Namespace, project: Project, before: Limits | None, work: Left
 ) -> Limits:
-    """What options say, over what was confirmed before; without either what the work asks for.
+    """What options say, over what was confirmed before; without either what the work may need.
 
     Raises: RowtuiError.
     """
     limits = before
     if limits is None:
         limits = Limits(
-            core_hours=work.core_hours,
-            gpu_hours=work.gpu_hours or None,
+            core_hours=proposed_budget(work.core_hours, grows=work.grows),
+            gpu_hours=proposed_budget(work.gpu_hours, grows=work.grows) or None,
             failures_in_a_row=FAILURES_IN_A_ROW,
         )
     given = {
@@ -67,8 +67,9 @@ def raise_budget(networks: Networks, run: Run, out: Output) -> None:
     work = work_left(
         networks.project.workflow, networks.view(run.id).nodes, running.execution, schedule
     )
-    needed = running.spent().core_hours + work.core_hours
-    if needed > limits.core_hours:
+    spent = running.spent().core_hours
+    if spent + work.core_hours > limits.core_hours:
+        needed = spent + TRIES * work.core_hours
         run.confirm(limits._replace(core_hours=needed), time.time())
         out.print(f"The budget grows for that to {amount(needed)} core-hours.")
 

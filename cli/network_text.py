@@ -83,7 +83,7 @@ def _head(view: NetworkView, out: Output, room: int) -> None:
         out.print("  network.toml or a source is not what this run was made from.")
     if limits := describe(run.limits):
         out.lines(_wrapped(f"  limits: {', '.join(limits)}", room, "          "))
-    out.lines(_wrapped(f"  spent:  {spent_text(run.spent)}", room, "          "))
+    out.lines(_wrapped(f"  spent:  {spent_text(run.spent)}{used_text(run)}", room, "          "))
     if view.estimate is not None and view.estimate.jobs:
         out.lines(_wrapped(f"  left:   {estimate_text(view.estimate)}", room, "          "))
     if not run.holder and run.status.value in ("running", "new", "paused", "stopped"):
@@ -120,6 +120,11 @@ def spent_text(spent: Spent) -> str:
     if spent.failures:
         text += f"; {plural(spent.failures, 'failure')} since limits were confirmed"
     return text
+
+
+def used_text(run: RunView) -> str:
+    """What jobs that ended have used of what they asked for; "" if it is not known."""
+    return "" if run.used is None else f"; {amount(run.used)} core-hours used by jobs that ended"
 
 
 def estimate_text(guess: Estimate) -> str:

@@ -56,6 +56,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
             ],
             "notices": list(found.notices),
             "jobs": found.jobs,
+            "directories": [
+                {"node": name, "home": home.name, "why": home.why}
+                for name, home in found.homes.items()
+            ],
         }
         out.print(json.dumps(fields, indent=2))
         return 1 if errors else 0
@@ -69,4 +73,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return 1
     said = f"{NETWORK_FILE} can be used: {plural(found.jobs or 0, 'job')}"
     out.print(said + (f", {plural(warnings, 'warning')}." if warnings else "."))
+    if found.homes:
+        out.print("Directories:")
+    for name, home in found.homes.items():
+        whose = "its own" if home.name == name else f"those of {visible(home.name)}"
+        out.print(f"  {visible(name)}: {whose}, as {home.why}")
     return 0

@@ -70,6 +70,9 @@ def run(args: argparse.Namespace, out: Output) -> int:
         if not ask("Proceed?", out):
             out.warn("Nothing was begun.")
             return 1
+    if args.step and not _allows_directories(networks, had, out):
+        out.warn("Nothing was begun.")
+        return 1
     plug_ins = {"priority": args.priority, "execution": args.execution}
     ours = networks.begin(
         limits,
@@ -180,6 +183,8 @@ def _say_what(
     out.print("Limits, beyond which it stops and asks:")
     for line in limit_lines(limits):
         out.print(f"  {line}")
+    if work.grows and limits.core_hours is None:
+        say(out, "  no limit on core-hours, as lists add jobs; --max-core-hours sets one", "    ")
     sys.stdout.flush()
 
 
@@ -196,6 +201,15 @@ def missing_directories(networks: Networks, run: Run | None) -> int:
     except OSError:
         there = set()
     return sum(name not in there for name, _ in wanted_directories(flow))
+
+
+def _allows_directories(networks: Networks, run: Run | None, out: Output) -> bool:
+    """Ask before directories are made: a plan, which `--step` asks about, is made of them."""
+    from rowtui.cli.project import ask
+
+    missing = missing_directories(networks, run)
+    what = plural(missing, "directory", "directories")
+    return not missing or ask(f"Make {what} now, as plans need them?", out)
 
 
 def _drive(args: argparse.Namespace, networks: Networks, ours: Run, out: Output) -> int:

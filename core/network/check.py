@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from rowtui.core.errors import Problem
-from rowtui.core.network.shape import Shape, declared_dimensions, infer
+from rowtui.core.network.shape import homes_of
 from rowtui.core.network.spec import NODE_KEY, Existing, Network, Node, Place
 from rowtui.core.network.structure import needed_by_sinks, problem_at, upstream
 from rowtui.core.text import visible
@@ -21,18 +21,13 @@ _POINTER = f"/{NODE_KEY}"
 
 
 def check_against_workflow(
-    network: Network, workflow: Workflow, file: str = "network.toml", shape: Shape | None = None
+    network: Network, workflow: Workflow, file: str = "network.toml"
 ) -> tuple[Problem, ...]:
     """Everything that does not go together, in the order of the file.
 
-    The network has no errors of its own. Without its `shape`, whose directories nodes use is told
-    as far as it does not depend on the columns of tables that nobody has read.
+    The network has no errors of its own.
     """
-    if shape is None:
-        dimensions = {source.name: declared_dimensions(source) for source in network.sources}
-        homes = infer(network, dimensions, file).homes
-    else:
-        homes = {name: shape.home(name) for name in (*shape.sources, *shape.nodes)}
+    homes = {name: home.name for name, home in homes_of(network).items()}
     check = _Check(network, workflow, file, homes)
     check.value_file()
     for node in network.nodes:

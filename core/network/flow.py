@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from rowtui.core.network.columns import Codes, Columns, Rows, columns, joint_keys, match, product
+from rowtui.core.network.columns import Codes, Columns, Rows, columns, product
 from rowtui.core.network.combination_plug_ins import find_combination
 from rowtui.core.network.combine import join
 from rowtui.core.network.domain import Domain
@@ -256,18 +256,10 @@ class Flow:
             if source is not None and source.names:
                 return [source.names[row] for row in source.rows.tolist()]
             return _names(home, table)
-        if self.is_made(home):
-            return _names(home, _arranged(table, self.columns(home).names))
-        every = self.directories(home)
-        had = self.columns(home)
-        mine = _arranged(table, had.names)
-        sizes = [len(axis) for axis in had.axes]
-        wanted, there = joint_keys([list(mine.codes), list(had.codes)], sizes)
-        at, which = match(wanted, there)
-        found = [""] * table.count
-        for place, row in zip(at.tolist(), which.tolist(), strict=True):
-            found[place] = every[row]
-        return found
+        node = self.network.node(name)
+        assert node is not None
+        (link,) = node.links  # what shares directories has the samples of its one input
+        return self.directories(link.source)
 
 
 class SourceTable:
@@ -342,13 +334,3 @@ def _names(home: str, table: Columns) -> list[str]:
         return names_of(home, (), ())[: table.count]
     pairs = zip(table.axes, table.codes, strict=True)
     return names_of(home, table.names, [(axis.values, column) for axis, column in pairs])
-
-
-def _arranged(table: Columns, names: Sequence[str]) -> Columns:
-    """The same samples, their dimensions in this order."""
-    order = [table.names.index(name) for name in names]
-    return Columns(
-        tuple(table.axes[at] for at in order),
-        tuple(table.codes[at] for at in order),
-        table.count,
-    )

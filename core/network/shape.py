@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rowtui.core.errors import Problem
 from rowtui.core.network.allowed import NetworkError, dimension_fault, listed
@@ -95,6 +96,51 @@ def shape(
     return Shape(sources, found.nodes, order_of(network), needed_by_sinks(network))
 
 
+class Home(NamedTuple):
+    """The source or node whose own directories a node uses, and why those, in words."""
+
+    name: str
+    why: str
+
+
+def homes_of(network: Network) -> Mapping[str, Home]:
+    """The home of every source and node; not of nodes whose only link leads nowhere.
+
+    A node shares directories only where each of its samples is one sample of its one input: no
+    other directory shows all that a job works on.
+    """
+    found = {source.name: Home(source.name, "it is a source") for source in network.sources}
+    nodes = {node.name: node for node in reversed(network.nodes)}
+    for name in order_of(network):
+        node = nodes[name]
+        if why := _why_own(node):
+            found[name] = Home(name, why)
+        elif (up := node.links[0].source) in found:
+            why = f"its one input, '{visible(up)}', has the same samples"
+            found[name] = Home(found[up].name, why)
+    return found
+
+
+def _why_own(node: Node) -> str:
+    """Why a node has directories of its own; "" if it shares."""
+    if node.directories == "own":
+        return 'it has directories = "own"'
+    if node.constants:
+        return "it has constants"
+    if len(node.inputs) != 1:
+        return f"it has {len(node.inputs)} inputs"
+    if len(node.links) != 1:
+        return f"its input has {len(node.links)} links"
+    (link,) = node.links
+    if link.collapse:
+        return f"its link collapses {visible(', '.join(link.collapse))}"
+    if link.expand:
+        return f"its link expands to {visible(link.expand)}"
+    if node.combine not in COMBINATIONS:
+        return f"the combination '{visible(node.combine)}' of a plug-in makes its samples"
+    return ""
+
+
 def declared_dimensions(source: Source) -> Dimensions | None:
     """The dimensions that a source has by what is written; None: its file's first column."""
     data = source.data
@@ -111,11 +157,10 @@ def declared_dimensions(source: Source) -> Dimensions | None:
 class Inferred:
     """What could be told of a network that may have problems, or sources of unknown dimensions.
 
-    Nodes of which nothing can be told are not in `nodes`. `homes` has some of them all the same.
+    Nodes whose dimensions are unknown are not in `nodes`.
     """
 
     nodes: Mapping[str, NodeShape]
-    homes: Mapping[str, str]
     problems: tuple[Problem, ...]
 
 
@@ -126,21 +171,21 @@ def infer(
     doubtful: Collection[str] = (),
 ) -> Inferred:
     """As `shape`, as far as it goes. None, and nodes that are `doubtful`: nothing is known."""
-    inference = _Inference(file)
+    inference = _Inference(file, homes_of(network))
     for source in network.sources:
         inference.source(source, source_dimensions.get(source.name))
     nodes = {node.name: node for node in reversed(network.nodes)}
     for name in order_of(network):
         if name not in doubtful:
             inference.node(nodes[name])
-    return Inferred(inference.nodes, inference.homes, tuple(inference.problems))
+    return Inferred(inference.nodes, tuple(inference.problems))
 
 
 class _Inference:
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, homes: Mapping[str, Home]) -> None:
         self.file = file
+        self.homes = homes
         self.known: dict[str, Dimensions] = {}
-        self.homes: dict[str, str] = {}
         self.nodes: dict[str, NodeShape] = {}
         self.problems: list[Problem] = []
 
@@ -148,7 +193,6 @@ class _Inference:
         self.problems.append(problem_at(self.file, place, message, hint))
 
     def source(self, source: Source, dimensions: Dimensions | None) -> None:
-        self.homes[source.name] = source.name
         if dimensions is None:
             return
         what = f"source '{visible(source.name)}'"
@@ -175,21 +219,18 @@ class _Inference:
         return not alike
 
     def node(self, node: Node) -> None:
-        """Note its dimensions and its home, or what is wrong with them."""
+        """Note its dimensions, or what is wrong with them."""
         inputs = {it.name: self.input(node, it) for it in node.inputs}
         known = {name: dims for name, dims in inputs.items() if dims is not None}
         dimensions = self.combined(node, known) if len(known) == len(inputs) else None
         if dimensions is None:
-            self.homes.update(_home_unseen(node, self.homes))
             return
         what = f"node '{visible(node.name)}'"
         if not self.distinct(node.place, what, dimensions):
             return
         self.constants(node, dimensions)
-        home = self.home(node, known, dimensions)
         self.known[node.name] = dimensions
-        self.homes[node.name] = home
-        self.nodes[node.name] = NodeShape(node.name, dimensions, known, home)
+        self.nodes[node.name] = NodeShape(node.name, dimensions, known, self.homes[node.name].name)
 
     def constants(self, node: Node, dimensions: Dimensions) -> None:
         for key in node.constants:
@@ -197,20 +238,6 @@ class _Inference:
                 message = f"node '{visible(node.name)}': the constant '{visible(key)}' is"
                 shown = visible(listed(dimensions))
                 self.wrong(node.place, f"{message} also a dimension of its samples ({shown})")
-
-    def home(self, node: Node, inputs: Mapping[str, Dimensions], dimensions: Dimensions) -> str:
-        """The first upstream, in the order of the inputs, whose directories can be shared."""
-        if node.directories == "own" or node.constants or node.combine not in COMBINATIONS:
-            return node.name
-        naming: Iterable[Input] = node.inputs
-        if node.combine == "zip":  # only the group that names the samples is sure to have them all
-            named = (those for those in node.groups if _joined(inputs[it.name] for it in those))
-            naming = next(named, node.inputs)
-        for it in naming:
-            for link in it.links:
-                if link.is_plain and self.known.get(link.source) == dimensions:
-                    return self.homes[link.source]
-        return node.name
 
     def input(self, node: Node, it: Input) -> Dimensions | None:
         """The dimensions of an input: those of its links, which must be the same ones."""
@@ -296,14 +323,3 @@ def _at(node: Node, it: Input) -> str:
 def _inputs(names: list[str]) -> str:
     shown = ", ".join(f"'{visible(name)}'" for name in names)
     return f"input {shown}" if len(names) == 1 else f"inputs {shown}"
-
-
-def _home_unseen(node: Node, homes: Mapping[str, str]) -> dict[str, str]:
-    """The home of a node of unknown dimensions, where it does not depend on them."""
-    links = node.links
-    own = node.directories == "own" or bool(node.constants) or node.combine not in COMBINATIONS
-    if own or (links and not any(link.is_plain for link in links)):
-        return {node.name: node.name}
-    if len(links) == 1 and links[0].source in homes:
-        return {node.name: homes[links[0].source]}
-    return {}

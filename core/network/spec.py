@@ -162,7 +162,7 @@ class Node:
     `combine`: `join` (dimensions of the same name must have the same value; others are crossed),
     `cross` (every group with every other; no dimension may be in two), `zip` (by position, same
     sizes), or the name of a plug-in. `constants` are keys of its directories' value files.
-    `directories`: `auto` shares those of an input that has the same dimensions, `own` does not.
+    `directories`: `auto` shares those of its one input where samples map one to one; `own`: never.
     """
 
     name: str

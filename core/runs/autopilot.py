@@ -122,9 +122,9 @@ class Autopilot:
         except _StoppedError:
             return  # the directories that were made are whole
         yield Told(Kind.BEGUN, _begun(running, len(made.made)))
-        stale = await asyncio.to_thread(stale_results, running)
+        stale = said(await asyncio.to_thread(stale_results, running))
         if stale:
-            yield Told(Kind.PROBLEM, said(stale))
+            yield Told(Kind.PROBLEM, stale)
         changes = Changes(project)
         listening = asyncio.create_task(self._listen(changes))
         try:
@@ -136,6 +136,9 @@ class Autopilot:
                 if happened.stopped:
                     await self._take_back(happened.stopped)
                 if running.graph.is_over:
+                    stale_now = said(await asyncio.to_thread(stale_results, running))
+                    if stale_now not in ("", stale):
+                        yield Told(Kind.PROBLEM, stale_now)
                     yield self._over()
                     await self._give_back()
                     return
@@ -244,8 +247,7 @@ class Autopilot:
     ) -> AsyncGenerator[Told, None]:
         running = self.running
         units = tuple(units_of(plan, money))
-        await asyncio.to_thread(running.run.append, *submitted_events(plan.id, units))
-        running.tokens.update(job.token for job in plan.jobs)
+        await asyncio.to_thread(running.note, *submitted_events(plan.id, units))
         errors: list[str] = []
         failed = ""
         try:
@@ -284,7 +286,7 @@ class Autopilot:
             else:
                 self.resting.sent(jobs)
         if free := not_sent_events(plan.id, units, unsent):
-            running.run.append(*free)
+            running.note(*free)
         return len(plan.jobs) - len(unsent)
 
     def _problems(self, said: Sequence[str], *, keep: bool = False) -> list[Told]:

@@ -6,13 +6,16 @@ places, what sources set aside, and how many jobs there are if nothing is wrong.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import InvalidFileError, Problem, RowtuiError
 from rowtui.core.network.check import check_against_workflow
 from rowtui.core.network.load import NETWORK_FILE, load_network
+from rowtui.core.network.shape import Home, homes_of
 from rowtui.core.network.spec import Place, SourceRows
+from rowtui.core.runs.never_ready import never_ready
 from rowtui.core.runs.source_files import read_source
 from rowtui.core.runs.study import make_study
 from rowtui.core.text import visible
@@ -22,11 +25,15 @@ if TYPE_CHECKING:
 
 
 class Checked(NamedTuple):
-    """`jobs`: how many are known before anything runs; None if that cannot be told."""
+    """`jobs`: how many are known before anything runs; None if that cannot be told.
+
+    `homes`: whose directories each node uses, and why; empty if the network has errors.
+    """
 
     problems: tuple[Problem, ...]
     notices: tuple[str, ...] = ()
     jobs: int | None = None
+    homes: Mapping[str, Home] = {}
 
 
 def check_network(root: Path, project: Project | None) -> Checked:
@@ -54,6 +61,7 @@ def check_network(root: Path, project: Project | None) -> Checked:
             rows[source.name] = read.rows
             notices += read.notices
     jobs = None
+    homes: dict[str, Home] = {}
     if len(rows) == len(loaded.network.sources) and not any(it.severity == "error" for it in found):
         try:
             flow = make_study(project, loaded.network, rows).flow
@@ -63,8 +71,11 @@ def check_network(root: Path, project: Project | None) -> Checked:
             found.append(_at(file, Place(), error))
         else:
             jobs = sum(run.columns.count for run in flow.runs.values())
+            every = homes_of(loaded.network)
+            homes = {node.name: every[node.name] for node in loaded.network.nodes}
+            found += never_ready(project, flow, file)
     found.sort(key=lambda it: (it.line, it.column))
-    return Checked((*of_workflow, *dict.fromkeys(found)), tuple(notices), jobs)
+    return Checked((*of_workflow, *dict.fromkeys(found)), tuple(notices), jobs, homes)
 
 
 def _at(file: str, place: Place, error: RowtuiError) -> Problem:

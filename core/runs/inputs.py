@@ -47,14 +47,13 @@ class LeftOut(NamedTuple):
 
 
 class SampleInputs(NamedTuple):
-    """All that one sample of a node gets; `directory` is where it runs, `file` says so there."""
+    """All that one sample of a node gets; `directory` is where it runs."""
 
     directory: str
     node: str
     sample: Mapping[str, JSON]
     inputs: Mapping[str, tuple[Member, ...]]
     left_out: tuple[LeftOut, ...] = ()
-    file: str = FILE
 
 
 class Written(NamedTuple):
@@ -73,11 +72,11 @@ def write_inputs(workspace: Path, samples: Iterable[SampleInputs]) -> Written:
     def write(at: int) -> None:
         each = wanted[at]
         try:
-            became[at] = _write(workspace / each.directory, each.file, inputs_bytes(each))
+            became[at] = _write(workspace / each.directory, inputs_bytes(each))
         except OSError as error:
-            became[at] = f"its {each.file} cannot be written: {error.strerror or error}"
+            became[at] = f"its {FILE} cannot be written: {error.strerror or error}"
         except (RowtuiError, ValueError) as error:
-            became[at] = f"its {each.file} cannot be written: {error}"
+            became[at] = f"its {FILE} cannot be written: {error}"
 
     for_each(write, len(wanted))
     result = Written([], [], [])
@@ -121,10 +120,10 @@ def _path(own: str, directory: str, output: str) -> str:
     return f"../{directory}/{output}" if output else f"../{directory}"
 
 
-def _write(folder: Path, file: str, data: bytes) -> bool:
+def _write(folder: Path, data: bytes) -> bool:
     if not stat.S_ISDIR(os.lstat(folder).st_mode):
         raise RowtuiError(f"{visible(folder.name)} is not a directory")
-    path = folder / file
+    path = folder / FILE
     try:
         if stat.S_ISREG(os.lstat(path).st_mode) and read_bounded(path, LIMIT) == data:
             return False

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rowtui.core.submission.model import Destination, Plan, PlannedJob
 
 __all__ = [
+    "TRIES",
     "Breach",
     "Fit",
     "Kind",
@@ -35,6 +36,7 @@ __all__ = [
     "is_confirmed",
     "money_of",
     "parse_until",
+    "proposed_budget",
     "time_text",
     "units_of",
     "unknown_clusters",
@@ -42,6 +44,7 @@ __all__ = [
 
 _HOUR = 3600
 CORE_HOURS = "core-hours"  # the unit of a packed plan whose machines have no prices
+TRIES = 2  # so often a proposed budget pays for each job
 # What a float adds to a sum must not hold back the job that fills a budget exactly.
 _NEARLY = 1e-9
 
@@ -185,6 +188,15 @@ def fits(
 
 class _Blocked(NamedTuple):
     units: list[Unit]
+
+
+def proposed_budget(asked: float, *, grows: bool) -> float | None:
+    """The hours that a person is asked to allow for jobs that ask for so many.
+
+    Twice as many: a job that failed is sent again, and so are directories of a group that the job
+    did not reach. None, no limit, where lists will add jobs: what these ask for is not known yet.
+    """
+    return None if grows else TRIES * asked
 
 
 def units_of(plan: Plan, money: Mapping[str, Money]) -> Iterator[Unit]:

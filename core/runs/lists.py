@@ -2,8 +2,7 @@
 
 Takes a directory's product, a JSON list; gives its entries, each with the value of the dimension
 that it adds and the further keys of its value file. A scalar is the value itself; an object has it
-under the dimension's name, else its position is the value. What is wrong is said for people, and
-concerns this list alone.
+under the dimension's name. What is wrong is reported to people, and concerns this list alone.
 """
 
 from __future__ import annotations
@@ -144,7 +143,12 @@ def _entries(items: list[JSON], dimension: str, taken: frozenset[str]) -> tuple[
         value: JSON = item
         if isinstance(item, dict):
             more = dict(item)
-            value = more.pop(dimension, position)
+            if dimension not in more:
+                raise _WrongError(
+                    f'entry {position} is an object without the key "{visible(dimension)}", whose '
+                    "value its sample is called after"
+                )
+            value = more.pop(dimension)
             clash = next((key for key in more if key in taken), None)
             if clash is not None:
                 raise _WrongError(

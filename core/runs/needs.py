@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from rowtui.core.network.domain import natural
 from rowtui.core.network.flow import Flow, Lists
 from rowtui.core.network.growth import Growth, Member
-from rowtui.core.runs.inputs import FILE, LeftOut, SampleInputs
+from rowtui.core.network.job_model import GONE, KIND, LOST
+from rowtui.core.runs.inputs import LeftOut, SampleInputs
 from rowtui.core.runs.inputs import Member as InputMember
 
 if TYPE_CHECKING:
@@ -28,14 +29,12 @@ def inputs_of(growth: Growth, lists: Lists, job: int) -> SampleInputs | None:
     flow = growth.flow
     spec = flow.network.node(node)
     assert spec is not None
-    own = flow.shape.home(node) == node
-    if not own and len(spec.inputs) == 1:
+    if flow.shape.home(node) != node:
         return None
-    out = {it.job for it in growth.graph.left_out(job)}
     inputs: dict[str, list[InputMember]] = {it.name: [] for it in spec.inputs}
     left: list[LeftOut] = []
     for member in _in_order(flow, growth.members(job)):
-        if member.absent or member.job in out:
+        if _is_lost(growth, member):
             left.append(LeftOut(member.directory, member.input, _reason(growth, member.job)))
         else:
             inputs[member.input].append(_member(growth, lists, member))
@@ -47,8 +46,14 @@ def inputs_of(growth: Growth, lists: Lists, job: int) -> SampleInputs | None:
         flow.values(node, row),
         {name: tuple(members) for name, members in inputs.items()},
         tuple(left),
-        FILE if own else f"{node}.{FILE}",
     )
+
+
+def _is_lost(growth: Growth, member: Member) -> bool:
+    """Whether a member will not be there, whatever its job was when others used its result."""
+    if member.job is None:
+        return member.absent
+    return KIND[growth.graph.state(member.job)] in (LOST, GONE)
 
 
 def _in_order(flow: Flow, members: list[Member]) -> list[Member]:
@@ -113,10 +118,9 @@ def required_of(
     found: dict[str, None] = {}
     for job in jobs:
         mine = growth.directory(job)
-        out = {it.job for it in growth.graph.left_out(job)}
         for member in growth.members(job):
             elsewhere = member.directory != mine or (own and member.job is not None)
-            if elsewhere and not member.absent and member.job not in out:
+            if elsewhere and not _is_lost(growth, member):
                 found.update(dict.fromkeys(_paths(project, growth, member)))
     return tuple(found)
 

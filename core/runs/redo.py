@@ -1,8 +1,10 @@
 """Results that are to be made again: stale ones, and those that a person does not want any more.
 
-A result is stale if it was made from other members than it has now: a replica was added, or taken
-out of a source. What was made from a stale result is to be made again, too. Products are moved to
-the trash, never deleted; their directories stay. What a list brought into this run stays in it.
+A result is stale if it was made from other members than it has now: a replica was added, taken out
+of a source, or left out when it had failed and is there by now; or a link leads elsewhere. Contents
+of files are not compared. What was made from a stale result is to be made again, too. Products are
+moved to the trash, never deleted; their directories stay. What a list brought into this run stays
+in it.
 Source: fastr_packing A3.2 rule 8 (only missing samples, and the reduces that changed).
 """
 
@@ -10,15 +12,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.files import read_bounded
 from rowtui.core.network.job_model import JobState
 from rowtui.core.project.scan import look_again
-from rowtui.core.runs.inputs import LIMIT, SampleInputs
+from rowtui.core.runs.inputs import FILE, LIMIT, inputs_bytes
 from rowtui.core.runs.needs import inputs_of
 from rowtui.core.runs.trash import Refused, put_products_away
 from rowtui.core.text import plural, visible
@@ -26,7 +28,7 @@ from rowtui.core.text import plural, visible
 if TYPE_CHECKING:
     from rowtui.core.runs.running import Running
 
-_Inputs = frozenset[tuple[str, str]]  # input, directory: what a result was made from
+_Inputs = frozenset[tuple[str, str, str]]  # input, path, entry of a list: what a result was made of
 
 
 class Stale(NamedTuple):
@@ -50,27 +52,24 @@ class Redone(NamedTuple):
 def stale_results(running: Running) -> list[Stale]:
     """The complete jobs that were made from other members. Waits for the disk.
 
-    Only nodes that collapse something can have any. A result without inputs.json was not made by a
-    run: nobody knows what it was made from.
+    Only jobs with an inputs.json can be stale: what any other job works on is in its directory. A
+    result without that file was not made by a run, and what it was made from is unknown.
     """
-    growth, graph = running.growth, running.graph
+    growth = running.growth
     workspace = running.project.workflow.workspace
+    states = growth.graph.snapshot().states
     found = []
     for name in growth.flow.runs:
-        node = growth.flow.network.node(name)
-        if node is None or not any(link.collapse for link in node.links):
+        if growth.flow.shape.home(name) != name:
             continue
-        states = graph.snapshot().states
         for job in growth.jobs(name).tolist():
             if states[job] != JobState.COMPLETE:
                 continue
             now = inputs_of(growth, running.lists, job)
-            if now is None:
+            before = None if now is None else _recorded(workspace / now.directory / FILE)
+            if now is None or before is None:
                 continue
-            before = _recorded(workspace / now.directory / now.file)
-            if before is None:
-                continue
-            wanted = _members(now)
+            wanted = _members(json.loads(inputs_bytes(now)))
             if wanted != before:
                 added, gone = len(wanted - before), len(before - wanted)
                 found.append(Stale(job, name, now.directory, added, gone))
@@ -131,21 +130,18 @@ def said(stale: Sequence[Stale]) -> str:
     )
 
 
-def _members(inputs: SampleInputs) -> _Inputs:
-    members = {(name, it.directory) for name, those in inputs.inputs.items() for it in those}
-    return frozenset(members | {(it.input, it.directory) for it in inputs.left_out})
-
-
 def _recorded(path: Path) -> _Inputs | None:
-    """What a result was made from; None if nobody wrote it down."""
+    """What a result was made from; None if that is not on record."""
     try:
-        fields = json.loads(read_bounded(path, LIMIT))
-        members = {
-            (str(name), str(member["directory"]))
-            for name, those in fields["inputs"].items()
-            for member in those
-        }
-        left = {(str(it["input"]), str(it["directory"])) for it in fields["left_out"]}
+        return _members(json.loads(read_bounded(path, LIMIT)))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RowtuiError):
         return None
-    return frozenset(members | left)
+
+
+def _members(fields: Mapping[str, Any]) -> _Inputs:
+    """The members that an inputs.json lists; not those that were left out."""
+    return frozenset(
+        (str(name), str(it["path"]), json.dumps(it["value"]) if "value" in it else "")
+        for name, members in fields["inputs"].items()
+        for it in members
+    )

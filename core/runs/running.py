@@ -7,6 +7,7 @@ call it in a thread where something else must go on.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from rowtui.core.network.spec import JSON
 from rowtui.core.runs.directories import Made, make_directories
 from rowtui.core.runs.facts import Facts
 from rowtui.core.runs.inputs import write_inputs
-from rowtui.core.runs.limits import Spent
+from rowtui.core.runs.limits import Spent, units_of
 from rowtui.core.runs.lost_products import look_for_lost
 from rowtui.core.runs.model import (
     Cancelled,
@@ -30,6 +31,7 @@ from rowtui.core.runs.model import (
     Finished,
     Grew,
     JobFailed,
+    NotSent,
     PlanSubmitted,
     Published,
     Resumed,
@@ -40,11 +42,13 @@ from rowtui.core.runs.model import (
 from rowtui.core.runs.needs import inputs_of
 from rowtui.core.runs.order import ranks_of
 from rowtui.core.runs.publishing import Publishing
+from rowtui.core.runs.run_times import seconds_of_job
+from rowtui.core.runs.spending import given_up_of, never_begun, not_sent_events
 from rowtui.core.runs.store import Run
 from rowtui.core.runs.study import make_study, wanted_directories
 from rowtui.core.runs.taken_lists import TakenLists
-from rowtui.core.submission.model import OPEN
-from rowtui.core.submission.pilot_model import is_pilot
+from rowtui.core.submission.model import OPEN, JournalEntry, Plan, Step
+from rowtui.core.submission.pilot_model import is_in_pilot, is_pilot
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -91,6 +95,12 @@ class Running:
         self.tokens: set[str] = set()  # of jobs that this run sent: their failures count
         # Node, directory, token: of failures that are to be tried again, so they count no more.
         self._again: set[tuple[str, str, str]] = set()
+        self._plan_of: dict[str, str] = {}  # by token
+        self._settled: set[str] = set()  # plans of which nothing more is given back
+        self._used: dict[str, float] = {}  # core-hours by token, of jobs that ended
+        self._used_of: set[str] = set()  # plans all of whose jobs are in `_used`
+        self._used_at: tuple[tuple[str, int], ...] | None = None
+        self._given_back: set[str] = set()  # tokens of jobs that cost nothing after all
         self.failures_in_a_row = 0
         self._publishing = Publishing(project, run)
         self._failed: set[tuple[str, str, str]] = set()  # node, directory, token: written down
@@ -118,11 +128,20 @@ class Running:
         if self.drives:
             self.run.append(*events)
 
+    def note(self, *events: Event) -> None:
+        """Write events down and take them in. Raises: RowtuiError."""
+        self.run.append(*events)
+        for event in events:
+            self._remember(event)
+
     def _remember(self, event: Event) -> None:
         if isinstance(event, Grew):
             self._taken.remember(event)
         elif isinstance(event, PlanSubmitted):
             self.tokens.update(event.jobs)
+            self._plan_of.update(dict.fromkeys(event.jobs, event.plan_id))
+        elif isinstance(event, NotSent):
+            self._given_back.update(event.jobs)
         elif isinstance(event, JobFailed):
             self._failed.add((event.node, event.sample, event.token))
         elif isinstance(event, Retried):
@@ -151,7 +170,8 @@ class Running:
         Raises: RowtuiError.
         """
         now = time.time()
-        self.run.append(Started(now) if self.is_new else Resumed(now))
+        unsent = never_begun(self.run.events(), self.project.jobs.journal)
+        self.note(*unsent, Started(now) if self.is_new else Resumed(now))
         self.is_new = False
         made = self._make(wanted_directories(self.growth.flow), progress)
         self.look()
@@ -188,6 +208,8 @@ class Running:
         news = self.facts.news(self.project.state, self._counts)
         if not news and self._looked:
             return Happened()
+        if self.drives and (news.back or not self._looked):
+            self._give_back_unstarted()
         self._looked = True
         graph = self.graph
         for node, names in self._by_node(news.gone).items():
@@ -224,6 +246,24 @@ class Running:
             published=self._publishing.publish(self.growth) if self.drives else 0,
             stopped=tuple(stopped),
         )
+
+    def _give_back_unstarted(self) -> None:
+        """Give back the hours of jobs that left the queue without having run, such as those that
+        were queued ahead of a job that failed.
+        """
+        project = self.project
+        done = frozenset(project.jobs.journal.done_plan_ids())
+        for plan_id in {*self._plan_of.values()} - self._settled:
+            try:
+                plan = project.jobs.plan(plan_id)
+            except RowtuiError:  # it was removed: its hours stay counted
+                continue
+            unsent = given_up_of(plan_id, project.jobs.journal) - self._given_back
+            # Money stays counted: what a bundle costs is known only while its whole plan is.
+            events = not_sent_events(plan_id, units_of(plan, {}), unsent)
+            self.note(*events)
+            if plan_id in done:
+                self._settled.add(plan_id)
 
     def _given_back_too_often(self, jobs: Sequence[int]) -> list[int]:
         # What waited for another that did not end well was not given back for its own sake.
@@ -288,13 +328,13 @@ class Running:
         for job in jobs:
             found = inputs_of(self.growth, self.lists, job)
             if found is not None:
-                wanted[found.directory, found.file] = (job, found)
+                wanted[found.directory] = (job, found)
         workspace = self.project.workflow.workspace
         written = write_inputs(workspace, [found for _, found in wanted.values()])
         failed = dict(written.failed)
         for name, why in written.failed:
             self.project.notice(f"{visible(name)}: {why}")
-        return [job for (name, _), (job, _) in wanted.items() if name in failed]
+        return [job for name, (job, _) in wanted.items() if name in failed]
 
     # What people decide
 
@@ -368,6 +408,32 @@ class Running:
         # Requests of a bundle are one job there; a pilot is one whether it has any or not.
         queued = len({*map(token_in_queue, ours), *self._pilots()})
         return self.run.standing.spent(queued, self.failures_in_a_row)
+
+    def used(self) -> float | None:
+        """The core-hours of its jobs that ended, as long as these ran; None if it is not known of
+        any: their marks are in a copy of the project on a cluster, or were removed.
+        """
+        jobs = self.project.jobs
+        stamp = jobs.journal.stamp()
+        if stamp != self._used_at:
+            done = frozenset(jobs.journal.done_plan_ids())
+            for plan_id in {*self._plan_of.values()} - self._used_of:
+                with contextlib.suppress(RowtuiError):  # a plan that was removed counts nothing
+                    self._count_used(jobs.plan(plan_id), jobs.journal.latest(plan_id))
+                if plan_id in done:
+                    self._used_of.add(plan_id)
+            self._used_at = stamp
+        return sum(self._used.values()) if self._used else None
+
+    def _count_used(self, plan: Plan, latest: Mapping[str, JournalEntry]) -> None:
+        for job in plan.jobs:
+            entry = latest.get(job.token)
+            if entry is None or entry.step is not Step.ENDED or is_in_pilot(job.token):
+                continue
+            if job.token in self.tokens and job.token not in self._used:
+                seconds = seconds_of_job(self.project.root, job.token)
+                if seconds is not None:
+                    self._used[job.token] = job.cpus * seconds / 3600
 
     def _pilots(self) -> set[str]:
         """The pilots that this run started, and of which nobody knows that they have ended."""

@@ -160,4 +160,5 @@ def _run(running: Running, *, here: bool) -> RunView:
         spent=running.spent(),
         priority=running.priority,
         execution=running.execution,
+        used=running.used(),
     )

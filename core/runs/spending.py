@@ -7,12 +7,14 @@ cost); gives the events. What was not sent after all is given back by the same a
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from rowtui.core.runs.limits import Unit
-from rowtui.core.runs.model import NotSent, PlanSubmitted
+from rowtui.core.runs.model import Event, NotSent, PlanSubmitted
 from rowtui.core.submission.journal import Journal
 from rowtui.core.submission.model import Plan, Step
+
+_GONE = (Step.REJECTED, Step.ABANDONED)
 
 
 def submitted_events(plan_id: str, units: Iterable[Unit]) -> list[PlanSubmitted]:
@@ -57,7 +59,29 @@ def not_sent_events(plan_id: str, units: Iterable[Unit], unsent: Collection[str]
 def unsent_of(plan: Plan, journal: Journal) -> frozenset[str]:
     """The tokens of a plan's jobs that no scheduler has taken, by the journal of submissions."""
     latest = journal.latest(plan.id)
-    gone = (Step.REJECTED, Step.ABANDONED)
     return frozenset(
-        job.token for job in plan.jobs if job.token not in latest or latest[job.token].step in gone
+        job.token for job in plan.jobs if job.token not in latest or latest[job.token].step in _GONE
     )
+
+
+def given_up_of(plan_id: str, journal: Journal) -> frozenset[str]:
+    """The tokens of a plan's jobs that never ran and never will, by the journal of submissions."""
+    latest = journal.latest(plan_id)
+    return frozenset(token for token, entry in latest.items() if entry.step in _GONE)
+
+
+def never_begun(events: Sequence[Event], journal: Journal) -> list[NotSent]:
+    """What is given back of the last plan, if its driver was cut off before it sent any job of it.
+
+    `events`: of the run; `journal`: of submissions, where every job is before it is sent.
+    """
+    charged = [it for it in events if isinstance(it, PlanSubmitted | NotSent)]
+    if not charged or not isinstance(charged[-1], PlanSubmitted):
+        return []
+    plan_id = charged[-1].plan_id
+    latest = journal.latest(plan_id)
+    theirs = [it for it in charged if it.plan_id == plan_id]
+    sent = {token for token, entry in latest.items() if entry.step not in _GONE}
+    if any(isinstance(it, NotSent) or sent.intersection(it.jobs) for it in theirs):
+        return []
+    return [NotSent(*it) for it in theirs]

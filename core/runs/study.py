@@ -65,7 +65,7 @@ def make_study(
     """
     file = visible(str(project.root / NETWORK_FILE))
     found = shape(network, {name: its.dimensions for name, its in rows.items()}, file)
-    problems = check_against_workflow(network, project.workflow, file, found)
+    problems = check_against_workflow(network, project.workflow, file)
     if any(it.severity == "error" for it in problems):
         from rowtui.core.network.load import NetworkError
 
@@ -107,19 +107,6 @@ def wanted_directories(
             if had.columns(home) is flow.columns(home):
                 continue
             known = frozenset(had.directories(home))
-        used = used_rows(flow, home)
         for row, name in enumerate(names):
-            if name not in known and (used is None or row in used):
+            if name not in known:
                 yield name, flow.value(home, row)
-
-
-def used_rows(flow: Flow, home: str) -> frozenset[int] | None:
-    """The samples of a home that some node works on; None: all of them."""
-    if home in flow.runs:
-        return None
-    count = flow.columns(home).count
-    sharing = [name for name in flow.runs if flow.shape.home(name) == home]
-    if any(flow.columns(name).count == count for name in sharing):
-        return None
-    names = {name for node in sharing for name in flow.directories(node)}
-    return frozenset(row for row, name in enumerate(flow.directories(home)) if name in names)

@@ -154,7 +154,8 @@ class RedoView(NamedTuple):
 class RunView(NamedTuple):
     """A run. `holder`: who drives it now, "" for nobody. `here`: this process does.
 
-    `why`: what it waits for a person to decide.
+    `why`: what it waits for a person to decide. `spent` is what its jobs asked for; `used`: the
+    core-hours of those jobs that ended, by their own marks; None if no marks are here.
     """
 
     id: str
@@ -167,6 +168,7 @@ class RunView(NamedTuple):
     spent: Spent
     priority: str
     execution: str
+    used: float | None = None
 
 
 class NetworkView(NamedTuple):

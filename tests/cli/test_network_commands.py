@@ -82,6 +82,34 @@ def test_names_that_no_node_may_have_are_made_plain(here: OnClusters, small: Pat
     assert {node.action for node in nodes} == {"one", 'a "b" \x1b[2J'}
 
 
+# -- run -------------------------------------------------------------------------------------------
+
+
+def test_the_proposed_budget_pays_for_what_a_failure_had_not_reached(
+    here: OnClusters, small: Path
+) -> None:
+    one_job = WORKFLOW.replace("group.maximum_size = 1", "group.maximum_size = 3")
+    (small / "workflow.toml").write_text(one_job)
+    (small / "network.toml").write_text(NETWORK + "require = 2\n")
+    (small / "broken").touch()
+    done = here("network", "run", "--yes")
+    assert "Paused" not in done.err
+    assert "1 job failed" in done.err
+    assert (small / "workspace" / "sum" / "sum").exists()
+
+
+def test_the_proposed_budget_holds_back_nothing_that_lists_add(
+    here: OnClusters, small: Path
+) -> None:
+    (small / "step.sh").write_text('echo "[1, 2, 3, 4, 5]" > "workspace/$1/one"\n')
+    text = NETWORK.replace('collapse = ["x"]', 'expand = "part"').replace("[1, 2, 3]", "[1]")
+    (small / "network.toml").write_text(text)
+    done = here("network", "run", "--yes")
+    assert done.code == 0, done.err
+    assert "no limit on core-hours, as lists add jobs" in done.out
+    assert len(list((small / "workspace").glob("sum,*/sum"))) == 5
+
+
 # -- check -----------------------------------------------------------------------------------------
 
 
@@ -101,6 +129,19 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_place(
     assert not told["ok"]
     places = {(it["line"], it["severity"]) for it in told["problems"]}
     assert {(8, "error"), (17, "error")} <= places
+
+
+def test_check_says_for_each_node_which_directories_it_uses_and_why(
+    here: OnClusters, small: Path
+) -> None:
+    done = here("network", "check")
+    assert done.code == 0
+    assert "  one: those of s, as its one input, 's', has the same samples\n" in done.out
+    assert "  sum: its own, as its link collapses x\n" in done.out
+    assert shown(here, "check")["directories"] == [
+        {"node": "one", "home": "s", "why": "its one input, 's', has the same samples"},
+        {"node": "sum", "home": "sum", "why": "its link collapses x"},
+    ]
 
 
 def test_a_broken_workflow_does_not_hide_a_broken_network(here: OnClusters, small: Path) -> None:

@@ -248,7 +248,7 @@ def test_each_event_is_an_object_on_a_line_for_programs(here: OnClusters, small:
 
 
 def test_step_by_step_every_plan_is_shown_and_asked_for(shell: Shell) -> None:
-    code, seen = on_a_terminal(shell, "network", "run", "--step", typed=b"y\n\n")
+    code, seen = on_a_terminal(shell, "network", "run", "--step", typed=b"y\ny\n\n")
     text = seen.decode()
     assert code == 0, text
     assert "Submitting 3 jobs (one 3) to local" in text
@@ -257,17 +257,26 @@ def test_step_by_step_every_plan_is_shown_and_asked_for(shell: Shell) -> None:
 
 
 def test_a_plan_that_is_not_confirmed_pauses_the_run(shell: Shell) -> None:
-    code, seen = on_a_terminal(shell, "network", "run", "--step", typed=b"n\n")
+    code, seen = on_a_terminal(shell, "network", "run", "--step", typed=b"y\nn\n")
     assert code == 1
     assert b"nobody confirmed" in seen
     assert not (shell.folder / "ran").exists()
+
+
+def test_step_by_step_makes_no_directories_before_a_person_said_yes(shell: Shell) -> None:
+    code, seen = on_a_terminal(shell, "network", "run", "--step", typed=b"n\n")
+    assert code == 1
+    assert b"Make 4 directories now" in seen
+    assert not list((shell.folder / "workspace").glob("*"))
+    assert not list((shell.folder / ".row/rowtui/network").glob("2*"))
 
 
 def test_it_asks_once_and_then_runs(shell: Shell) -> None:
     code, seen = on_a_terminal(shell, "network", "run", typed=b"\n")
     text = seen.decode()
     assert code == 0, text
-    assert "at most 0.07 core-hours" in text
+    assert "4 jobs to send, which may cost up to " in text
+    assert "at most 0.13 core-hours" in text
     assert "stops at 3 failed jobs in a row" in text
     assert text.count("Proceed?") == 1
     code, seen = on_a_terminal(shell, "network", "run", "--new", typed=b"n\n")

@@ -147,7 +147,7 @@ async def test_a_paused_run_goes_on_with_more_by_one_key_and_one_verb_at_a_time(
         network_of(hand).calls.clear()
         network_of(hand).gate = wait
         await hand.press("s")
-        await hand.sees("Go on with run 2026-11-21T0412?", "of 120 confirmed", "132")
+        await hand.sees("Go on with run 2026-11-21T0412?", "of 120 confirmed", "168")
         await hand.press(*"yes", "enter")
         # while the engine works no second one is taken
         await hand.sees("◐ starting the run…")
@@ -156,7 +156,7 @@ async def test_a_paused_run_goes_on_with_more_by_one_key_and_one_verb_at_a_time(
         gate.set()
         await hand.sees("▶ running")
         assert network_of(hand).limits == Limits(
-            core_hours=132.0, jobs_in_queue=10, destinations=("local",), failures_in_a_row=3
+            core_hours=168.0, jobs_in_queue=10, destinations=("local",), failures_in_a_row=3
         )
         assert network_of(hand).calls == ["start"]
 

@@ -157,6 +157,8 @@ def _limits(run: RunView, width: int, room: int) -> list[Line]:
     if limits.money is not None:
         paid = spent.money.get(limits.currency, 0.0)
         bars.insert(2, _bar(limits.currency or "money", paid, limits.money, room))
+    if run.used is not None:
+        bars.insert(1, line(("used ", "dim"), f"{amount(run.used)} core-hours"))
     pieces = [one for one in bars if one]
     if limits.destinations is not None:
         pieces.append(line(("to ", "dim"), ", ".join(limits.destinations) or "no destination"))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
-from rowtui.core.runs.limits import Limits, parse_until, unknown_clusters
+from rowtui.core.runs.limits import TRIES, Limits, parse_until, unknown_clusters
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -49,30 +49,31 @@ class TypedLimits(NamedTuple):
 
 
 def proposed(view: NetworkView | None, cluster: str, *, anew: bool = False) -> Limits:
-    """What a person may want to allow: what is left, on this cluster; more than was spent."""
+    """What a person may want to allow: what is left, with retries, beyond what was spent."""
     run = None if anew or view is None else view.run
     if run is not None and run.status.is_over:
         run = None
     before = run.limits if run else Limits()
     left = view.left if view else None
     spent = run.spent if run else None
-    core = (left.cpu_hours if left else 0.0) + (spent.core_hours if spent else 0.0)
-    gpu = (left.gpu_hours if left else 0.0) + (spent.gpu_hours if spent else 0.0)
+    core = TRIES * (left.cpu_hours if left else 0.0) + (spent.core_hours if spent else 0.0)
+    gpu = TRIES * (left.gpu_hours if left else 0.0) + (spent.gpu_hours if spent else 0.0)
+    grows = any(node.lists for node in view.nodes) if view else False
     first = run is None or before == Limits()
     until = before.until if before.until and view and before.until > view.at else None
     in_a_row = FAILURES_IN_A_ROW if first else before.failures_in_a_row
     return before._replace(
-        core_hours=_more(before.core_hours, core, first),
-        gpu_hours=_more(before.gpu_hours, gpu, first) if gpu else before.gpu_hours,
+        core_hours=_more(before.core_hours, core, first, grows),
+        gpu_hours=_more(before.gpu_hours, gpu, first, grows) if gpu else before.gpu_hours,
         destinations=((cluster,) if cluster else None) if first else before.destinations,
         until=until,
         failures_in_a_row=in_a_row,
     )
 
 
-def _more(before: float | None, needed: float, first: bool) -> float | None:
-    if before is None and not first:
-        return None  # a person allowed any amount
+def _more(before: float | None, needed: float, first: bool, grows: bool) -> float | None:
+    if before is None and (grows or not first):
+        return None  # what lists will add is not known, or a person allowed any amount
     return max(before or 0.0, rounded_up(needed))
 
 

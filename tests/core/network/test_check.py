@@ -8,7 +8,6 @@ import pytest
 from rowtui.core.errors import Problem
 from rowtui.core.network.check import check_against_workflow
 from rowtui.core.network.load import parse_network
-from rowtui.core.network.shape import shape
 from rowtui.core.workflow.load import parse_workflow
 from rowtui.core.workflow.model import Workflow
 
@@ -216,20 +215,3 @@ def test_submit_whole_is_not_what_a_network_does() -> None:
     problem = only(STUDY, HEAD + SIMULATE + ANALYSE + whole)
     assert problem.severity == "warning"
     assert "`submit_whole`" in problem.message
-
-
-def test_a_table_whose_columns_nobody_has_read_is_judged_by_its_shape() -> None:
-    """Only the columns say that both inputs have the same dimensions."""
-    network = (
-        '[[source]]\nname = "t"\ncsv = "t.csv"\n[[source]]\nname = "u"\ncsv = "u.csv"\n'
-        '[[node]]\nname = "a"\nfrom = ["t", "u"]\n[[node]]\nname = "b"\naction = "a"\nfrom = "t"\n'
-    )
-    found = parse_network(network.encode(), "network.toml", "p").network
-    text = workflow(HEAD + action("a", "o", "t"))
-
-    same = shape(found, {"t": ("x",), "u": ("x",)})
-    other = shape(found, {"t": ("x",), "u": ("y",)})
-
-    assert "same directories" in str(check_against_workflow(found, text, shape=same))
-    assert "same directories" not in str(check_against_workflow(found, text, shape=other))
-    assert "same directories" not in str(check_against_workflow(found, text))

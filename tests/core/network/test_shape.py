@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.network.allowed import NetworkError
-from rowtui.core.network.shape import Shape, shape
+from rowtui.core.network.shape import Shape, homes_of, shape
 from rowtui.core.network.spec import Existing, Input, Link, Network, Node, Place, Sink, Source
 
 Dims = dict[str, tuple[str, ...]]
@@ -163,44 +163,37 @@ def test_problems_stand_at_the_place_of_the_link() -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "home"),
+    ("second", "home", "why"),
     [
-        (node("n", *plain("a")), "s"),
-        (node("n", *plain("s")), "s"),
-        (node("n", *plain("t", "a")), "s"),
-        (node("n", *plain("m", "a")), "n"),
-        (node("n", one("a", output="o")), "s"),
-        (node("n", one("a", collapse=("r",))), "n"),
-        (node("n", one("a", output="o", expand="x")), "n"),
-        (node("n", one("a", collapse=("r",)), one("s")), "s"),
-        (node("n", *plain("a"), constants={"x": 1}), "n"),
-        (node("n", *plain("a"), directories="own"), "n"),
-        (node("n", *plain("a"), combine="mine"), "n"),
+        (node("n", *plain("a")), "s", "its one input, 'a', has the same samples"),
+        (node("n", *plain("s")), "s", "its one input, 's', has the same samples"),
+        (node("n", one("a", output="o")), "s", "its one input, 'a', has the same samples"),
+        (node("n", *plain("a"), combine="zip"), "s", "its one input, 'a', has the same samples"),
+        (node("n", *plain("t", "a")), "n", "it has 2 inputs"),
+        (node("n", *plain("a", "one")), "n", "it has 2 inputs"),
+        (node("n", one("a", collapse=("r",)), one("s")), "n", "it has 2 inputs"),
+        (node("n", *plain("a", "s"), combine="zip"), "n", "it has 2 inputs"),
+        (node("n", Input("i", (Link("a"), Link("s")))), "n", "its input has 2 links"),
+        (node("n", one("a", collapse=("r",))), "n", "its link collapses r"),
+        (node("n", one("a", output="o", expand="x")), "n", "its link expands to x"),
+        (node("n", *plain("a"), constants={"x": 1}), "n", "it has constants"),
+        (node("n", *plain("a"), directories="own"), "n", 'it has directories = "own"'),
+        (
+            node("n", *plain("a"), combine="mine"),
+            "n",
+            "the combination 'mine' of a plug-in makes its samples",
+        ),
     ],
 )
-def test_a_node_shares_directories_of_the_same_dimensions_through_a_plain_link(
-    second: Node, home: str
+def test_a_node_shares_directories_only_if_each_sample_is_one_of_its_one_input(
+    second: Node, home: str, why: str
 ) -> None:
-    found = shaped(SWEEP, node("a", *plain("s")), second)
+    sources: Dims = {**SWEEP, "one": ()}
+    nodes = (node("a", *plain("s")), second)
+    found = shaped(sources, *nodes)
     assert found.home("a") == found.home("s") == "s"
     assert found.home("n") == home
-
-
-def test_a_zip_shares_the_directories_of_what_names_its_samples_and_of_nobody_else() -> None:
-    split = one("c", name="listed", output="o", expand="T")
-    found = shaped(
-        SWEEP,
-        node("n", split, one("t"), combine="zip"),
-        node("k", one("t"), split, combine="zip"),
-    )
-    assert found.dimensions("n") == found.dimensions("k") == ("T",)
-    assert found.home("n") == "n"  # `t` may not have the values that the list brings
-    assert found.home("k") == "t"
-
-
-def test_dimensions_in_another_order_are_not_shared() -> None:
-    found = shaped({"s": ("T", "r"), "r": ("r",)}, node("n", *plain("r", "s")))
-    assert (found.dimensions("n"), found.home("n")) == (("r", "T"), "n")
+    assert homes_of(network(sources, *nodes))["n"] == (home, why)
 
 
 def test_order_is_that_of_the_file_wherever_it_can_be() -> None:

@@ -1,4 +1,4 @@
-"""What a job gets is in the order of its samples' values, whatever came first."""
+"""What a job gets: all of its inputs, in the order of its samples' values."""
 
 from __future__ import annotations
 
@@ -37,3 +37,39 @@ def test_members_are_ordered_by_value_and_not_by_when_their_lists_came() -> None
     wanted = [("b", 9), ("b", 10), ("a", 2), ("a", 9)]
     for order in itertools.permutations(("state,t=b", "state,t=a")):
         assert gathered(order) == wanted
+
+
+def plain(*names: str) -> tuple[Input, ...]:
+    return tuple(Input(name, (Link(name),)) for name in names)
+
+
+# One node after the other with the same dimensions, and a mean of them all.
+CENTRED = Network(
+    "n",
+    (Source("s", Values({"x": [1, 2]})),),
+    (
+        Node("measure", "measure", plain("s")),
+        Node("mean", "mean", (Input("measure", (Link("measure", collapse=("x",)),)),)),
+        Node("centre", "centre", plain("measure", "mean")),
+        Node("train", "train", plain("s", "mean")),
+        Node("test", "test", plain("train", "measure")),
+    ),
+)
+
+
+def test_a_node_with_several_inputs_finds_all_in_a_directory_of_its_own() -> None:
+    rows = {"s": SourceRows("s", ("x",), ((1, 2),))}
+    growth = Growth(Flow(CENTRED, shape(CENTRED, {"s": ("x",)}), rows))
+    found = {}
+    for node in ("measure", "mean", "centre", "train", "test"):
+        its = inputs_of(growth, {}, growth.job(node, 0))
+        if its is not None:
+            found[its.directory] = {
+                name: [it.directory for it in members] for name, members in its.inputs.items()
+            }
+    assert found == {
+        "mean": {"measure": ["s,x=1", "s,x=2"]},
+        "centre,x=1": {"measure": ["s,x=1"], "mean": ["mean"]},
+        "train,x=1": {"s": ["s,x=1"], "mean": ["mean"]},
+        "test,x=1": {"train": ["train,x=1"], "measure": ["s,x=1"]},
+    }

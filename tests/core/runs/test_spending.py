@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 from rowtui.core.runs.limits import Limits, Spent, Unit, fits, money_of, units_of
-from rowtui.core.runs.model import NotSent
+from rowtui.core.runs.model import Event, NotSent
 from rowtui.core.runs.rounds import part_of
-from rowtui.core.runs.spending import submitted_events
-from rowtui.core.submission.model import Destination, InBundle, Packed, Plan, PlannedJob
+from rowtui.core.runs.spending import never_begun, submitted_events
+from rowtui.core.submission.journal import Journal
+from rowtui.core.submission.model import (
+    Destination,
+    InBundle,
+    JournalEntry,
+    Packed,
+    Plan,
+    PlannedJob,
+    Step,
+)
 from rowtui.core.text import Cost
 
 from tests.core.runs.driving import standing_of
@@ -86,3 +96,20 @@ def test_what_was_not_sent_is_given_back_to_the_cent(
     for currency in ("EUR", "USD"):
         rest = found.money.get(currency, 0.0) - wanted.money.get(currency, 0.0)
         assert abs(rest) < 1e-9
+
+
+def test_a_plan_whose_driver_was_cut_off_before_it_sent_anything_is_given_back(
+    tmp_path: Path,
+) -> None:
+    journal = Journal(tmp_path)
+    whole = plan(bundled(0, 10, EUROPE), bundled(1, 1, AMERICA))
+    events: list[Event] = [*submitted_events(whole.id, units_of(whole, money_of(whole)))]
+
+    back = never_begun(events, journal)
+    spent = standing_of([*events, *back]).spent()
+    assert (spent.core_hours, {*spent.money.values()}) == (0, {0})
+    assert never_begun([*events, *back], journal) == []  # once
+
+    # but not if any job of it was noted down to be sent
+    journal.append([JournalEntry("t-1", whole.id, Step.PLANNED, 1.0)])
+    assert never_begun(events, journal) == []

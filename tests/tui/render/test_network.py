@@ -197,11 +197,18 @@ def test_what_is_left_is_proposed_for_a_new_run_and_more_than_was_spent_for_one_
     None
 ):
     fresh = SampleNetwork(NOW, status=None).view(frozen=True)
-    limits = proposed(fresh, "anvil")
-    assert limits == Limits(core_hours=35.6, destinations=("anvil",), failures_in_a_row=3)
+    known = tuple(node._replace(lists=0) for node in fresh.nodes)
+    limits = proposed(fresh._replace(nodes=known), "anvil")
+    assert limits == Limits(core_hours=71.2, destinations=("anvil",), failures_in_a_row=3)
     again = proposed(view(), "local")
-    assert again.core_hours == 132.0  # 96.4 spent and 35.6 left
+    assert again.core_hours == 168.0  # 96.4 spent and twice 35.6 left
     assert again.jobs_in_queue == 10
+
+
+def test_no_budget_is_proposed_where_lists_will_add_jobs() -> None:
+    fresh = SampleNetwork(NOW, status=None).view(frozen=True)
+    assert any(node.lists for node in fresh.nodes)
+    assert proposed(fresh, "anvil").core_hours is None
 
 
 def test_a_limit_that_a_person_took_away_stays_away() -> None:
