@@ -83,6 +83,7 @@ class Reach:
         self._described: dict[str, Cluster] = {}
         self._asked: Counter[str] = Counter()  # questions that a person got, by cluster
         self._wanted: Counter[str] = Counter()  # logins that a person wants now, by cluster
+        self._quiet: Counter[str] = Counter()  # uses that must not ask a person, by cluster
         self._connections: dict[str, Connection] = {}
         self._schedulers: dict[str, Scheduler] = {}
         self._mirrors: dict[str, Mirror] = {}
@@ -256,10 +257,20 @@ class Reach:
         from rowtui.core.clusters.transports.login import Nobody
 
         person = self.around.person
-        if person is None or not (self._wanted[name] or self.around.always_ask):
+        asked_for = self._wanted[name] or (self.around.always_ask and not self._quiet[name])
+        if person is None or not asked_for:
             return Nobody()
         self._asked[name] += 1
         return person(name)
+
+    @contextlib.contextmanager
+    def asking_nobody(self, name: str) -> Iterator[None]:
+        """Until the end of this, a login at a cluster asks a person only where `connect` does."""
+        self._quiet[name] += 1
+        try:
+            yield
+        finally:
+            self._quiet[name] -= 1
 
     async def close(self) -> None:
         """End all connections."""
