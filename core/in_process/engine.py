@@ -78,6 +78,7 @@ if TYPE_CHECKING:
 
 LOAD_SECONDS = 60.0  # between two looks at how busy a cluster is
 PATIENCE_SECONDS = 1.0  # for clusters; then what is known is shown
+START_SECONDS = 2.0  # after a submission: most jobs that need not wait have started
 
 
 class InProcessEngine:
@@ -216,6 +217,13 @@ class InProcessEngine:
                 await asyncio.to_thread(jobs.enter, answers)
         if why := jobs.queues.unanswered.get(name):
             self._project.notice(f"{name} could not be asked: {why}")
+
+    async def _ask_for_new(self, name: str) -> None:
+        """Ask a cluster once, soon after the user sent jobs there; no other cluster is asked."""
+        await asyncio.sleep(START_SECONDS)
+        with contextlib.suppress(RowtuiError, OSError):  # the next look reports the error
+            await self._ask_cluster(name, now=True)
+        self._changes.say("jobs")
 
     async def groups(
         self,
@@ -414,9 +422,13 @@ class InProcessEngine:
         """Carry out a plan. Closing the iterator stops between two jobs."""
         network = self._network
         noting = contextlib.nullcontext() if network is None else network.submitting(plan)
-        async with noting, contextlib.aclosing(self._project.jobs.submit(plan)) as steps:
-            async for step in steps:
-                yield step
+        try:
+            async with noting, contextlib.aclosing(self._project.jobs.submit(plan)) as steps:
+                async for step in steps:
+                    yield step
+        finally:
+            for name in {job.destination.cluster for job in plan.jobs}:
+                self._begin(f"queue of {name} with new jobs", partial(self._ask_for_new, name))
 
     async def jobs(self, *, now: bool = False) -> JobsView:
         """The project's newest jobs, counts of all, and all clusters."""
