@@ -34,7 +34,8 @@ def run(args: argparse.Namespace, out: Output) -> int:
     def started(address: str) -> None:
         out.print(f"{name} is at {address}")
         out.note(
-            "The address works once, in a browser of this machine. Ctrl-C ends the server; jobs go on."
+            "The address works once, in a browser of this machine. "
+            "Ctrl-C ends the server; jobs go on."
         )
         sys.stdout.flush()
         if args.open:
