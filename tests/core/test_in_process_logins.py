@@ -184,3 +184,17 @@ async def test_explaining_asks_only_for_the_login_of_the_cluster_that_jobs_go_to
         await project.mapping.ask_loads()
         await project.let_go()
         assert set(asked) == {"other"}
+
+
+async def test_after_a_changed_host_key_no_login_is_advised(root: Path, tmp_path: Path) -> None:
+    async with two(tmp_path) as (engine, other, quick):
+        address, *_ = other.known_hosts.read_text().split()
+        _, *key = quick.known_hosts.read_text().split()
+        other.known_hosts.write_text(f"{address} {' '.join(key)}\n")
+        view = await eventually_async(
+            engine.jobs, lambda view: any(one.login for one in view.clusters)
+        )
+        (cluster,) = [one for one in view.clusters if one.login]
+        assert "shows another key than before" in cluster.login
+        assert "ssh-keygen -R" in cluster.login
+        assert cluster.login_command == ""
