@@ -1,6 +1,7 @@
 """Which jobs a command is about: by id, by action, or all of the project's.
 
-Takes what was typed and the jobs of the project; gives the chosen ones. A verb says in which states
+Takes what was typed and the jobs of the project; gives the chosen ones. A directory stands for its
+active jobs. A verb says in which states
 a job is one for it. An id that is no job's is said, and stops nothing; one that two clusters gave
 wants `--cluster`.
 """
@@ -80,9 +81,13 @@ def choose_jobs(
 
 
 def _called(text: str, jobs: Sequence[JobView], verb: Verb, out: Output) -> list[JobView]:
-    """The jobs of one id that the verb is for; if there is none, that is said."""
+    """The jobs of one id or directory that the verb is for; a warning if there is none."""
     name = read_job_name(text)
     named = [it for it in jobs if name is not None and name.means(it.record)]
+    if not named and (directory := text.rstrip("/")):
+        found = [it for it in jobs if directory in it.record.directories and it.state in verb.by_id]
+        if found:
+            return found
     found = [it for it in named if it.state in verb.by_id]
     if not found and any(it.state.active for it in named):
         states = sorted({it.state.value for it in named if it.state.active})

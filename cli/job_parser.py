@@ -62,7 +62,9 @@ def _add_logs(logs: Any) -> None:
 
 def _add_verb(verb: Any) -> None:
     verb.several_clusters = True
-    verb.add_argument("jobs", nargs="*", metavar="JOB", help="job ids, as 12 or 12_3")
+    verb.add_argument(
+        "jobs", nargs="*", metavar="JOB", help="job ids, as 12 or 12_3, or directories"
+    )
     verb.add_argument("-a", "--action", metavar="PATTERN", help="all jobs of these actions")
     verb.add_argument("--all", action="store_true", help="all jobs of this project")
     verb.add_argument("--yes", action="store_true", help="do not ask")

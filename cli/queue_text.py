@@ -73,7 +73,9 @@ def _when(cluster: ClusterView, now: float) -> str:
     ahead = in_words(again) if again >= 1 else ""
     old = "" if cluster.as_of is None else _ago(now - cluster.as_of)
     if cluster.login:
-        why = f"{visible(cluster.login)}; log in with '{cluster.login_command}'"
+        why = visible(cluster.login)
+        if cluster.login_command:
+            why += f"; log in with '{cluster.login_command}'"
     elif cluster.error:
         why = f"no answer now: {visible(cluster.error)}" + (f"; again in {ahead}" if ahead else "")
     else:

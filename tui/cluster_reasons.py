@@ -21,8 +21,6 @@ def may_log_in(session: Session) -> str:
     assert cluster is not None
     if cluster.away:
         return f"{cluster.name} cannot be reached from here"
-    if cluster.name in session.connecting:
-        return f"the login to {cluster.name} is under way"
     if cluster.connected is None:
         return f"{cluster.name} is here: nobody has to log in"
     return f"{cluster.name} is connected" if cluster.connected else ""

@@ -1,7 +1,9 @@
 """Logins before the screen: what clusters ask stands in line, and one dialog is shown at a time.
 
-Takes the engine's questions and gives it the answers, which pass through and are kept nowhere. A
-dialog never comes while somebody is typing elsewhere: it would get what is meant for that.
+Takes the engine's questions and gives it the answers, which pass through and are kept nowhere. From
+`L` to the end of a login a dialog is on the screen; each question replaces the dialog before it.
+Where the user hid the dialog, a question waits for `L`: a dialog that opens by itself would take
+keys that are typed for the view behind it.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from textual.widgets import Input
 if TYPE_CHECKING:
     from rowtui.tui.app import RowtuiApp
     from rowtui.tui.feed import Feed
-    from rowtui.tui.screens.login import Failure, LoginDialog
+    from rowtui.tui.screens.login import ConnectingScreen, Failure, LoginDialog
     from rowtui.tui.session import Session
 
 RETRY_SECONDS = 5.0
@@ -39,30 +41,54 @@ class Logins:
         self._feed = feed
         self._line: deque[Question | Failure] = deque()
         self._shown: tuple[Question | Failure, LoginDialog] | None = None
-        self._said_wait = False
+        self._waiting: ConnectingScreen | None = None  # between the questions of a login
+        self._given_up = False
+        self._announced: Question | Failure | None = None
 
     # Logging in
 
     def choose(self) -> None:
-        """Log in to the one cluster that waits for it, or ask to which of several."""
+        """Show the question that waits, or log in to the one cluster that needs a login.
+
+        Of several clusters, ask to which.
+        """
         from rowtui.tui.screens.login import ChooseScreen  # dialogs: not before the first paint
 
         clusters = self._session.logins
-        if len(clusters) == 1:
+        if self._line:
+            self._attend(self._line[0].cluster)
+        elif len(clusters) == 1:
             self.connect(clusters[0].name)
         elif clusters:
             self._app.push_screen(
                 ChooseScreen(clusters), lambda name: self.connect(name) if name else None
             )
+        elif self._session.connecting:
+            self._attend(min(self._session.connecting))
 
     def connect(self, cluster: str) -> None:
-        """Log in to a cluster; it may ask."""
-        if cluster in self._session.connecting:
+        """Log in to a cluster; it may ask. Show the dialog again if the login is under way."""
+        if cluster not in self._session.connecting:
+            self._session.connecting.add(cluster)
+            self._session.note("you", f"log in to {cluster}")
+            start(self._app, partial(self._connect, cluster), "connect")
+            self._app.show_again("connecting")
+        self._attend(cluster)
+
+    def _attend(self, cluster: str) -> None:
+        """Have a dialog on the screen: the next question, or that the login is under way."""
+        from rowtui.tui.screens.login import ConnectingScreen
+
+        if self._shown is not None or self._is_busy:
             return
-        self._session.connecting.add(cluster)
-        self._session.note("you", f"log in to {cluster}")
-        start(self._app, partial(self._connect, cluster), "connect")
-        self._app.show_again("connecting")
+        self._waiting = ConnectingScreen(cluster)
+        self._app.push_screen(self._waiting)
+        self.show_next()
+
+    @property
+    def _is_busy(self) -> bool:
+        """The user types elsewhere: in another dialog, or in a line of the view."""
+        return isinstance(self._app.screen, ModalScreen) or isinstance(self._app.focused, Input)
 
     async def _connect(self, cluster: str) -> None:
         try:
@@ -75,6 +101,8 @@ class Logins:
             self._app.notify(visible(text), markup=False)
         finally:
             self._session.connecting.discard(cluster)
+            if self._waiting is not None and self._waiting.cluster == cluster:
+                self._take_waiting_away()
         self._feed.refresh_now(queues=True)
         self._app.show_again("connected")
 
@@ -92,6 +120,14 @@ class Logins:
         title = f"No connection to {cluster}" if apart else f"Trouble with {cluster}"
         self._line.append(Failure(cluster, title, message, hint))
         self.show_next()
+
+    def _take_waiting_away(self) -> bool:
+        """Whether the dialog between two questions was on the screen. Then it no longer is."""
+        dialog, self._waiting = self._waiting, None
+        if dialog is None or not dialog.is_current:
+            return False
+        dialog.close()
+        return True
 
     # Questions
 
@@ -111,20 +147,29 @@ class Logins:
             await asyncio.sleep(RETRY_SECONDS)
 
     def show_next(self) -> None:
-        """Show the next in line, unless a dialog is open or somebody is typing."""
+        """Show the next in line where a dialog of a login is on the screen; else announce it."""
         if self._shown is not None or not self._line or not self._app.is_running:
             return
-        if isinstance(self._app.screen, ModalScreen) or isinstance(self._app.focused, Input):
-            if not self._said_wait:
-                text = f"{self._line[0].cluster} asks something, as soon as you are done here."
-                self._app.notify(visible(text), markup=False)
-                self._said_wait = True
+        if not self._take_waiting_away():
+            self._announce(self._line[0])
             return
-        self._said_wait = False
         item = self._line.popleft()
         dialog = self._dialog(item)
         self._shown = (item, dialog)
-        self._app.push_screen(dialog, lambda _: self._closed())
+        self._app.push_screen(dialog, lambda _: self._closed(item))
+
+    def _announce(self, item: Question | Failure) -> None:
+        """Name the key that shows what waits; a failure is only printed."""
+        from rowtui.tui.screens.login import Failure
+
+        if isinstance(item, Failure):
+            self._line.remove(item)
+            text = f"{item.title}: {item.message}"
+            self._app.notify(visible(text), severity="error", markup=False)
+        elif item is not self._announced:
+            self._announced = item
+            text = f"{item.cluster} has a question: L shows it."
+            self._app.notify(visible(text), markup=False)
 
     def _dialog(self, item: Question | Failure) -> LoginDialog:
         from rowtui.tui.screens.login import Failure, FailureScreen, HostKeyScreen, PromptScreen
@@ -139,11 +184,18 @@ class Logins:
         return PromptScreen(item.cluster, where, item.prompts, answer)
 
     def _answer(self, number: int, answers: Sequence[str] | None) -> None:
+        self._given_up = answers is None
         self._session.engine.answer(number, answers)
 
-    def _closed(self) -> None:
+    def _closed(self, item: Question | Failure) -> None:
+        """Wait for the next question on the screen, unless the user gave up."""
         self._shown = None
-        self.show_next()
+        given_up, self._given_up = self._given_up, False
+        waiting = (other.cluster == item.cluster for other in self._line)
+        if item.cluster not in self._session.connecting and not any(waiting):
+            return
+        if not given_up or (isinstance(item, Question) and item.host_key is not None):
+            self._attend(item.cluster)
 
     def _withdraw(self, number: int) -> None:
         """Nobody waits for an answer any more."""

@@ -148,13 +148,11 @@ def may_act_on_jobs(verb: JobVerb) -> Callable[[Session], str]:
 
 
 def may_connect(session: Session) -> str:
-    """Some cluster waits for a login."""
+    """A cluster needs a login, or a login is under way and can be shown."""
     if session.jobs is None:
         return "the clusters are not known yet"
-    if session.logins:
+    if session.logins or session.connecting:
         return ""
-    if session.connecting:
-        return f"the login to {min(session.connecting)} is under way"
     if any(cluster.connected for cluster in session.jobs.clusters):
         return "every cluster is connected"
     return "no cluster needs a login"

@@ -39,7 +39,11 @@ def run(args: argparse.Namespace, out: Output) -> int:
         _hint(again.causes, out)
     words = Words(
         verb="Resubmitting",
-        nothing="There is no failed job to resubmit.",
+        nothing=(
+            "No failed job can be resubmitted, for the reasons above."
+            if again.plan.skipped
+            else "There is no failed job to resubmit."
+        ),
         why=f" ({_why(again.causes)})" if again.causes else "",
         before=_lines(again),
     )

@@ -33,7 +33,10 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
     def started(address: str) -> None:
         out.print(f"{name} is at {address}")
-        out.note("Only browsers of this machine can open it. Ctrl-C ends it; jobs go on.")
+        out.note(
+            "The address works once, in a browser of this machine. "
+            "Ctrl-C ends the server; jobs go on."
+        )
         sys.stdout.flush()
         if args.open:
             import webbrowser

@@ -12,7 +12,7 @@ from rowtui.cli.job_text import clock, state_cell
 from rowtui.cli.loop import run as run_async
 from rowtui.cli.project import given_names, is_typed, open_project, say_notices
 from rowtui.cli.table import Column, Row, table_lines
-from rowtui.core.text import count
+from rowtui.core.text import count, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -32,9 +32,14 @@ def run(args: argparse.Namespace, out: Output) -> int:
     names = given_names(args.directories)
     if args.long or args.json:
         return _print_long(args, project, names, out)
-    rows = _submitted(args, project, names)
+    # None: it does not answer, and all that is known is shown
+    here = project.jobs.queues.here() if any(project.state.submitted.values()) else None
+    rows = _submitted(args, project, names, here.name if here is not None else "")
     if not rows:
         out.print("No matches.")
+        if elsewhere := len({row[0] for row in _submitted(args, project, names, "")}):
+            jobs = plural(elsewhere, "job is", "jobs are")
+            out.note(f"{jobs} on other clusters: 'rowtui show jobs --long' lists them.")
     elif args.short:
         out.lines(str(job_id) for job_id, _, _ in rows)
     else:
@@ -49,14 +54,13 @@ def run(args: argparse.Namespace, out: Output) -> int:
 
 
 def _submitted(
-    args: argparse.Namespace, project: Project, names: list[str] | None
+    args: argparse.Namespace, project: Project, names: list[str] | None, cluster: str
 ) -> list[tuple[int, str, int]]:
-    """(id, action, directories) of the jobs of this cluster, by id."""
+    """(id, action, directories) of the jobs of a cluster ("": of all), by id."""
     from rowtui.core.grouping.select import matches
 
     if not any(project.state.submitted.values()):
         return []
-    here = project.jobs.queues.here()  # None: it does not answer, and all that is known is shown
     wanted = None
     if names is not None:
         wanted = {project.state.directories.position(name) for name in names}
@@ -65,7 +69,7 @@ def _submitted(
         if not matches(args.action, action):
             continue
         for position, job in jobs.items():
-            if (here is not None and job.cluster != here.name) or not job.job_id:
+            if (cluster and job.cluster != cluster) or not job.job_id:
                 continue
             if wanted is None or position in wanted:
                 key = (job.job_id, action)

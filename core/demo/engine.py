@@ -155,7 +155,6 @@ def open_demo(options: EngineOptions) -> tuple[Opened, Callable[[], DemoEngine]]
         project = opened_again(root)
     else:
         project = made_demo(root, demo.directories, demo.seed)
-    project.always_ask = True
 
     def make() -> DemoEngine:
         return DemoEngine(project, options.generation)

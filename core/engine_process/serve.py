@@ -49,7 +49,6 @@ def open_engine(options: EngineOptions) -> tuple[Opened, Callable[[], Any]]:
     project = Project.open(
         Path(options.start), cluster=options.cluster, io_threads=options.io_threads
     )
-    project.always_ask = True
 
     def make() -> Any:
         from rowtui.core.in_process import InProcessEngine

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -76,8 +77,8 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 LOAD_SECONDS = 60.0  # between two looks at how busy a cluster is
-PATIENCE_SECONDS = 5.0  # for clusters; then what is known is shown
-FAR_SECONDS = 1.0  # for those that are to be logged in to first
+PATIENCE_SECONDS = 1.0  # for clusters; then what is known is shown
+START_SECONDS = 2.0  # after a submission: most jobs that need not wait have started
 
 
 class InProcessEngine:
@@ -93,7 +94,7 @@ class InProcessEngine:
         say = partial(self._changes.say, "completed")
         self._arrivals = Arrivals(project, self._records, say, self._tidy)
         self._turn = SavedTurn(self._records, self._arrivals)  # of whoever decides
-        self._asking = asyncio.Lock()  # the queues
+        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # by cluster
         self._pages = Pages(project)
         self._review = ReviewWork(project, self._turn)
         self._pages.generation = generation
@@ -104,8 +105,7 @@ class InProcessEngine:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._packings = 0
         self._questions = Questions()
-        self._connecting: asyncio.Task[None] | None = None
-        self._under_way: dict[str, asyncio.Future[None]] = {}
+        self._under_way: dict[str, asyncio.Task[None]] = {}
         self._network: NetworkWork | None = None
         project.person = self._questions.asker
         project.wait = self._wait
@@ -118,8 +118,7 @@ class InProcessEngine:
     async def refresh(self, *, full: bool = False) -> Snapshot:
         """Synchronise with disk and scheduler. Raises: RowtuiError, OSError."""
         self._loop = asyncio.get_running_loop()
-        if self._connecting is None or self._connecting.done():
-            await self._briefly("prepare", self._prepare, FAR_SECONDS)
+        await self._briefly("prepare", self._prepare)
         async with self._records:
             touched = self._changes.take_touched()
             taken = not (full or touched) and await asyncio.to_thread(self._take_arrivals)
@@ -127,20 +126,18 @@ class InProcessEngine:
             async with self._turn:
                 await asyncio.to_thread(self._synchronise, full, touched)
         self._changes.directories_may_have_changed()
-        far = any(
-            not self._project.reach.connected(cluster.name)
-            for cluster in self._project.reach.remote()
-        )
-        ask = partial(self._ask_for_jobs, now=full)
-        await self._briefly("jobs", ask, FAR_SECONDS if far else PATIENCE_SECONDS)
+        await self._ask_for_jobs(now=full)
         async with self._records:
             snapshot = await asyncio.to_thread(self._snapshots.take, self._pages.generation)
         self._arrivals.save()
         return snapshot
 
     async def _prepare(self) -> None:
-        with contextlib.suppress(RowtuiError):  # `_where` says what is missing
-            await self._project.reach.prepare()
+        """Find out which cluster jobs go to, and ask the cluster for its partitions."""
+        project = self._project
+        with contextlib.suppress(RowtuiError):  # the snapshot says what is missing
+            await asyncio.to_thread(lambda: project.recognised)
+            await project.reach.prepare()
 
     async def _briefly(
         self,
@@ -148,30 +145,90 @@ class InProcessEngine:
         work: Callable[[], Coroutine[Any, Any, None]],
         seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        """Wait a little for clusters: one may be slow, or its login may wait for a person.
+        """Begin work for clusters and wait a little: one may be slow, or may need a login.
 
-        What was not done by then goes on, and is not begun again meanwhile.
+        Work that is under way is neither begun again nor waited for again.
         """
-        task = self._under_way.get(name)
-        if task is None or task.done():
-            task = self._under_way[name] = asyncio.ensure_future(work())
-        if (await asyncio.wait({task}, timeout=seconds))[0]:
-            del self._under_way[name]
+        if (task := self._begin(name, work)) is not None:
+            await self._wait_for([task], seconds, "workflow")
+
+    def _begin(
+        self, name: str, work: Callable[[], Coroutine[Any, Any, None]]
+    ) -> asyncio.Task[None] | None:
+        """Begin work; None while work of this name is under way.
+
+        Raises: what the previous work of this name raised after it was no longer waited for.
+        """
+        task = self._under_way.pop(name, None)
+        if task is not None and not task.done():
+            self._under_way[name] = task
+            return None
+        if task is not None:
+            task.result()
+        self._under_way[name] = asyncio.create_task(work(), name=name)
+        return self._under_way[name]
+
+    async def _wait_for(
+        self, tasks: Collection[asyncio.Task[None]], seconds: float, word: str
+    ) -> None:
+        """Wait a little for tasks; `word` is announced when one ends later."""
+        done, late = await asyncio.wait(tasks, timeout=seconds)
+        for task in late:
+            task.add_done_callback(lambda _: self._changes.say(word))
+        for task in done:
+            del self._under_way[task.get_name()]
+        for task in done:
             task.result()
 
     async def _ask_for_jobs(
         self, *, now: bool = False, everywhere: bool = False, may_send: bool = False
     ) -> None:
-        """Ask the queues, where it is due, without keeping anybody from the records meanwhile."""
-        jobs = self._project.jobs
+        """Ask the queues where it is due, and wait a little for the answers.
+
+        Each cluster is asked by itself and its answer is entered by itself: a cluster that is slow
+        or waits for a login delays no other, neither now nor at the next look.
+        """
+        queues = self._project.jobs.queues
         if not (everywhere or self._project.has_jobs_to_ask_for()):
             return
-        async with self._asking:
-            answers = await jobs.queues.ask(now=now, everywhere=everywhere, may_send=may_send)
+        names = queues.names(everywhere=everywhere)
+        sure = queues.looks.all_names()
+        ask = partial(self._ask_cluster, now=now, may_send=may_send)
+        mark = " now" * now + " and send on" * may_send
+        begun = [self._begin(f"queue of {one}{mark}", partial(ask, one)) for one in names & sure]
+        here = partial(self._ask_here, names - sure, ask)
+        begun.append(self._begin(f"queue here{mark}", here))
+        tasks = [task for task in begun if task is not None]
+        if tasks:
+            await self._wait_for(tasks, PATIENCE_SECONDS, "jobs")
+
+    async def _ask_here(
+        self, names: Collection[str], ask: Callable[[str], Coroutine[Any, Any, None]]
+    ) -> None:
+        """Ask the cluster that this machine belongs to, and others that are found only here."""
+        looks = self._project.jobs.queues.looks
+        here = await asyncio.to_thread(self._project.here)
+        known = looks.all_names()
+        rest = {*names, *([here.name] if here is not None else [])} - known
+        await asyncio.gather(*(ask(name) for name in rest))
+
+    async def _ask_cluster(self, name: str, *, now: bool, may_send: bool = False) -> None:
+        """Ask one cluster, and enter its answer. The records are free while the cluster is slow."""
+        jobs = self._project.jobs
+        async with self._asking[name]:
+            answers = await jobs.queues.ask_cluster(name, now=now, may_send=may_send)
+            answers = await jobs.fetched(answers)
             async with self._turn:
-                await jobs.entered(answers)
-        for name, why in jobs.queues.unanswered.items():
+                await asyncio.to_thread(jobs.enter, answers)
+        if why := jobs.queues.unanswered.get(name):
             self._project.notice(f"{name} could not be asked: {why}")
+
+    async def _ask_for_new(self, name: str) -> None:
+        """Ask a cluster once, soon after the user sent jobs there; no other cluster is asked."""
+        await asyncio.sleep(START_SECONDS)
+        with contextlib.suppress(RowtuiError, OSError):  # the next look reports the error
+            await self._ask_cluster(name, now=True)
+        self._changes.say("jobs")
 
     async def groups(
         self,
@@ -234,7 +291,7 @@ class InProcessEngine:
         """Where a group's job would go and why; a `problem` where that cannot be told."""
         project = self._project
         action = self._pages.action(action_index)
-        await project.mapping.ask_loads(LOAD_SECONDS)
+        await self._briefly("loads", partial(project.mapping.ask_loads, LOAD_SECONDS))
         async with self._turn:
             try:
                 groups = await asyncio.to_thread(self._pages.cut, action, tuple(statuses))
@@ -369,17 +426,20 @@ class InProcessEngine:
     async def submit(self, plan: Plan) -> AsyncIterator[SubmitProgress]:
         """Carry out a plan. Closing the iterator stops between two jobs."""
         # A person has said yes to sending: an earlier submission may be unfinished.
-        await self._briefly("send on", partial(self._ask_for_jobs, may_send=True))
+        await self._ask_for_jobs(may_send=True)
         network = self._network
         noting = contextlib.nullcontext() if network is None else network.submitting(plan)
-        async with noting, contextlib.aclosing(self._project.jobs.submit(plan)) as steps:
-            async for step in steps:
-                yield step
+        try:
+            async with noting, contextlib.aclosing(self._project.jobs.submit(plan)) as steps:
+                async for step in steps:
+                    yield step
+        finally:
+            for name in {job.destination.cluster for job in plan.jobs}:
+                self._begin(f"queue of {name} with new jobs", partial(self._ask_for_new, name))
 
     async def jobs(self, *, now: bool = False) -> JobsView:
         """The project's newest jobs, counts of all, and all clusters."""
-        ask = partial(self._ask_for_jobs, now=now, everywhere=True)
-        await self._briefly("all now" if now else "all", ask)
+        await self._ask_for_jobs(now=now, everywhere=True)
         async with self._turn:
             jobs = self._project.jobs
             view = await asyncio.to_thread(jobs.show, jobs.queues.looks.latest)
@@ -447,17 +507,9 @@ class InProcessEngine:
         await self._project.reach.prepare()
 
     async def questions(self) -> AsyncIterator[Question | Withdrawn]:
-        """What logins ask. Whoever listens can answer: log in to the cluster that jobs go to."""
-        self._connecting = asyncio.create_task(self._connect_at_start())
+        """What the logins ask that were begun with `connect`."""
         async for question in self._questions.stream():
             yield question
-
-    async def _connect_at_start(self) -> None:
-        project = self._project
-        with contextlib.suppress(RowtuiError):  # the queue's line says what is wrong
-            cluster = (await asyncio.to_thread(lambda: project.recognised)).cluster
-            if project.reach.is_remote(cluster):
-                await self.connect(cluster.name)
 
     def answer(self, number: int, answers: Sequence[str] | None) -> None:
         """Answer a question of a login."""
@@ -567,7 +619,7 @@ class InProcessEngine:
         await self._queue.close()
         self._changes.close()
         self._clusters.close()
-        tasks = [*filter(None, (self._connecting, *self._under_way.values()))]
+        tasks = [*self._under_way.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -100,10 +100,10 @@ def checksum_of(fd: int, size: int) -> hashlib._Hash | None:
     return digest
 
 
-def explain_here(error: OSError, what: str) -> MirrorError:
-    """The error for a file of this machine."""
+def explain_here(error: OSError, what: str, root: Path) -> MirrorError:
+    """The error for a file of this machine, in the project's folder."""
     name = f" ({visible(os.fsdecode(error.filename))})" if error.filename else ""
-    return explain(f"{error.strerror}{name}", HERE, what)
+    return explain(f"{error.strerror or error}{name}", HERE, what, str(root))
 
 
 def changed_meanwhile(path: str) -> MirrorError:

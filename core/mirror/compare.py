@@ -143,7 +143,8 @@ def compare(
             else:
                 send.append(Copy(path, mine, theirs))
         else:
-            verdict = _equal(mine, theirs, (same or {}).get(path))
+            # Two files that both changed since the last copy are the same only if checksums say so.
+            verdict = _equal(mine, theirs, (same or {}).get(path), by_time=entry is None)
             if verdict is None:
                 needs.append(path)
             elif verdict:
@@ -169,8 +170,11 @@ def _blocked(path: str, other: Mapping[str, FileFacts]) -> str:
     return ""
 
 
-def _equal(mine: FileFacts, theirs: FileFacts, same: bool | None) -> bool | None:
-    """Whether two files are the same; None: only a checksum can tell."""
+def _equal(mine: FileFacts, theirs: FileFacts, same: bool | None, *, by_time: bool) -> bool | None:
+    """Whether two files are the same; None: only a checksum can tell.
+
+    `by_time`: the same size and time are enough.
+    """
     if mine.kind != theirs.kind:
         return False
     if mine.kind == FOLDER:
@@ -179,7 +183,7 @@ def _equal(mine: FileFacts, theirs: FileFacts, same: bool | None) -> bool | None
         return mine.target == theirs.target
     if mine.size != theirs.size:
         return False
-    return True if mine.mtime_ns == theirs.mtime_ns else same
+    return True if by_time and mine.mtime_ns == theirs.mtime_ns else same
 
 
 _KINDS = {FILE: "file", LINK: "symbolic link", FOLDER: "folder"}

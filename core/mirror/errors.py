@@ -33,52 +33,55 @@ class MirrorError(RowtuiError):
 
 
 _AGAIN = "do the same again: it goes on where it stopped"
+# What programs print, in English, and what that means.
 _WORDS = (
-    ("No space left", Cause.FULL),
-    ("quota exceeded", Cause.FULL),
-    ("File too large", Cause.FULL),
-    ("ermission denied", Cause.DENIED),
-    ("peration not permitted", Cause.DENIED),
-    ("Read-only file system", Cause.DENIED),
-    ("connection unexpectedly closed", Cause.CUT),
-    ("Broken pipe", Cause.CUT),
-    ("onnection lost", Cause.CUT),
-    ("onnection reset", Cause.CUT),
+    ("No space left", Cause.FULL, "the disk is full"),
+    ("quota exceeded", Cause.FULL, "the disk quota is exceeded"),
+    ("File too large", Cause.FULL, "a file is larger than is allowed"),
+    ("Wrote only", Cause.FULL, "the disk is full or a quota is exceeded"),  # tar, at a short write
+    ("Read-only file system", Cause.DENIED, "the file system is read-only"),
+    ("permission denied", Cause.DENIED, "permission is denied"),
+    ("operation not permitted", Cause.DENIED, "permission is denied"),
+    ("connection unexpectedly closed", Cause.CUT, ""),
+    ("broken pipe", Cause.CUT, ""),
+    ("connection lost", Cause.CUT, ""),
+    ("connection reset", Cause.CUT, ""),
 )
+_HINTS = {
+    Cause.FULL: f"make room there (files, quota), then {_AGAIN}",
+    Cause.DENIED: "see who owns that folder and whether it may be written",
+}
 
 
-def explain(said: str, where: str, what: str) -> MirrorError:
-    """The error for what a program said. `where`: a cluster's name, or `this machine`."""
+def explain(said: str, where: str, what: str, folder: str = "") -> MirrorError:
+    """The error for what a program printed. `where`: a cluster's name, or `this machine`.
+
+    `folder`: where files were written, if that is known.
+    """
     lines = [line for line in said.strip().splitlines() if line.strip()]
-    for words, cause in _WORDS:
+    place = f"in {visible(folder)} on {where}" if folder else f"on {where}"
+    for words, cause, means in _WORDS:
         for line in lines:
-            if words.lower() in line.lower():
-                return _error(cause, where, what, visible(line.strip()))
-    return _error(Cause.OTHER, where, what, visible(lines[-1].strip()) if lines else "")
+            if words.lower() not in line.lower():
+                continue
+            text = visible(line.strip())
+            if cause is Cause.CUT:
+                return cut(where, text)
+            return MirrorError(cause, f"{what}: {means} {place}: {text}", _HINTS[cause])
+    tail = f": {visible(lines[-1].strip())}" if lines else ""
+    return MirrorError(Cause.OTHER, f"{what} {place} did not work{tail}")
 
 
 def cut(where: str, detail: str = "") -> MirrorError:
     """There is no connection, or it broke."""
-    return _error(Cause.CUT, where, "", visible(detail))
+    tail = f": {visible(detail)}" if detail else ""
+    return MirrorError(Cause.CUT, f"the connection to {where} is not there{tail}", _AGAIN)
 
 
-def explain_result(result: CommandResult, where: str, what: str) -> MirrorError:
+def explain_result(result: CommandResult, where: str, what: str, folder: str = "") -> MirrorError:
     """The error for a command that did not end with status 0."""
     if result.trouble in (Trouble.LOST, Trouble.UNREACHABLE, Trouble.TIMED_OUT):
         return cut(where, result.complaint)
     if result.trouble is Trouble.NOT_STARTED:
         return MirrorError(Cause.LACKING, f"{what} on {where}: {result.complaint}")
-    return explain(result.stderr.decode(errors="surrogateescape"), where, what)
-
-
-def _error(cause: Cause, where: str, what: str, said: str) -> MirrorError:
-    tail = f": {said}" if said else ""
-    if cause is Cause.FULL:
-        hint = f"make room there (files, quota), then {_AGAIN}"
-        return MirrorError(cause, f"{what}: there is no room left on {where}{tail}", hint)
-    if cause is Cause.DENIED:
-        hint = "see who owns that folder and whether it may be written"
-        return MirrorError(cause, f"{what}: not allowed on {where}{tail}", hint)
-    if cause is Cause.CUT:
-        return MirrorError(cause, f"the connection to {where} is not there{tail}", _AGAIN)
-    return MirrorError(cause, f"{what} on {where} did not work{tail}")
+    return explain(result.stderr.decode(errors="surrogateescape"), where, what, folder)

@@ -130,12 +130,12 @@ class PlainFiles:
             result = await self._run([*argv, "-T", "-", "-f", "-"], names)
             # 1: a file changed while it was read; 2: some were not there, the others were.
             if result.exit_status not in (0, 1, 2) or not result.stdout:
-                raise explain_result(result, self._where, what)
+                raise explain_result(result, self._where, what, str(self._there))
             data = result.stdout
         try:
             count.notices += await asyncio.to_thread(unpack, self._root, batch, data)
         except OSError as error:
-            raise explain_here(error, what) from None
+            raise explain_here(error, what, self._root) from None
 
     async def _send_large(self, copy: Copy, what: str) -> AsyncGenerator[int, None]:
         """Send one file piece by piece; how many bytes of it are there."""
@@ -144,7 +144,7 @@ class PlainFiles:
         try:
             fd = os.open(self._root / copy.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
-            raise explain_here(error, what) from None
+            raise explain_here(error, what, self._root) from None
         try:
             there, _, sum_there = begun.stdout.decode("ascii", "replace").partition("\n")
             begun_size = int(there) if there.strip().isdecimal() else 0
@@ -169,7 +169,7 @@ class PlainFiles:
         if result.exit_status == _CHANGED:
             raise changed_meanwhile(copy.path)
         if result.exit_status != 0:
-            raise explain_result(result, self._where, what)
+            raise explain_result(result, self._where, what, str(self._there))
         yield size
 
     async def _fetch_large(self, copy: Copy, what: str) -> AsyncGenerator[int, None]:
@@ -178,7 +178,7 @@ class PlainFiles:
         try:
             fd = await asyncio.to_thread(open_partial, place)
         except OSError as error:
-            raise explain_here(error, what) from None
+            raise explain_here(error, what, self._root) from None
         try:
             here = os.fstat(fd).st_size
             done = 0
@@ -202,7 +202,7 @@ class PlainFiles:
                 raise changed_meanwhile(copy.path)
             finish(place, copy.facts)
         except OSError as error:
-            raise explain_here(error, what) from None
+            raise explain_here(error, what, self._root) from None
         finally:
             os.close(fd)
         yield size
@@ -218,7 +218,7 @@ class PlainFiles:
         """Run a script there. Raises: MirrorError."""
         result = await self._run(["sh", "-c", script, "sh", *words], stdin)
         if result.exit_status != 0:
-            raise explain_result(result, self._where, what)
+            raise explain_result(result, self._where, what, str(self._there))
         return result
 
     async def _run(self, argv: Sequence[str], stdin: bytes = b"") -> CommandResult:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rowtui.core.clusters.commands import CommandResult, client_environment, run_command
-from rowtui.core.mirror.arriving import explain_here
+from rowtui.core.mirror.arriving import HERE, explain_here
 from rowtui.core.mirror.bridge import Bridge, open_bridge
 from rowtui.core.mirror.compare import Copy
 from rowtui.core.mirror.errors import Cause, cut, explain, explain_result
@@ -113,12 +113,12 @@ class RsyncFiles:
         try:
             os.makedirs(self._root / base, exist_ok=True)
         except OSError as error:
-            raise explain_here(error, what) from None
+            raise explain_here(error, what, self._root) from None
         result = await self._transport.run(
             ["mkdir", "-p", "--", f"./{base}"], timeout=60.0, cwd=Path(self._there)
         )
         if result.exit_status != 0:
-            raise explain_result(result, self._where, what)
+            raise explain_result(result, self._where, what, self._there)
 
     async def _run(
         self, base: str, copies: Sequence[Copy], ends: Sequence[str], what: str, notices: list[str]
@@ -157,7 +157,8 @@ class RsyncFiles:
                 await end_process(process, _GRACE)
                 self._note((self._program, *options, *ends), process.returncode, said, began)
             text = said.decode(errors="surrogateescape")
-            notices += self._conclude(status, text, bridge, what)
+            fetches = ends[-1] == "./"
+            notices += self._conclude(status, text, bridge, what, fetches=fetches)
 
     def _note(self, argv: Sequence[str], status: int | None, said: bytearray, began: float) -> None:
         log = getattr(self._transport, "log", None)
@@ -165,7 +166,9 @@ class RsyncFiles:
             seconds = time.monotonic() - began
             log.note(self._where, CommandResult(tuple(argv), status, b"", bytes(said), seconds))
 
-    def _conclude(self, status: int, said: str, bridge: Bridge, what: str) -> tuple[str, ...]:
+    def _conclude(
+        self, status: int, said: str, bridge: Bridge, what: str, *, fetches: bool
+    ) -> tuple[str, ...]:
         """What was not copied, if the rest was. Raises: MirrorError."""
         if bridge.error is not None:
             raise bridge.error
@@ -174,7 +177,9 @@ class RsyncFiles:
             return ()
         # The ends complain of each other; what went wrong with a file comes first.
         said = f"{said}\n{bridge.said}"
-        error = explain(said, self._where, what)
+        error = explain(said, self._where, what, self._there)
+        if fetches and error.cause in (Cause.FULL, Cause.DENIED):  # it is this side that writes
+            error = explain(said, HERE, what, str(self._root))
         if status in _SOME_FAILED and error.cause is not Cause.FULL:
             lines = [line for line in said.splitlines() if line.startswith(("rsync: ", "file has"))]
             return tuple(visible(line) for line in lines[:MOST_NOTICES])

@@ -107,7 +107,7 @@ class SftpFiles:
                         await _together([self._fetch_one(sftp, copy, count) for copy in batch])
                     count.add(batch)
         except OSError as error:
-            raise explain_here(error, "fetching files") from None
+            raise explain_here(error, "fetching files", self._root) from None
         yield count.progress()
 
     async def _send_one(
@@ -227,14 +227,14 @@ class SftpFiles:
         try:
             async with open_sftp(self._transport) as sftp:
                 yield sftp
-        except asyncssh.SFTPFailure as error:
+        except (asyncssh.SFTPFailure, asyncssh.SFTPPermissionDenied) as error:
             probe = await self._transport.run(
                 ["sh", "-c", _PROBE], timeout=60.0, cwd=Path(self._there), env={"LC_ALL": "C"}
             )
             what = "copying files by SFTP"
             if probe.exit_status != 0:
-                raise explain_result(probe, self._where, what) from None
-            raise explain(error.reason, self._where, what) from None
+                raise explain_result(probe, self._where, what, self._there) from None
+            raise explain(error.reason, self._where, what, self._there) from None
         except (asyncssh.Error, ConnectionError) as error:
             raise cut(self._where, str(error)) from None
         except MirrorError:

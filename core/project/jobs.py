@@ -86,10 +86,14 @@ class Jobs:
 
     async def entered(self, answers: Answers) -> None:
         """Fetch what ended jobs have made, and bring the records in step with it."""
+        await asyncio.to_thread(self.enter, await self.fetched(answers))
+
+    async def fetched(self, answers: Answers) -> Answers:
+        """Fetch what ended jobs have made; the answers without jobs whose results are missing."""
         if answers.any_ended and self.project.reach.remote():
-            fetched = await self.project.copies.fetched(answers.settled)
-            answers = replace(answers, settled=fetched)
-        await asyncio.to_thread(self.enter, answers)
+            settled = await self.project.copies.fetched(answers.settled)
+            answers = replace(answers, settled=settled)
+        return answers
 
     def enter(self, answers: Answers) -> None:
         """Bring the records in step with what the schedulers said. Waits for the disk."""

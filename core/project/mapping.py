@@ -142,7 +142,8 @@ class ProjectMapping:
     async def ask_loads(self, patience: float = 0.0) -> None:
         """Ask the clusters how busy they are, unless asked `patience` seconds ago or less.
 
-        What they do not answer stays unknown; nobody waits longer than a few seconds.
+        What they do not answer in a few seconds stays unknown. Only the cluster that jobs go to may
+        ask the user for a login.
         """
         if time.monotonic() - self._asked_at < patience:
             return
@@ -151,8 +152,23 @@ class ProjectMapping:
             await asyncio.to_thread(lambda: self.project.cluster)
         except RowtuiError:
             return
-        loads = await asyncio.gather(*map(self._load, self.clusters.values()))
+        mine = self.project.cluster.name
+        loads = await asyncio.gather(
+            *(
+                self._load(each) if each.name == mine else self._load_of_other(each)
+                for each in self.clusters.values()
+            )
+        )
         self.know([load for load in loads if load is not None])
+
+    async def _load_of_other(self, cluster: Cluster) -> ClusterLoad | None:
+        """The load of a cluster that jobs do not go to by themselves; its login asks no user."""
+        with self.project.reach.asking_nobody(cluster.name):
+            try:
+                async with asyncio.timeout(_LOAD_SECONDS):
+                    return await self._load(cluster)
+            except TimeoutError:
+                return None
 
     async def _load(self, cluster: Cluster) -> ClusterLoad | None:
         if cluster.scheduler == "slurm":

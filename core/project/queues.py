@@ -95,20 +95,23 @@ class Queues:
         `everywhere`: also clusters that have no jobs of this project; `among`: these alone.
         `may_send`: jobs of unfinished submissions are sent again; who only looks must not do that.
         """
-        project = self.project
-        self.unanswered = {}
-        names = project.submitted_clusters()
-        if everywhere:
-            names |= self.looks.all_names()
         parts = await self.looks.everywhere(
-            lambda name: self._ask(name, now, may_send), among or names, here=not among
+            lambda name: self.ask_cluster(name, now=now, may_send=may_send),
+            among or self.names(everywhere=everywhere),
+            here=not among,
         )
         settled = tuple(chain.from_iterable(part.settled for part in parts))
         gone = tuple(chain.from_iterable(part.gone for part in parts))
         return Answers(dict(self.looks.latest), settled, gone)
 
-    async def _ask(self, name: str, now: bool, may_send: bool) -> Answers:
+    def names(self, *, everywhere: bool = False) -> set[str]:
+        """The clusters with jobs of this project; `everywhere`: and all others."""
+        names = self.project.submitted_clusters()
+        return names | self.looks.all_names() if everywhere else names
+
+    async def ask_cluster(self, name: str, *, now: bool = False, may_send: bool = False) -> Answers:
         """What one cluster says, and what that means for the project's jobs there."""
+        self.unanswered.pop(name, None)
         scheduler = self.project.reach.scheduler(name)
         if scheduler is None:
             if self.project.failure:

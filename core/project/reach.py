@@ -17,7 +17,7 @@ from rowtui.core.clusters.commands import Transport
 from rowtui.core.clusters.identify import runs_here
 from rowtui.core.clusters.model import Cluster
 from rowtui.core.clusters.schedulers.base import Scheduler
-from rowtui.core.clusters.transports.login import PASSING, LoginError
+from rowtui.core.clusters.transports.login import PASSING, LoginError, LoginTrouble
 from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.site import Access, LocalSite, RemoteSite, Site
 from rowtui.core.text import visible
@@ -83,6 +83,7 @@ class Reach:
         self._described: dict[str, Cluster] = {}
         self._asked: Counter[str] = Counter()  # questions that a person got, by cluster
         self._wanted: Counter[str] = Counter()  # logins that a person wants now, by cluster
+        self._quiet: Counter[str] = Counter()  # uses that must not ask a person, by cluster
         self._connections: dict[str, Connection] = {}
         self._schedulers: dict[str, Scheduler] = {}
         self._mirrors: dict[str, Mirror] = {}
@@ -191,6 +192,8 @@ class Reach:
         error = connection.error if connection is not None else None
         if error is None or error.trouble in PASSING:
             return ""
+        if error.trouble is LoginTrouble.HOST_KEY_CHANGED:
+            return f"{error.message}; {error.hint}"
         return error.message
 
     def login_error(self, name: str) -> LoginError | None:
@@ -199,7 +202,13 @@ class Reach:
         return connection.error if connection is not None else None
 
     def login_command(self, name: str) -> str:
-        """What somebody can type to log in. OpenSSH's own client asks only for itself."""
+        """What a user can type to log in; "" where no login helps: the host key has changed.
+
+        OpenSSH's own client asks only for itself.
+        """
+        error = self.login_error(name)
+        if error is not None and error.trouble is LoginTrouble.HOST_KEY_CHANGED:
+            return ""
         cluster = self.known(name)
         remote = cluster.remote if cluster is not None else None
         if remote is not None and remote.transport == "openssh":
@@ -256,10 +265,20 @@ class Reach:
         from rowtui.core.clusters.transports.login import Nobody
 
         person = self.around.person
-        if person is None or not (self._wanted[name] or self.around.always_ask):
+        asked_for = self._wanted[name] or (self.around.always_ask and not self._quiet[name])
+        if person is None or not asked_for:
             return Nobody()
         self._asked[name] += 1
         return person(name)
+
+    @contextlib.contextmanager
+    def asking_nobody(self, name: str) -> Iterator[None]:
+        """Until the end of this, a login at a cluster asks a person only where `connect` does."""
+        self._quiet[name] += 1
+        try:
+            yield
+        finally:
+            self._quiet[name] -= 1
 
     async def close(self) -> None:
         """End all connections."""

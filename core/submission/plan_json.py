@@ -84,10 +84,16 @@ def load_plan(root: Path, identity: str) -> Plan:
     """A saved plan. Raises: RowtuiError if there is none, or it is damaged."""
     if not _ID.fullmatch(identity):
         raise RowtuiError(f"{visible(identity)} is not the id of a plan")
+    path = plans_folder(root) / f"{identity}.json"
     try:
-        return plan_from_json(read_bounded(plans_folder(root) / f"{identity}.json", LIMIT))
+        return plan_from_json(read_bounded(path, LIMIT))
     except OSError as error:
-        raise RowtuiError(f"cannot read plan {identity[:12]}: {error.strerror or error}") from None
+        journal = path.parent.parent / "journal" / f"{identity}.jsonl"
+        raise RowtuiError(
+            f"cannot read plan {identity[:12]}: {error.strerror or error}",
+            f"restore {visible(str(path))} from a backup; if none of its jobs is in a queue any "
+            f"more, remove {visible(str(journal))}",
+        ) from None
 
 
 def _canonical(plan: Plan, identity: str | None = None) -> str:

@@ -22,6 +22,7 @@ def job(
     task: int | None = None,
     action: str = "sample",
     cluster: str = "alpha",
+    directories: tuple[str, ...] = ("a",),
 ) -> JobView:
     record = JobRecord(
         token=f"{cluster}-{number}.{task}",
@@ -29,7 +30,7 @@ def job(
         cluster=cluster,
         partition="cpu",
         action=action,
-        directories=("a",),
+        directories=directories,
         name="n",
         step=Step.ACCEPTED,
         job_id=number,
@@ -51,6 +52,8 @@ JOBS = [
     job(6, JobState.PENDING, cluster="beta", action="scan"),
     job(1, JobState.RUNNING, cluster="local"),
     job(0, JobState.PENDING),
+    job(7, JobState.COMPLETED, cluster="gamma", directories=("one", "two")),
+    job(8, JobState.PENDING, cluster="gamma", directories=("two", "three")),
 ]
 
 
@@ -88,10 +91,15 @@ def test_actions_and_all_take_the_states_that_a_verb_is_for() -> None:
     assert chosen(CANCEL, all=True, clusters=["alpha"]) == [
         "alpha/1", "alpha/2_0", "alpha/2_1", "alpha/2_10", "alpha/3", "alpha/5",
     ]  # fmt: skip
-    assert chosen(HOLD, all=True) == ["alpha/2_0", "alpha/2_1", "beta/6"]
+    assert chosen(HOLD, all=True) == ["alpha/2_0", "alpha/2_1", "beta/6", "gamma/8"]
     assert chosen(RELEASE, all=True) == ["alpha/2_10", "alpha/3"]
     assert chosen(HOLD, action="sc*") == ["beta/6"]
     assert chosen(HOLD, "2_10", action="scan") == ["beta/6", "alpha/2_10"]
+
+
+def test_a_directory_names_its_active_jobs() -> None:
+    assert chosen(CANCEL, "two") == chosen(HOLD, "three/") == ["gamma/8"]
+    assert chosen(CANCEL, "one") == []
 
 
 def test_what_an_id_is_not_good_for_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,6 +72,9 @@ def test_the_heading_says_how_old_it_is_and_what_is_wrong() -> None:
     )[0] == (
         "alpha  me@alpha  1 running  14 s ago; no key fits; log in with 'rowtui connect alpha'"
     )
+    assert lines(running, error="key", login="another key", login_command="")[0] == (
+        "alpha  me@alpha  1 running  14 s ago; another key"
+    )
     assert lines(running, where="here", next_at=0.0)[0] == "alpha  this machine  1 running"
 
 

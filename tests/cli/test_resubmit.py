@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rowtui.core.state.postcard import encode_submitted
 
 from tests.cli.conftest import Shell
 from tests.cli.in_process import Here, prepared
@@ -125,3 +126,32 @@ def test_each_attempt_is_counted_until_there_is_nothing_left(failed: Here) -> No
     nothing = failed("resubmit")
     assert (nothing.code, nothing.out) == (0, "")
     assert "There is no failed job to resubmit." in nothing.err
+
+
+def test_failed_jobs_that_cannot_be_changed_so_are_not_denied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workflow = WORKFLOW.replace("resources.memory_per_cpu_mb = 64\n", "")
+    made = prepared(tmp_path, monkeypatch, capsys, workflow)
+    here = Local(made.folder, made.home, made.capture)
+    assert here("submit", "--yes").code == 1
+
+    done = here("resubmit", "--memory", "2x", "--yes")
+
+    assert "No failed job can be resubmitted, for the reasons above." in done.err
+    assert "There is no failed job" not in done.err
+
+
+def test_jobs_on_other_clusters_are_mentioned_where_none_matches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = prepared(tmp_path, monkeypatch, capsys, WORKFLOW)
+    (made.folder / ".row").mkdir(exist_ok=True)
+    jobs = {b"a": ("elsewhere", 5), b"b": ("elsewhere", 5), b"c": ("elsewhere", 6)}
+    (made.folder / ".row" / "submitted.postcard").write_bytes(encode_submitted({"one": jobs}))
+    here = Local(made.folder, made.home, made.capture)
+
+    done = here("show", "jobs")
+
+    assert done.out == "No matches.\n"
+    assert "2 jobs are on other clusters: 'rowtui show jobs --long' lists them." in done.err

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -38,3 +39,27 @@ def test_every_command_that_is_typed_is_in_it_once(make_keys: ModuleType) -> Non
     page = make_keys.page()
     for one in LINE_COMMANDS:
         assert page.count(f"| `:{one.usage}`") == 1
+
+
+KEYS_OF_CONNECT = {
+    "L": "app.connect",
+    "s": "status.submit",
+    "6": "go.queue",
+    "c": "queue.cancel",
+    "h": "queue.hold",
+    "H": "queue.release",
+    "Enter": "queue.open",
+    "m": "queue.others",
+    "v": "rows.range",
+}
+
+
+def test_the_keys_of_the_page_on_clusters_do_what_it_says() -> None:
+    from rowtui.tui.actions import BY_ID
+
+    page = (DOCS / "connect.md").read_text(encoding="utf-8")
+    section = page.split("\n## 7. ")[1].split("\n## ")[0]
+    named = set(re.findall(r"`([A-Za-z0-9]|Enter|Esc)`", section)) - {"Esc"}
+    assert named == set(KEYS_OF_CONNECT)
+    for key, command in KEYS_OF_CONNECT.items():
+        assert key.replace("Enter", "enter") in BY_ID[command].keys.split(",")

@@ -17,7 +17,7 @@ from rowtui.core.clusters.transports.login import (
 )
 from rowtui.core.errors import RowtuiError
 from rowtui.tui.app import RowtuiApp, _told
-from rowtui.tui.screens.login import Answer, HostKeyScreen, PromptScreen
+from rowtui.tui.screens.login import Answer, ConnectingScreen, HostKeyScreen, PromptScreen
 
 from tests.tui.hand import Hand, opened
 from tests.tui.sample import SampleEngine
@@ -180,7 +180,7 @@ async def test_of_several_clusters_one_is_chosen() -> None:
         await hand.until(lambda: got == [("x",)])
 
 
-async def test_a_question_waits_until_somebody_has_answered_another() -> None:
+async def test_a_question_that_comes_while_the_user_types_elsewhere_waits_for_its_key() -> None:
     engine, got = asking(Prompt("Password:"))
     async with opened(engine) as hand:
         await hand.press("6")
@@ -188,10 +188,75 @@ async def test_a_question_waits_until_somebody_has_answered_another() -> None:
         await hand.press("c")
         await hand.sees("Cancel 1 job?")
         hand.app.logins.connect("delta")
-        await hand.sees("delta asks something, as soon as you are done here")
+        await hand.sees("delta has a question: L shows it")
         await hand.press("y", "e", "s", "enter")  # meant for the first question
-        await hand.sees("1 job cancelled", "Password:")
-        assert got == []
+        await hand.sees("1 job cancelled")
+        await hand.rests()
+        assert "Password:" not in hand.text()
+        await hand.press("L")
+        await hand.sees("Password:")
+        await hand.press("x", "enter")
+        await hand.sees("● connected")
+        assert got == [("x",)]
+
+
+def asking_later() -> tuple[SampleEngine, list[asyncio.Event], list[object]]:
+    """A sample whose delta asks two questions, each once its event is set; the answers."""
+    engine = with_clusters()
+    got: list[object] = []
+    events = [asyncio.Event(), asyncio.Event()]
+
+    async def login(asker: Asker) -> None:
+        for event, text in zip(events, ("Password:", "Code:"), strict=True):
+            await event.wait()
+            got.append(await asker.ask((Prompt(text),)))
+
+    engine.logins["delta"] = login
+    return engine, events, got
+
+
+async def test_keys_typed_before_a_question_comes_reach_neither_the_answer_nor_the_view() -> None:
+    engine, (first, second), got = asking_later()
+    async with opened(engine) as hand:
+        await hand.sees("delta needs a login")
+        await hand.press("L", "6", "L")
+        await hand.sees("Log in to delta", "The login is under way")
+        first.set()
+        await hand.sees("Password:")
+        await hand.press("p", "enter", "8", "x")  # between two questions
+        await hand.sees("The login is under way")
+        second.set()
+        await hand.sees("Code:")
+        await hand.press("c", "enter")
+        await hand.sees("logged in to delta")
+        assert got == [("p",), ("c",)]
+        assert hand.app.view_name == "status"
+        await hand.until(lambda: not isinstance(hand.app.screen, ConnectingScreen))
+
+
+async def test_a_hidden_login_takes_no_keys_until_it_is_shown_again() -> None:
+    engine, (first, second), got = asking_later()
+    async with opened(engine) as hand:
+        await hand.sees("delta needs a login")
+        await hand.press("L")
+        await hand.sees("The login is under way")
+        await hand.press("escape", "6")
+        await hand.sees("◐ logging in")
+        await hand.press("L")
+        await hand.sees("The login is under way")
+        await hand.press("escape")
+        first.set()
+        await hand.sees("delta has a question: L shows it")
+        await hand.press("1")
+        await hand.until(lambda: hand.app.view_name == "status")
+        await hand.press("L")
+        await hand.sees("Password:")
+        second.set()
+        await hand.press("p", "enter")
+        await hand.sees("Code:")
+        await hand.press("c", "enter")
+        await hand.sees("logged in to delta")
+        assert got == [("p",), ("c",)]
 
 
 async def test_a_changed_key_is_told_and_never_asked() -> None:

@@ -121,6 +121,9 @@ async def test_nobody_gets_in_without_the_token_or_from_another_site(tmp_path: P
             assert "SameSite=Strict" in cookie
         session.cookie_jar.clear()
         with_cookie = {"Cookie": cookie.partition(";")[0]}
+        # the address works once; the browser that used it may use it again
+        assert await status("?token=" + token) == 403
+        assert await status("?token=" + token, headers=with_cookie) == 303
         assert await status("", headers=with_cookie) == 200
         assert await status("static/js/textual.js", headers=with_cookie) == 200
         for more in (

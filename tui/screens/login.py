@@ -67,6 +67,29 @@ class Answer(Field):
             super().action_cut()
 
 
+class ConnectingScreen(LoginDialog):
+    """That a login is under way: the keys belong to the login until it ends or this is hidden."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "hide", id="login.hide", tooltip="go on without this dialog")
+    ]
+
+    def __init__(self, cluster: str) -> None:
+        super().__init__()
+        self.cluster = cluster
+
+    def compose(self) -> ComposeResult:
+        """The state of the login, and the way back to the view."""
+        told: list[Line] = [
+            line("The login is under way. Questions of the cluster appear here."),
+            (),
+            line(("Esc", "key"), " hides this, ", ("L", "key"), " shows it again"),
+        ]
+        with VerticalScroll(id="dialog", classes="login") as dialog:
+            set_titles(dialog, f"Log in to {self.cluster}")
+            yield Static(as_content(told), markup=False)
+
+
 class PromptScreen(LoginDialog):
     """The questions of one step of a login, each with a line for its answer."""
 

@@ -2,9 +2,9 @@
 
 textual-serve carries a dashboard's screen over a web socket; here is who may open one. The server
 listens on the loopback interface, and everything needs a secret: the token of the address, which
-becomes a cookie at once, so that it stays in no history. Pages of other sites can neither read nor
-connect: the names that the browser used (Host, Origin) must be this machine's. Source: tui study
-§2.8.
+works once and becomes a cookie at once, so that it is of no use in a history. Pages of other sites
+can neither read nor connect: the names that the browser used (Host, Origin) must be this
+machine's. Source: tui study §2.8.
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ _POLICY = (
     "base-uri 'none'; form-action 'none'"
 )
 
+_USED = (
+    "This address was used already, and works once. Go on in the browser that used it; for another "
+    "browser, end `rowtui serve` and start it again.\n"
+)
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -54,6 +59,7 @@ class DashboardServer(textual_serve.server.Server):
         self.token = token or secrets.token_urlsafe(24)
         self._cookie_secret = secrets.token_urlsafe(24)
         self._cookie = "rowtui"
+        self._token_used = False
         self._sessions = 0
 
     async def _make_app(self) -> web.Application:
@@ -79,14 +85,18 @@ class DashboardServer(textual_serve.server.Server):
             raise web.HTTPForbidden(text="Another site asked.\n")
         given = request.query.get("token")
         if given is not None and request.path == "/":
-            if not _same(given, self.token):
-                raise web.HTTPForbidden(text="That token is not this server's.\n")
+            if not self._is_known(request):
+                if not _same(given, self.token):
+                    raise web.HTTPForbidden(text="That token is not this server's.\n")
+                if self._token_used:
+                    raise web.HTTPForbidden(text=_USED)
+                self._token_used = True
             answer = web.HTTPSeeOther("/")
             answer.set_cookie(
                 self._cookie, self._cookie_secret, httponly=True, samesite="Strict", path="/"
             )
             raise answer
-        if not _same(request.cookies.get(self._cookie, ""), self._cookie_secret):
+        if not self._is_known(request):
             raise web.HTTPForbidden(text="Open the address that `rowtui serve` printed.\n")
         if request.path == "/ws" and origin is None:
             raise web.HTTPForbidden(text="This is for browsers.\n")
@@ -102,6 +112,10 @@ class DashboardServer(textual_serve.server.Server):
                 }
             )
         return response
+
+    def _is_known(self, request: web.Request) -> bool:
+        """Whether this browser has used the token."""
+        return _same(request.cookies.get(self._cookie, ""), self._cookie_secret)
 
     @aiohttp_jinja2.template("page.html")
     async def handle_index(self, request: web.Request) -> dict[str, object]:

@@ -151,6 +151,16 @@ def test_a_change_on_both_sides_is_a_conflict() -> None:
     assert not found.fetch
 
 
+def test_both_sides_changed_to_one_size_and_time_are_told_apart_by_checksums() -> None:
+    changed = {"a": NEW}
+    known = {"a": Entry(OLD, OLD)}
+    assert compare(changed, changed, known).needs_checksum == ("a",)
+    assert compare(changed, changed, known, same={"a": True}).unchanged == 1
+    (conflict,) = compare(changed, changed, known, same={"a": False}).conflicts
+    assert conflict.reason == "changed on both sides"
+    assert compare(changed, changed, {}).unchanged == 1  # never copied by us: the time will do
+
+
 def test_equal_sizes_with_other_times_are_told_by_checksums() -> None:
     asked = compare({"a": NEW}, {"a": LATER}, {})
     equal = compare({"a": NEW}, {"a": LATER}, {}, same={"a": True})

@@ -6,9 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from rowtui.core.in_process import InProcessEngine
 from rowtui.core.project.looks import POLL_VARIABLE
 from rowtui.core.project.project import Project
 
+from tests.eventually import eventually_async
 from tests.rig.slurm import SlurmCluster
 
 WORKFLOW = """\
@@ -113,3 +115,27 @@ async def test_only_some_clusters_are_asked_on_demand(project: Project) -> None:
     view = await project.jobs.view(among=["local"])
     assert [cluster.name for cluster in view.clusters] == ["local"]
     assert calls(project) == 0
+
+
+async def test_the_dashboard_asks_the_queue_once_soon_after_a_submission(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rowtui.core.in_process.engine.START_SECONDS", 0.0)
+    engine = InProcessEngine(project)
+    await engine.refresh()
+    await engine.jobs()  # the next look is due in a minute
+    async for _ in engine.submit(project.plan(project.workflow.actions)):
+        pass
+    before = calls(project)
+
+    view = await eventually_async(
+        engine.jobs,
+        lambda view: all(job.reason != "sent since the queue was last asked" for job in view.jobs),
+    )
+
+    assert len(view.jobs) == 2
+    for _ in range(3):
+        await engine.jobs()
+    assert calls(project) == before + 1
+    (project.root / "finish").touch()
+    await engine.close()

@@ -246,6 +246,13 @@ def test_a_plan_that_is_not_there_is_an_error(tmp_path: Path, identity: str) -> 
         load_plan(tmp_path, identity)
 
 
+def test_what_to_do_about_a_missing_plan_is_part_of_the_error(tmp_path: Path) -> None:
+    with pytest.raises(RowtuiError) as caught:
+        load_plan(tmp_path, "0" * 64)
+    assert f"restore {tmp_path}/.row/rowtui/plans/" in caught.value.hint
+    assert f"remove {tmp_path}/.row/rowtui/journal/{'0' * 64}.jsonl" in caught.value.hint
+
+
 NAME = st.binary(max_size=8).map(lambda raw: raw.decode("utf-8", "surrogateescape"))
 NUMBER = st.integers(0, 1 << 40)
 COST = st.builds(Cost, *[st.floats(0, 1e12)] * 2)
