@@ -1,6 +1,6 @@
 """`rowtui show status`: how many directories of each action are in which status.
 
-Source: Row A8.3. The Failed column is ours and appears only when something failed.
+The Failed column is ours and appears only when something failed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """clusters.toml and launchers.toml: the user's descriptions, before the built-in ones.
 
 Takes the environment (where the files are); gives clusters in the order of preference and the
-merged launchers. Nothing is merged between clusters of one name: the first is found first. Only
-an entry of our own file that says neither scheduler nor identify nor partition adds what it does
-say (how the cluster is reached over SSH) to the first of that name. Source: Row A7.1, A7.4.
+merged launchers. Nothing is merged between clusters of one name: the first is found first. Only an
+entry of our own file that says neither scheduler nor identify nor partition adds what it does say
+(how the cluster is reached over SSH) to the first of that name.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What any packing of a problem has to cost at least.
 
-Where time counts, a request is as many small pieces as it has seconds, and an hour of a node
-type is a bin: no bundle holds more than that for as long as it runs. The boot is part of it as
-far as no bundle can be long enough to make it nothing.
-Source: fastr_packing B2.1 (assignment bound), B2.5 (its price times the own runtime).
+Where time counts, a request is as many small pieces as it has seconds, and an hour of a node type
+is a bin: no bundle holds more than that for as long as it runs. The boot is part of it as far as no
+bundle can be long enough to make it nothing.
 """
 
 from __future__ import annotations

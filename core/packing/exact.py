@@ -1,11 +1,11 @@
 """The best packing of few items, proven without a solver.
 
-`prove` lists what may be in one bin together (contents, each with its cheapest bin) and keeps
-those that no larger content betters at the same price. Whatever is left to pack is a state; from
-each state the search takes the contents that hold its hardest item, cheapest total first (A*). What
-the rest will cost at least comes from item prices that no content exceeds: the duals of the
-linear program over all contents, which is small enough here for a simplex tableau in numpy.
-Source: Gilmore and Gomory's configuration program; fastr_packing B2.4 and goal G6.
+`prove` lists what may be in one bin together (contents, each with its cheapest bin) and keeps those
+that no larger content betters at the same price. Whatever is left to pack is a state; from each
+state the search takes the contents that hold its hardest item, cheapest total first (A*). What the
+rest will cost at least comes from item prices that no content exceeds: the duals of the linear
+program over all contents, which is small enough here for a simplex tableau in numpy. Source: P. C.
+Gilmore and R. E. Gomory's configuration program.
 """
 
 from __future__ import annotations

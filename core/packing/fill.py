@@ -5,7 +5,6 @@ content is worth most for its price, by the prices that the assignment LP gives 
 comes into a bin next is found by looking two items ahead; a content is repeated while its items
 last. Prices are set anew as the pool empties. Of many classes only a window is looked at, and what
 is hard to place in it goes on to the next.
-Source: fastr_packing B2.3 (portfolio of orders, prices of the LP, multiplicity).
 """
 
 from __future__ import annotations

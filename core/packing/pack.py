@@ -1,8 +1,7 @@
 """Packs a problem: what fits nowhere is named, the rest goes into bundles, the best is bounded.
 
-Takes a problem, the name of a packer and a `GoOn`; gives a `PackResult` that has been checked.
-A packing that is wrong is never given: the seed's takes its place.
-Source: DESIGN's contracts; fastr_packing G7 (never worse than the seed, always with a bound).
+Takes a problem, the name of a packer and a `GoOn`; gives a `PackResult` that has been checked. A
+packing that is wrong is never given: the seed's takes its place.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The packers by name: what each does in a line, and how it packs with and without time.
 
-`seed` is the seed text's algorithm and the yardstick: it knows no time, so requests stay on the
-instance that they came to until the last of them ends. `best` tries whatever may help, the seed's
-algorithm among it, and so is never worse.
-Source: the seed text; DESIGN's `Packer` protocol; fastr_packing G6, G7.
+`seed` is CAVATICA's published algorithm and the yardstick: it knows no time, so requests stay on
+the instance that they came to until the last of them ends. `best` tries whatever may help, the
+seed's algorithm among it, and so is never worse. Source: CAVATICA's documentation, "Multi-instance
+scheduling algorithm".
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Ours:
 
 
 class Seed(Ours):
-    """The seed text's algorithm, as it is: each instance is of the type that it was opened as."""
+    """CAVATICA's algorithm, as it is: each instance is of the type that it was opened as."""
 
     def find(self, problem: Problem, _go_on: GoOn) -> Found:
         """All requests, each once."""

@@ -1,12 +1,11 @@
 """What each amount of a resource is worth on each kind of bin, and the bound that follows.
 
-Cut every item into crumbs, let each crumb go where it costs least, and rent fractions of bins:
-that is the assignment LP, and no packing costs less. Its duals are prices of resources, one for
-each kind of bin and resource, under which no bin holds more than it costs; an item is then worth
-what it costs on the cheapest bin it fits in, and the sum of that is a bound **whatever** the duals
-are. So they are searched on a few thousand cells of alike items (exactly by HiGHS where it is
-installed, by exponentiated sub-gradient otherwise), and the bound is then taken on the real items.
-Source: fastr_packing B2.1, B2.3.
+Cut every item into crumbs, let each crumb go where it costs least, and rent fractions of bins: that
+is the assignment LP, and no packing costs less. Its duals are prices of resources, one for each
+kind of bin and resource, under which no bin holds more than it costs; an item is then worth what it
+costs on the cheapest bin it fits in, and the sum of that is a bound **whatever** the duals are. So
+they are searched on a few thousand cells of alike items (exactly by HiGHS where it is installed, by
+exponentiated sub-gradient otherwise), and the bound is then taken on the real items.
 """
 
 from __future__ import annotations

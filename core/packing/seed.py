@@ -1,4 +1,4 @@
-"""The seed text's algorithm: once as it is written, and once for a million jobs in classes.
+"""CAVATICA's published algorithm: once as it is written, and once for a million jobs in classes.
 
 `schedule` is the loop of the text, word by word: jobs that are not scheduled and instances in,
 instances out. `seed_packing` gives the same packing of classes of identical items, from an empty
@@ -12,7 +12,7 @@ start. Where the text is silent, this is what we do:
   does not matter (it does to `online`);
 - empty instances are released when all is scheduled, as new ones are empty when allocated.
 
-Source: the CAVATICA seed text; fastr_packing B2.3, B2.7.
+Source: CAVATICA's documentation, "Multi-instance scheduling algorithm".
 """
 
 from __future__ import annotations

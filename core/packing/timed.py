@@ -1,10 +1,9 @@
 """Packing where time counts: lanes of about the same length, packed as if it did not.
 
 Takes a problem with times and a packer of vectors; gives bundles. Several ways to make lanes are
-tried (`lanes.py`), each is packed part by part from the longest lanes to the shortest, and what
-is shorter may ride in the room that is left in longer bundles, which are paid anyway. The
-cheapest way wins; of those that cost nearly the same, the one with the fewest nodes.
-Source: fastr_packing B2.5 and goal G8; the issue's "as few, as cheap machines as possible".
+tried (`lanes.py`), each is packed part by part from the longest lanes to the shortest, and what is
+shorter may ride in the room that is left in longer bundles, which are paid anyway. The cheapest way
+wins; of those that cost nearly the same, the one with the fewest nodes.
 """
 
 from __future__ import annotations

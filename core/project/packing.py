@@ -3,7 +3,8 @@
 Takes planned jobs, the clusters' node types and what a person chose; gives the jobs in bundles,
 with what that costs and saves. Jobs that go to one destination with the same options are packed
 together. What fits on no node type, or cannot share a job with others, goes alone, with the reason.
-Source: the CAVATICA seed text; Fastr's rule for a list of jobs (a lane).
+Source: CAVATICA's documentation, "Multi-instance scheduling algorithm"; Fastr's rule for a list of
+jobs (a lane).
 """
 
 from __future__ import annotations

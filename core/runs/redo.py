@@ -3,7 +3,6 @@
 A result is stale if it was made from other members than it has now: a replica was added, or taken
 out of a source. What was made from a stale result is to be made again, too. Products are moved to
 the trash, never deleted; their directories stay. What a list brought into this run stays in it.
-Source: fastr_packing A3.2 rule 8 (only missing samples, and the reduces that changed).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Row's completed.postcard and submitted.postcard as bytes, in both directions.
 
 Takes bytes from disk, gives names of directories by action (names as bytes: they are looked up
-among sorted bytes). Strict: every varint is bounded, every length is checked against what is
-left, every string is UTF-8; bytes behind the value are ignored, as Row does. Encoding is sorted,
-so that equal records are equal bytes. Source: Row A3.2.
+among sorted bytes). Strict: every varint is bounded, every length is checked against what is left,
+every string is UTF-8; bytes behind the value are ignored, as Row does. Encoding is sorted, so that
+equal records are equal bytes.
 
     completed : count { action-string  count { name-string } }
     submitted : count { action-string  count { name-string  cluster-string  jobid-varint } }

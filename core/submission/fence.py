@@ -2,7 +2,7 @@
 
 Takes the project's folder and a token. The fence is a symbolic link, made by whoever comes first:
 the job (its target is `<scheduler>:<job id>`) or we (`abandoned`): so a job that was given up can
-never run later. Formats: `shell.py`. Source: slurm_rig 6.4, step 5.
+never run later. Formats: `shell.py`.
 """
 
 from __future__ import annotations

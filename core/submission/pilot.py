@@ -1,9 +1,9 @@
 """Starting a pilot, and handing it work: two kinds of plans, carried out like any other.
 
-Takes what a pilot is to hold and where; gives a plan of one scheduler job. Takes the jobs of a
-plan that are ready; gives them as requests of a pilot (`Setting.pack`), each with its token
-`<pilot>~<number>`, its own fence, log and end. What a pilot cannot take goes alone.
-Source: the Fastr seed text, ExecutionPlugin (pilot jobs).
+Takes what a pilot is to hold and where; gives a plan of one scheduler job. Takes the jobs of a plan
+that are ready; gives them as requests of a pilot (`Setting.pack`), each with its token
+`<pilot>~<number>`, its own fence, log and end. What a pilot cannot take goes alone. Source: Fastr's
+documentation, ExecutionPlugin (pilot jobs).
 """
 
 from __future__ import annotations

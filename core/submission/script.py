@@ -13,7 +13,7 @@ what other jobs make: paths in the workspace.
 Exit codes: 1 setup or a `{directories}` command failed, 2 a `{directory}` command failed, 3 the
 report failed, 4 what it needs is not there, 128 + n stopped by signal n (138: by the time limit).
 
-Source: Row A5.3, B2, and what Row 1.1 prints.
+Source: what Row 1.1 prints.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""workflow.toml -> Workflow, or all that is wrong with it at once.
-
-Source: Row A1.
-"""
+"""workflow.toml -> Workflow, or all that is wrong with it at once."""
 
 from __future__ import annotations
 

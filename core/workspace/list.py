@@ -1,7 +1,7 @@
 """Which directories a workspace has, and the order in which reading them is fastest.
 
 Takes the path of the workspace, gives the names of its directories and their inodes together with
-what is needed to tell later whether the listing still holds. Row's rule (A3.1): what readdir
+what is needed to tell later whether the listing still holds. Row's rule: what readdir
 reports as a directory; no symlinks, no files; hidden directories are included.
 """
 
@@ -58,8 +58,8 @@ class Listing(NamedTuple):
 def list_workspace(path: Path) -> Listing:
     """List the directories of the workspace `path` (which may itself be a symlink).
 
-    Raises: RowtuiError if it is missing, not a directory or unreadable.
-    Source: Row A3.1; inodes from scandir, without a stat per directory.
+    Raises: RowtuiError if it is missing, not a directory or unreadable. Inodes are from scandir,
+    without a stat per directory.
     """
     fd = open_workspace(path)
     try:

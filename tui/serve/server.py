@@ -3,8 +3,7 @@
 textual-serve carries a dashboard's screen over a web socket; here is who may open one. The server
 listens on the loopback interface, and everything needs a secret: the token of the address, which
 becomes a cookie at once, so that it stays in no history. Pages of other sites can neither read nor
-connect: the names that the browser used (Host, Origin) must be this machine's. Source: tui study
-§2.8.
+connect: the names that the browser used (Host, Origin) must be this machine's.
 """
 
 from __future__ import annotations

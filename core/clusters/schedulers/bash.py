@@ -1,9 +1,9 @@
 """The `none` cluster: run each script with bash, now and in order, as a part of this process.
 
-The job is in our process group and writes to our output, so the terminal's Ctrl-C reaches it as
-it reaches us; a SIGINT or SIGTERM that only we get is passed on to all processes of the job, and
-a second one kills them. Source: Row A5.5, except that commands read /dev/null instead of the
-script, so that none can swallow the rest of it.
+The job is in our process group and writes to our output, so the terminal's Ctrl-C reaches it as it
+reaches us; a SIGINT or SIGTERM that only we get is passed on to all processes of the job, and a
+second one kills them. As in Row, except that commands read /dev/null instead of the script, so that
+none can swallow the rest of it.
 """
 
 from __future__ import annotations
