@@ -115,12 +115,12 @@ def fill(vectors: Vectors, go_on: GoOn) -> Patterns:
 def fill_once(vectors: Vectors, go_on: GoOn) -> Patterns:
     """All items in bins, one way only, and hurried when `go_on` says no: for parts of a problem.
 
-    Prices are set once where classes are few: setting them is what takes time then.
+    Prices are set once where classes are few, or there is no time: setting them takes time, too.
     """
     numbers = {
         at: item.number for at, item in enumerate(vectors.items) if item.number and any(item.size)
     }
-    parts = 1 if len(numbers) <= SETTLED else FIRST.parts
+    parts = 1 if len(numbers) <= SETTLED or not go_on() else FIRST.parts
     made = pack(Ground(vectors), numbers, FIRST._replace(parts=parts), go_on) if numbers else ()
     return with_weightless(made, vectors)
 

@@ -52,7 +52,9 @@ def pack(
     same = len(numbers) == len(problem.demands)
     bundles = found.bundles if same else renumbered(found.bundles, numbers)
     cost = cost_of(bundles, problem)
-    bound = found.bound if found.proven or found.bounded else max(found.bound, lower_bound(rest))
+    bound = (
+        found.bound if found.proven or found.bounded else max(found.bound, lower_bound(rest, go_on))
+    )
     proven = found.proven or bound >= cost * (1 - ROUNDING)
     bound = cost if proven else bound
     return PackResult(problem, found.packer, bundles, cost, bound, unplaced, proven)
