@@ -25,14 +25,17 @@ from rowtui.core.packing.model import (
     GoOn,
     PackResult,
     Problem,
-    bundle_cost,
+    bundle_seconds,
 )
-from rowtui.core.packing.pack import pack, packers
+from rowtui.core.packing.pack import ROUNDING, pack, packers
 from rowtui.core.packing.packers import OURS
 from rowtui.core.packing.plug_ins import installed_packers
 from rowtui.core.project.pack_terms import (
     alone_cost,
+    by_cpus,
+    charge,
     core_share_mb,
+    cpu_hours,
     demand_of,
     node_type_of,
     seconds_of,
@@ -265,7 +268,6 @@ class Packing:
         """Enter one result; its numbers are of the classes and positions that were packed."""
         problem = result.problem
         placed = assign(result, classes)
-        costs = {id(bundle): bundle_cost(bundle, problem) for bundle in result.bundles}
         for bundle, lanes in placed.bundles:
             kind = found.kinds[bundle.node_type]
             own = tuple(tuple(positions[at] for at in lane) for lane in lanes)
@@ -273,8 +275,11 @@ class Packing:
                 reduce(Amounts.most, (problem.demands[classes[at]].amounts for at in lane))
                 for lane in lanes
             )
-            layout = self._layout(own, kind, reduce(Amounts.plus, amounts), factor)
-            found.made.append(_Made(layout, bundle.node_type, costs[id(bundle)], amounts))
+            total = reduce(Amounts.plus, amounts)
+            layout = self._layout(own, kind, total, factor)
+            cost = charge(kind, total, bundle_seconds(bundle, problem.demands))
+            found.made.append(_Made(layout, bundle.node_type, cost, amounts))
+            found.cost += cost
         for unplaced in result.unplaced:
             those = tuple(positions[at] for at in placed.unplaced[unplaced.demand])
             found.left.append((those, str(unplaced)))
@@ -282,17 +287,24 @@ class Packing:
         found.packer = result.packer
         found.jobs += len(positions) - left
         found.bundles += result.nodes
-        found.cost += result.cost
-        found.bound += result.bound
-        found.proven = found.proven and result.proven
         out = {unplaced.demand for unplaced in result.unplaced}
-        found.alone += sum(
-            count * alone_cost(demand, problem)
+        packed = [
+            (demand, count)
             for number, (demand, count) in enumerate(
                 zip(problem.demands, problem.counts, strict=True)
             )
             if number not in out
+        ]
+        found.alone += sum(
+            count * alone_cost(demand, problem, found.kinds) for demand, count in packed
         )
+        if by_cpus(found.kinds):  # no packing is charged less than what its jobs ask for
+            least = sum(count * cpu_hours(demand) for demand, count in packed)
+            found.bound += least
+            found.proven = found.proven and found.cost <= found.bound * (1 + ROUNDING)
+        else:
+            found.bound += result.bound
+            found.proven = found.proven and result.proven
 
     def _layout(
         self,
