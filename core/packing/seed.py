@@ -1,11 +1,12 @@
 """CAVATICA's published algorithm: once as it is written, and once for a million jobs in classes.
 
 `schedule` is the loop of the text, word by word: jobs that are not scheduled and instances in,
-instances out. `seed_packing` gives the same packing of classes of identical items, from an empty
-start. Where the text is silent, this is what we do:
+instances out. `seed_packing` gives the same packing of classes of identical items that arrive one
+class after another, from an empty start. Where the text is silent, this is what we do:
 
 - most expensive first: jobs are ordered by the price of the cheapest node type that each may have,
-  the dearest first (the other way round costs a tenth to a quarter more), then by arrival;
+  the dearest first (the other way round costs a tenth to a quarter more), then by arrival; of
+  classes, all of the class that came first, while the loop takes jobs that alternate in turn;
 - fewer available resources first: GPUs are compared first, then CPUs, memory, disk, and of
   instances with as much room the older comes first; it is looked at anew for each job;
 - of equally cheap node types the first of the catalogue is taken; how many there may be of a type
