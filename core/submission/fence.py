@@ -145,8 +145,11 @@ def parse_ended(lines: Sequence[str]) -> Ended | None:
 
 
 def job_key_of(runner: str) -> JobKey:
-    """The scheduler's id in `<scheduler>:<job id>` or `..._<task>`; id 0 if it has none."""
-    match = re.fullmatch(r"(?:slurm|local|grid_engine):([0-9]{1,18})(?:_([0-9]{1,9}))?", runner)
+    """The scheduler's id in `<scheduler>:<job id>` or `..._<task>`; id 0 if it has none.
+
+    What a script that is run by hand writes (`slurm:12.345`) has none.
+    """
+    match = re.fullmatch(r"[^:]+:([0-9]{1,18})(?:_([0-9]{1,9}))?", runner)
     if match is None:
         return JobKey(0)
     return JobKey(int(match[1]), None if match[2] is None else int(match[2]))
