@@ -23,7 +23,8 @@ find_python() {
             return
         fi
     done
-    die "Python 3.11 or newer is missing (Debian: apt-get install python3 python3-venv)"
+    there=$(python3 --version 2>/dev/null || echo none)
+    die "Python 3.11 or newer is missing, python3 here is: $there (Debian: apt-get install python3 python3-venv; or set PYTHON)"
 }
 
 # Debian packages by name; services that they bring are kept from starting.
