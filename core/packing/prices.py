@@ -118,22 +118,6 @@ def best_prices(
     return case.prices(shares * (1 - evenly) + evenly * case.even_shares())
 
 
-def dearest_item(
-    bins: Sequence[Bin],
-    sizes: Sequence[Size],
-    weights: Sequence[float],
-    allowed: Sequence[int | None],
-) -> float:
-    """The price of the cheapest bin for the item that needs the dearest: a bound for few items."""
-    finder = BinFinder(tuple(bins))
-    most = 0.0
-    for size, weight, own in zip(sizes, weights, allowed, strict=True):
-        home = finder.cheapest(size, own) if weight > 0 else None
-        if home is not None:
-            most = max(most, bins[home].price)
-    return most
-
-
 # -- the case in arrays --------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ Source: CAVATICA's documentation, "Multi-instance scheduling algorithm".
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rowtui.core.errors import RowtuiError
@@ -157,14 +157,6 @@ def allocate(
 def release_empty(instances: Iterable[Instance]) -> tuple[Instance, ...]:
     """The instances that have jobs."""
     return tuple(instance for instance in instances if instance.jobs)
-
-
-def without_ended(instances: Iterable[Instance], ended: Collection[str]) -> tuple[Instance, ...]:
-    """The instances after these jobs ended: what they took is room again."""
-    return tuple(
-        each._replace(jobs=tuple(job for job in each.jobs if job.id not in ended))
-        for each in instances
-    )
 
 
 # -- the same for classes ------------------------------------------------------------------------

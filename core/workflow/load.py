@@ -70,9 +70,5 @@ def _inherit_all(toml: TomlFile, raw: RawWorkflow) -> list[Inherited]:
     return inherited
 
 
-def _written_names(raw: RawWorkflow) -> list[str]:
-    return [action.name for action in raw.actions if action.name is not None]
-
-
 def _place(problem: Problem) -> tuple[int, int]:
     return problem.line, problem.column
