@@ -23,7 +23,8 @@ find_python() {
             return
         fi
     done
-    die "Python 3.11 or newer is missing (Debian: apt-get install python3 python3-venv)"
+    there=$(python3 --version 2>/dev/null || echo none)
+    die "Python 3.11 or newer is missing, python3 here is: $there (Debian: apt-get install python3 python3-venv; or set PYTHON)"
 }
 
 # Debian packages by name; services that they bring are kept from starting.
@@ -97,9 +98,10 @@ need_test_packages() {
 link_checkout() {
     .venv/bin/python -m pip uninstall -q -y rowtui >/dev/null 2>&1 || true
     site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    rm -rf "$site/rowtui"
+    rm -rf "$site/rowtui" "$site"/rowtui-*.dist-info
     mkdir -p "$site/rowtui"
     for folder in core cli tui themes; do ln -s "$PWD/$folder" "$site/rowtui/$folder"; done
+    .venv/bin/python .ci/entry_points "$site"
     printf '#!%s\nimport sys\n\nfrom rowtui.cli.main import start\n\nsys.exit(start())\n' \
         "$PWD/.venv/bin/python" > .venv/bin/rowtui
     chmod +x .venv/bin/rowtui

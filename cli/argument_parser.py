@@ -1,6 +1,6 @@
 """How this program's argument parsers read and speak: errors, help, common options.
 
-The grammar is written with these (`parser.py`, `*_parser.py`). Source: Row A8.
+The grammar is written with these (`parser.py`, `*_parser.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The table of `show directories`, column by column: a million rows take seconds and little memory.
 
 Takes the groups of each action element, cut but not formed; gives the text in large pieces. Every
-status and every distinct value is laid out once. Source: Row A8.3; the layout is cli/table.py's.
+status and every distinct value is laid out once. The layout is cli/table.py's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Where the command line writes: results to stdout, messages to stderr, colours where wanted.
 
-Messages have Row's shape, `[WARN  rowtui] text`, with continuation lines indented.
-Source: Row A8.1.
+Messages have Row's shape, `[WARN rowtui] text`, with continuation lines indented.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _LEVEL_STYLES = {ERROR: "red bold", WARN: "yellow", INFO: "green", DEBUG: "blue"
 
 
 def wants_color(when: str, stream: TextIO) -> bool:
-    """Whether to colour, for `--color auto|always|never` (Row A8.1)."""
+    """Whether to colour, for `--color auto|always|never`."""
     if when != "auto":
         return when == "always"
     if os.environ.get("CLICOLOR_FORCE", "0") != "0":

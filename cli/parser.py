@@ -1,6 +1,6 @@
 """The command line's grammar: every command with what it is for, and where its options are.
 
-Row's commands keep Row's options; ours come beside them. Source: Row A8, DESIGN of rowtui §7.
+Row's commands keep Row's options; ours come beside them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The grammar of the commands about a project as a whole: init, scan, clean, doctor, ...
 
-Row's commands keep Row's options. Source: Row A8, DESIGN of rowtui §7.
+Row's commands keep Row's options.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
-PLAIN, COLOURED = "status", "status in colour"
+# The code that makes the text of the table, from this folder: a stored text is of one version.
+RENDERING = ("commands/show_status.py", "table.py", "output.py", "../core/text.py")
 # Options that change nothing here: without submitted jobs no cluster is asked.
 HARMLESS = frozenset({"--no-progress", "--clear-progress"})
 # What changes how it is printed or logged is the whole program's business.
@@ -27,7 +28,7 @@ def quick_answer(arguments: list[str]) -> int | None:
     from rowtui.core.project.summary import read_text
 
     coloured = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    text = read_text(os.getcwd(), COLOURED if coloured else PLAIN)
+    text = read_text(os.getcwd(), text_key(coloured=coloured))
     if text is None:
         return None
     try:
@@ -36,3 +37,12 @@ def quick_answer(arguments: list[str]) -> int | None:
         return None
     sys.stdout.flush()
     return 0
+
+
+def text_key(*, coloured: bool) -> str:
+    """The name of a stored text: how it is printed, and by which version of the code."""
+    from rowtui.core.project.summary import identity
+
+    folder = os.path.dirname(__file__)
+    versions = [identity(os.path.join(folder, name)) for name in RENDERING]
+    return f"status{' in colour' if coloured else ''} {versions}"

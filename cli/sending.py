@@ -1,6 +1,6 @@
 """A plan shown, asked about, sent, and on this machine's own queue followed to the end.
 
-Source: Row A5.1 (texts, prompt, order), rowtui's DESIGN §7 (`local` is followed, Ctrl-C detaches).
+Texts, prompt and order are Row's; on `local` the jobs are followed and Ctrl-C detaches.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The grammar of `show`: its options are Row's, with ours beside them. Source: Row A8."""
+"""The grammar of `show`: its options are Row's, with ours beside them."""
 
 from __future__ import annotations
 

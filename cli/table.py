@@ -1,7 +1,7 @@
 """Plain tables as Row prints them: one space between columns, header underlined in colour.
 
-Source: Row A8.3 (table renderer); the last column is not padded when it is left aligned, so a
-line whose last cell is empty ends in the separating space.
+The last column is not padded when it is left aligned, so a line whose last cell is empty ends in
+the separating space.
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ class NoProjectError(RowtuiError):
 class IncomparableError(RowtuiError):
     """Values that have no order, or a missing pointer, met in `include` or `sort_by`.
 
-    `directories` are the names involved (one for include, two for a comparison).
-    Source: Row A2 (comparison is an error in include; Row panics in sort_by).
+    `directories` are the names involved (one for include, two for a comparison). A comparison
+    without order is an error also in sort_by, where Row panics.
     """
 
     def __init__(self, message: str, directories: tuple[str, ...], hint: str = "") -> None:

@@ -1,7 +1,7 @@
 """JSON values as Row sees them: pointers into them, their comparison, their text.
 
-Every rule about "is this less than that" in the project comes from `compare`; every faster form
-of it (rank columns) is tested against it. Source: Row A2; the text is serde_json's.
+Every rule about "is this less than that" in the project comes from `compare`; every faster form of
+it (rank columns) is tested against it. The text is serde_json's.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def compare(a: Any, b: Any) -> int | None:
     """-1, 0 or 1 as `a` is less than, equal to or greater than `b`; None if they have no order.
 
     Objects have no order, not even with themselves; neither have arrays of different length or
-    values of different kinds. Numbers are compared as integers when both fit 64 signed bits,
-    else as doubles. Source: Row A2.
+    values of different kinds. Numbers are compared as integers when both fit 64 signed bits, else
+    as doubles.
     """
     kind = kind_of(a)
     if kind is not kind_of(b):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -48,7 +49,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     folder = tmp_path_factory.mktemp("wheel")
     copy = folder / "source"
     copy.mkdir()
-    for name in (*FOLDERS, "pyproject.toml", "README.md", "LICENSE"):
+    for name in (*FOLDERS, "pyproject.toml", "setup.py", "README.md", "LICENSE"):
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -157,3 +158,13 @@ def imported_by(nodes: Iterable[ast.AST]) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.add(node.module.split(".")[0])
     return found
+
+
+def test_an_older_python_is_refused_in_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    ast.parse((ROOT / "setup.py").read_text(), feature_version=(3, 6))
+    monkeypatch.setattr(sys, "version_info", (3, 9, 18, "final", 0))
+
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "setup.py"))
+
+    assert ended.value.code == "rowtui needs Python 3.11 or newer, and this is Python 3.9"

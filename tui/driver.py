@@ -2,7 +2,6 @@
 
 Textual's own reads a closed terminal again and again, and writes to it from a thread that dies.
 Here both are noticed, nothing is written any more, and the app is told once.
-Source: tui study §2.9, measured.
 """
 
 from __future__ import annotations

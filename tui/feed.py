@@ -1,7 +1,7 @@
 """Keeps the session's data true: follows the engine's changes, refreshes, polls the jobs.
 
-Bursts of changes become one refresh; a slow full look is taken now and then because a change on
-a network file system may come without any event. Source: tui study §4.
+Bursts of changes become one refresh; a slow full look is taken now and then because a change on a
+network file system may come without any event.
 """
 
 from __future__ import annotations

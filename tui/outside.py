@@ -1,9 +1,9 @@
 """Hands the terminal to the person's own pager or editor, and takes it back when that ends.
 
-The dashboard goes on behind it: what it follows it follows, what it sends it sends; only nothing
-is drawn. Texts and read-only files are shown from a private copy that is removed afterwards. What
-cannot be opened is a sentence on the screen, never an exception.
-Takes: `$PAGER`, `$VISUAL`, `$EDITOR`, split as a shell would. Source: tui study §2.4, §2.9.
+The dashboard goes on behind it: what it follows it follows, what it sends it sends; only nothing is
+drawn. Texts and read-only files are shown from a private copy that is removed afterwards. What
+cannot be opened is a sentence on the screen, never an exception. Takes: `$PAGER`, `$VISUAL`,
+`$EDITOR`, split as a shell would.
 """
 
 from __future__ import annotations

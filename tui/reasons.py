@@ -102,26 +102,6 @@ def may_submit_all(session: Session) -> str:
     return "no directory is eligible"
 
 
-def may_confirm(session: Session) -> str:
-    """A plan waits for its yes."""
-    if session.read_only:
-        return "the project was opened read-only"
-    if session.sending is None:
-        return "there is no plan: mark groups in 2 and press s"
-    if session.sending.phase != "review":
-        return "this plan was already confirmed"
-    if conflict := session.sending.copying.conflict:
-        return conflict
-    return "" if session.sending.plan.jobs else "the plan has no jobs"
-
-
-def may_stop(session: Session) -> str:
-    """A plan is being sent."""
-    if session.sending and session.sending.phase == "sending":
-        return ""
-    return "nothing is being sent"
-
-
 def with_job(session: Session) -> str:
     """There is a job to look at."""
     return "" if session.job else "there are no jobs yet"

@@ -2,7 +2,6 @@
 
 Takes the environment and the person's options, gives a `Manner`. `prepare` must run before Textual
 is imported, which reads its environment only then; so nothing here imports it.
-Source: tui study §2.3, §2.9.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 A file that is wrong in any way is left out, with one sentence that says why. Every variable that
 the screens use has a default for dark, light and 16-colour themes, so a theme may be short.
-Source: tui study §2.5.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from bench.tui import everything, lists, peers, start
 from bench.tui.terminal import Terminal, environment
 
 RESULTS = Path(__file__).parents[1] / "results"
-DATATABLE_1M = {  # tui study 2.2: CPU ms; loading takes minutes
+DATATABLE_1M = {  # CPU ms; loading takes minutes
     "load": 111_900, "down": 4.0, "page": 65, "jump": 156, "sort": 8_451,
 }  # fmt: skip
 STEPS = ("load", "down", "page", "jump", "sort", "filter")

@@ -1,4 +1,4 @@
-"""`rowtui clean`: remove cached state. Source: Row A3.7."""
+"""`rowtui clean`: remove cached state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rowtui init DIRECTORY`: a new project. Source: Row A8.3 (init)."""
+"""`rowtui init DIRECTORY`: a new project."""
 
 from __future__ import annotations
 

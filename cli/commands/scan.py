@@ -1,4 +1,4 @@
-"""`rowtui scan`: look at directories again, and take back what is gone (Row A3.5)."""
+"""`rowtui scan`: look at directories again, and take back what is gone."""
 
 from __future__ import annotations
 

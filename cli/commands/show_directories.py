@@ -1,7 +1,7 @@
 """`rowtui show directories`: names, or an action's groups with status, job and values.
 
-Source: Row A8.3. A value that a directory does not have is an error, as in Row; a directory
-whose value file is bad is set aside: it is named with the reason, and in no group.
+A value that a directory does not have is an error, as in Row; a directory whose value file is bad
+is set aside: it is named with the reason, and in no group.
 """
 
 from __future__ import annotations

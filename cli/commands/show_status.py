@@ -1,6 +1,6 @@
 """`rowtui show status`: how many directories of each action are in which status.
 
-Source: Row A8.3. The Failed column is ours and appears only when something failed.
+The Failed column is ours and appears only when something failed.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ def keep_for_next_time(
 ) -> None:
     """Let the next `rowtui show status` print the same at once, if nothing changes."""
     from rowtui.cli.output import Output
-    from rowtui.cli.quick import COLOURED, PLAIN
+    from rowtui.cli.quick import text_key
 
     if out.said:
         return
     texts = {}
-    for which, color in ((PLAIN, "never"), (COLOURED, "always")):
-        lines = status_lines(rows, Output(color=color), header=True)
-        texts[which] = "".join(f"{line}\n" for line in lines)
+    for coloured in (False, True):
+        lines = status_lines(rows, Output(color="always" if coloured else "never"), header=True)
+        texts[text_key(coloured=coloured)] = "".join(f"{line}\n" for line in lines)
     project.keep_texts(texts)
 
 

@@ -1,6 +1,6 @@
 """`rowtui submit`: plan, ask, send, and on this machine's own queue follow to the end.
 
-Source: Row A5.1 (order, exit codes), rowtui's DESIGN §7 (`local` is followed, Ctrl-C detaches).
+On `local` the jobs are followed and Ctrl-C detaches.
 """
 
 from __future__ import annotations

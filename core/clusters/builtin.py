@@ -1,7 +1,7 @@
 """The clusters and launchers that are known without any configuration.
 
 Row 1.1's, as its `show cluster --all` and `show launchers --all` print them, and `local`, our own
-queue on this machine. Source: Row A7.3, A7.4.
+queue on this machine.
 """
 
 from __future__ import annotations

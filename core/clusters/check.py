@@ -1,7 +1,6 @@
 """What of a workflow cannot work on one cluster: found at load, not at job 37 of 200.
 
 The workflow keeps no positions; workflow.toml is read again for them only if there is a problem.
-Source: Row A5.2, A7.2, B.18.
 """
 
 from __future__ import annotations

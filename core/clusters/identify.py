@@ -1,8 +1,8 @@
 """Which cluster this is, and why.
 
-Named by the user; else the first that identifies itself (the user's, then the built-in ones);
-else a Slurm cluster described from sinfo; else `local`. Unlike in Row the built-in `none` is only
-taken by name: an unknown login node must never run the jobs itself. Source: Row A7.2.
+Named by the user; else the first that identifies itself (the user's, then the built-in ones); else
+a Slurm cluster described from sinfo; else `local`. Unlike in Row the built-in `none` is only taken
+by name: an unknown login node must never run the jobs itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What stands before a command: the launchers of its action, filled with its resources.
-
-Source: Row A7.4, A5.2.
-"""
+"""What stands before a command: the launchers of its action, filled with its resources."""
 
 from __future__ import annotations
 

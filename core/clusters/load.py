@@ -1,9 +1,9 @@
 """clusters.toml and launchers.toml: the user's descriptions, before the built-in ones.
 
 Takes the environment (where the files are); gives clusters in the order of preference and the
-merged launchers. Nothing is merged between clusters of one name: the first is found first. Only
-an entry of our own file that says neither scheduler nor identify nor partition adds what it does
-say (how the cluster is reached over SSH) to the first of that name. Source: Row A7.1, A7.4.
+merged launchers. Nothing is merged between clusters of one name: the first is found first. Only an
+entry of our own file that says neither scheduler nor identify nor partition adds what it does say
+(how the cluster is reached over SSH) to the first of that name.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from rowtui.core.text import visible
 from rowtui.core.workflow.toml_file import TomlFile, TomlTable, did_you_mean
 
 LARGEST_FILE = 16 << 20  # bytes
-ROW_SCHEDULERS = ("bash", "slurm")
-SCHEDULERS = (*ROW_SCHEDULERS, "local", "grid_engine")  # in our own file
+ROW_SCHEDULERS = ("bash", "slurm")  # those that Row's own file may name
 _HERE_ONLY = ("bash", "local")  # their jobs are processes of this machine
 
 _CLUSTER = ("name", "identify", "scheduler", "partition", "slurm_gpus_per_task", "submit_options")
@@ -308,11 +307,16 @@ def _submit_options(table: TomlTable) -> tuple[str, ...]:
 
 def _scheduler(table: TomlTable, own: bool) -> str | None:
     given = table.values.get("scheduler")
-    if not own and given in SCHEDULERS and given not in ROW_SCHEDULERS:
+    if not isinstance(given, str) or given in ROW_SCHEDULERS:
+        return table.choice("scheduler", ROW_SCHEDULERS)
+    from rowtui.core.clusters.schedulers.plug_ins import scheduler_names
+
+    installed = scheduler_names()
+    if not own and given in installed:
         hint = "Row does not know it: describe the cluster in ~/.config/rowtui/clusters.toml"
-        table.problem("scheduler", f"`scheduler` cannot be '{given}' in Row's file", hint)
+        table.problem("scheduler", f"`scheduler` cannot be '{visible(given)}' in Row's file", hint)
         return None
-    return table.choice("scheduler", SCHEDULERS if own else ROW_SCHEDULERS)
+    return table.choice("scheduler", installed if own else ROW_SCHEDULERS)
 
 
 def _identify(cluster: TomlTable) -> Identify | None:

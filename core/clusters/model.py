@@ -152,7 +152,7 @@ class Cluster(NamedTuple):
 
 
 class Launcher(NamedTuple):
-    """A command prefix, in parts; each part is emitted only if it is set (Row A7.4)."""
+    """A command prefix, in parts; each part is emitted only if it is set."""
 
     executable: str | None = None
     processes: str | None = None

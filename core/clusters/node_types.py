@@ -2,7 +2,7 @@
 
 Takes a cluster as it was configured and described; gives its node types for one partition: those
 that a file describes, else what the limits of the partition say of its nodes, else none. The
-machine itself is the node of its own queue. Source: DESIGN's node type; Row's `clusters.toml`.
+machine itself is the node of its own queue. Source: Row's `clusters.toml`.
 """
 
 from __future__ import annotations

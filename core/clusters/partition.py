@@ -1,11 +1,10 @@
 """Which partition a job goes to, and why not to the others.
 
-Takes a cluster, an action's resources and the number of directories; gives the first partition
-that passes every check, or the one that the user named, with a typed refusal for each that does
-not. `partition_checks` gives all checks of one partition, also for totals that are not the
-action's own. Pure. Source: Row A7.2; unlike Row, a manual partition is taken when it is named, a
-warning about CPUs does not skip the checks of GPUs, and too much memory refuses one partition,
-not all.
+Takes a cluster, an action's resources and the number of directories; gives the first partition that
+passes every check, or the one that the user named, with a typed refusal for each that does not.
+`partition_checks` gives all checks of one partition, also for totals that are not the action's own.
+Pure. Unlike Row, a manual partition is taken when it is named, a warning about CPUs does not skip
+the checks of GPUs, and too much memory refuses one partition, not all.
 """
 
 from __future__ import annotations

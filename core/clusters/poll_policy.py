@@ -1,8 +1,8 @@
 """When a shared queue may be looked at again, so that its administrators never notice.
 
 Takes what the looks so far have come to, and how often the user wants to look; gives the time of
-the next look. Pure: the clock and the random number come from the caller. Times are epoch
-seconds. Source: slurm_rig §8 (what SchedMD's manual pages and administrators ask for).
+the next look. Pure: the clock and the random number come from the caller. Times are epoch seconds.
+Source: Slurm's manual pages, which ask for few polls.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """One look at a cluster's queue for everything, shared by all screens and all processes.
 
-Decides, for each wish to know the queue, whether the scheduler is asked or the last answer is
-given again: `poll_policy` says when, `poll_cache` shares the answer with the user's other rowtui
+Decides, for each wish to know the queue, whether the scheduler is asked or the last answer is given
+again: `poll_policy` says when, `poll_cache` shares the answer with the user's other rowtui
 processes on this machine, and of those only one asks at a time. A look that failed never empties
-anything: the last good queue stays, with its age and the error. Source: slurm_rig §8.
+anything: the last good queue stays, with its age and the error.
 """
 
 from __future__ import annotations

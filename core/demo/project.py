@@ -103,6 +103,13 @@ paths = [{{ local = {root}, remote = "/scratch/demo" }}]
 [[cluster.partition]]
 name = "{partition}"
 maximum_cpus_per_job = {cores}
+
+[[cluster.node_type]]
+name = "{partition}-node"
+partition = "{partition}"
+cpus = {node}
+memory = "{memory}G"
+price_per_hour = {price}
 """
 
 MAPPING = """\
@@ -174,6 +181,9 @@ def write_files(root: Path) -> None:
             root=json.dumps(str(root)),
             partition=partition,
             cores=cores,
+            node=min(cores, 128),
+            memory=2 * min(cores, 128),
+            price=min(cores, 128) / 100,
         )
         for name, partition, cores, hours, _ in PLACES
     ]

@@ -1,9 +1,9 @@
 """Start the engine's process: first of all, so that it opens the project while Textual is loaded.
 
-Takes `EngineOptions`, gives the running process with one end of a socket pair; the other end is
-its only way to us. It has a session of its own (the terminal's Ctrl-C and hang-up are not for it),
-no standard input, and a log of its own that nobody else can read. Nothing heavy is imported here.
-Source: tui study §3 (explicit descriptors: a start inside a running Textual app works as well).
+Takes `EngineOptions`, gives the running process with one end of a socket pair; the other end is its
+only way to us. It has a session of its own (the terminal's Ctrl-C and hang-up are not for it), no
+standard input, and a log of its own that nobody else can read. Nothing heavy is imported here.
+Descriptors are explicit, so a start inside a running Textual app works as well.
 """
 
 from __future__ import annotations

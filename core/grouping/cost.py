@@ -1,8 +1,8 @@
 """What jobs may cost at most: the resources of an action times the sizes of its groups.
 
-Sums are kept in whole CPU- and GPU-seconds and divided once, so that ten tenths are one.
-Source: Row A4.3. Zero GPUs (which Row 1.1 refuses in workflow.toml, and earlier ones counted as
-no cost at all) are no GPUs: the job costs CPU time.
+Sums are kept in whole CPU- and GPU-seconds and divided once, so that ten tenths are one. Zero GPUs
+(which Row 1.1 refuses in workflow.toml, and earlier ones counted as no cost at all) are no GPUs:
+the job costs CPU time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Directories of an action, in order, cut into groups.
 
 A cut is made wherever the sort key changes (if the action says so), and then after every
-`maximum_size` directories. Groups are formed only where somebody looks at them: a page of a
-million directories costs the page. Source: Row A4.2.
+`maximum_size` directories. Groups are formed only where somebody looks at them: a page of a million
+directories costs the page.
 """
 
 from __future__ import annotations

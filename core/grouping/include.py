@@ -1,9 +1,9 @@
 """Which directories an action includes: its selectors, evaluated on rank columns.
 
-Each condition compares its operand with the distinct values only; the rest is bit sets. As in
-Row, a directory without the pointer, or with a value that has no order with the operand, is an
-error only if the condition is reached for that directory: not if an earlier selector already
-included it, nor if an earlier condition of the same selector was false. Source: Row A1.7, A2.
+Each condition compares its operand with the distinct values only; the rest is bit sets. As in Row,
+a directory without the pointer, or with a value that has no order with the operand, is an error
+only if the condition is reached for that directory: not if an earlier selector already included it,
+nor if an earlier condition of the same selector was false.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def verdicts_by_code(column: Column, operator: str, operand: Any) -> bytes:
 
 
 def _as_json(operand: Any) -> Any:
-    """TOML's nan and inf become null, as in Row. Source: Row A1.7."""
+    """TOML's nan and inf become null, as in Row."""
     if isinstance(operand, float) and not math.isfinite(operand):
         return None
     if isinstance(operand, (list, tuple)):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Status(enum.Enum):
-    """The status of a directory for an action; the first that holds, in this order (Row A4.1).
+    """The status of a directory for an action; the first that holds, in this order.
 
     FAILED is ours: eligible, but the last job ended without making the products.
     """

@@ -2,8 +2,7 @@
 
 A sort key is the array of what the action's `sort_by` points to. Ranks do the sorting; where a
 column is mixed, neighbours in the result are compared exactly: any sort must compare those, so a
-pair without order is an error precisely when it matters. Source: Row A2, A4.2; where Row panics
-this raises.
+pair without order is an error precisely when it matters. Where Row panics this raises.
 
 `ActionOrder` is the order of all directories, computed once whenever values change and stored;
 a command only filters it.

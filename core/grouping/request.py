@@ -1,4 +1,4 @@
-"""Groups to job requests: the total resources of one job each. Source: Row A1.6, A4.3."""
+"""Groups to job requests: the total resources of one job each."""
 
 from __future__ import annotations
 

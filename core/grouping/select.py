@@ -1,7 +1,7 @@
 """Which actions a pattern names, and whether a directory would be submitted twice for one.
 
 A pattern has `*` for any run of characters and `?` for one; everything else is itself, case
-included, and the whole name must match. Source: Row A5.1, A8.3.
+included, and the whole name must match.
 """
 
 from __future__ import annotations

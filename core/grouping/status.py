@@ -2,7 +2,6 @@
 
 Sets of directories are big integers, so that a million directories take microseconds. One bad
 action (an include without an answer, say) marks its own row and leaves the others alone.
-Source: Row A4.1, A4.3.
 """
 
 from __future__ import annotations

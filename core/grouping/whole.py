@@ -1,8 +1,8 @@
 """submit_whole: only groups that are complete may be submitted.
 
 A group of eligible directories is whole if it is, directory by directory, one of the groups that
-all included directories form. Row fails as a whole where one is not; this skips the group and
-says so. Source: Row A4.4.
+all included directories form. Row fails as a whole where one is not; this skips the group and says
+so.
 """
 
 from __future__ import annotations

@@ -3,6 +3,6 @@
 A Total Perspective Vortex engine for workflow actions. Mapping files are read (`sources`, `load`),
 their entities are inherited, combined and evaluated for one job request, and destinations are
 matched, ranked and chosen (`mapper`); every answer explains itself (`decision`). Only `sources`,
-`fetch` and `trust` touch the disk or the network.
-Source: seed texts "Concepts" and "TPV by example"; reference tpv.md.
+`fetch` and `trust` touch the disk or the network. Source: TPV's documentation, "Concepts" and "TPV
+by example".
 """

@@ -1,7 +1,7 @@
 """What is wrong with a configuration once it is merged: code, patterns, constants, capacities.
 
-Nothing is evaluated. What concerns one entity makes that entity broken: a job that needs it is
-told why, the others go on. Source: reference tpv.md A15, A22.
+Nothing is evaluated. What concerns one entity makes that entity broken: a job that needs it is told
+why, the others go on.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Takes a job with its amounts; gives a placement. A destination is laid over the job, its rules run,
 and env, params and names are filled in with the latest values. Each destination under each job
-entity is laid out once (`_Laid`). Source: seed text "Job Dispatch Process"; reference tpv.md A12,
-A13.
+entity is laid out once (`_Laid`). Source: TPV's documentation, "Job Dispatch Process".
 """
 
 from __future__ import annotations

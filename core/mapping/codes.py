@@ -1,7 +1,4 @@
-"""Every piece of code that an entity holds, for compiling, checking, showing and for memory.
-
-What is code and what is text: reference tpv.md A3.
-"""
+"""Every piece of code that an entity holds, for compiling, checking, showing and for memory."""
 
 from __future__ import annotations
 

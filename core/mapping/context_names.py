@@ -1,8 +1,8 @@
 """The three kinds of context variables by their names: CONSTANT, _protected, public.
 
 A constant keeps its first value; a protected one changes only within the file that defined it; a
-public one may be overridden anywhere. Source: seed text "Custom contexts" (TPV itself never
-enforced it: reference tpv.md A16).
+public one may be overridden anywhere. Source: TPV's documentation, "Custom contexts", which TPV
+itself does not enforce.
 """
 
 from __future__ import annotations

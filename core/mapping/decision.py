@@ -3,7 +3,6 @@
 `Placement` is the short answer: where a job goes and with what, or why nowhere. `Decision` is the
 long one, made for people: which entities matched, what each contributed, every destination with
 every constraint, and the smallest changes that would admit the job elsewhere.
-Source: DESIGN's contracts; reference tpv.md part D (what users ask for).
 """
 
 from __future__ import annotations

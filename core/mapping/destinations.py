@@ -1,7 +1,7 @@
 """Matching a job with destinations: what each takes, and every check with what was asked.
 
 Two forms of the same rules: `fits` for deciding, `checks` for explaining; a property test holds
-that they agree. Source: seed text "Match"; reference tpv.md A8, A11.
+that they agree. Source: TPV's documentation, "Match".
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The two dialects of mapping files, as one table of choices.
 
 `seed` is what the texts "Concepts and Organisation" and "TPV by example" describe (TPV 1.x), with
-the traps of later versions taken out; `tpv3` is TPV 3.3 as it was measured, traps included, so
-that the files of a site work as they are. Nothing else in this room asks which dialect it is:
-everything asks one of these questions.
-Source: reference tpv.md A8, A21 (differences), A22 (traps); docs/mapping.md lists all of them.
+the traps of later versions taken out; `tpv3` is TPV 3.3 as it was measured, traps included, so that
+the files of a site work as they are. Nothing else in this room asks which dialect it is: everything
+asks one of these questions. docs/mapping.md lists the differences.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from typing import NamedTuple
 
 
 class Dialect(NamedTuple):
-    """What the words of a mapping file mean. The defaults are those of the seed texts."""
+    """What the words of a mapping file mean. The defaults are those of TPV's documentation."""
 
     name: str = "seed"
 
-    # Combining and evaluating (A21)
+    # Combining and evaluating
     early: bool = True
     """Rules and cores, mem, gpus are evaluated for tool, role and user each, before combining."""
     lower_wins: bool = True
@@ -37,7 +36,7 @@ class Dialect(NamedTuple):
     guarded_context: bool = True
     """CONSTANT and _protected context variables are enforced."""
 
-    # Traps (A22)
+    # Traps
     execute_keeps_rule: bool = True
     """A rule's other properties count also beside `execute`."""
     fresh_namespace: bool = True

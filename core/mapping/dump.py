@@ -1,8 +1,8 @@
 """A merged configuration as YAML that loads back to the same configuration.
 
-Takes what `load` made of all files; gives one file: every entity with all that it inherits, so
-that `inherits` itself is only a comment. Values keep their types: what was text is text again.
-Source: reference tpv.md A22 (trap 19: TPV's dump cannot be loaded).
+Takes what `load` made of all files; gives one file: every entity with all that it inherits, so that
+`inherits` itself is only a comment. Values keep their types: what was text is text again. TPV's own
+dump cannot be loaded.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Everything here is data as it was written (expressions are text); nothing is evaluated. Every value
 knows who said it, and what it replaced, in `said`. Attribute names are those that expressions in
 mapping files use (`entity.cores`, `entity.tpv_tags`, `d.max_accepted_mem`); expressions see
-entities, and get a copy of their own where they may change one.
-Source: seed text "Concepts"; reference tpv.md A3, A5, A7.
+entities, and get a copy of their own where they may change one. Source: TPV's documentation,
+"Concepts".
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 Takes text as it stands in entities, a namespace, and who said it; gives values, or stops the
 mapping of this request with the place of the expression that failed.
-Source: reference tpv.md A9 (order, clamps), A13 (what a rule may raise), A16.
 """
 
 from __future__ import annotations
@@ -168,7 +167,7 @@ Program = tuple[Step, ...]
 
 
 def amounts_program(entity: Entity) -> Program:
-    """The amounts and bounds that an entity sets, in the order of evaluation (A9)."""
+    """The amounts and bounds that an entity sets, in the order of evaluation."""
     return tuple(
         step
         for name in (*BOUNDS, *AMOUNTS)

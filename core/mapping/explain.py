@@ -3,7 +3,6 @@
 Takes a mapper and a request; gives a `Decision`: which entities matched, what each contributed,
 every rule, every destination with every check, the order of trying, and for each refused
 destination the smallest changes that would admit it, each tried on the mapper itself.
-Source: reference tpv.md part D (1, 2, 3).
 """
 
 from __future__ import annotations

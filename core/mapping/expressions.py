@@ -1,10 +1,9 @@
 """The Python in mapping files: compiled once, with what each piece reads, and run.
 
 Takes text of entities; gives `Code` that knows which names decide its value, whether it may run
-long, and whether it changes what it sees. Syntax errors are part of the code, found before any
-job needs it; running such code raises what Python would have raised. Nothing here is a sandbox:
-files are trusted before any of their code runs (`trust`).
-Source: reference tpv.md A16 (code blocks, f-strings), A22 (traps 4 and 11).
+long, and whether it changes what it sees. Syntax errors are part of the code, found before any job
+needs it; running such code raises what Python would have raised. Nothing here is a sandbox: files
+are trusted before any of their code runs (`trust`).
 """
 
 from __future__ import annotations

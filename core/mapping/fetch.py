@@ -3,7 +3,7 @@
 Takes a URL and the folder of the cache; gives the content with its digest. TLS is verified, the
 whole transfer has one time limit and one size limit, redirects lead only to https. What the server
 gave last stays beside its digest and is used, with a notice, whenever the server does not answer
-or answers wrongly (reference tpv.md A2: the status, the time and the content were never checked).
+or answers wrongly: status, time and content are checked.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Parsing, the check for unknown keys, the JSON schema for editors and the formatter all read this
 table; a new property is one line here. A shape says what may be written (`shapes`); `attribute` is
-the name in `entities`. Source: seed texts; reference tpv.md A2, A3.
+the name in `entities`. Source: TPV's documentation.
 """
 
 from __future__ import annotations

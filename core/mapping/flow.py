@@ -1,6 +1,6 @@
 """The exceptions by which code of mapping files says where a job goes.
 
-The names are those that TPV's files import. Source: reference tpv.md A13.
+The names are those that TPV's files import.
 """
 
 from __future__ import annotations

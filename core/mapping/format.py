@@ -2,9 +2,9 @@
 
 Takes the text of a file and gives the text formatted. Whatever the order of which has meaning
 (entities, rules, variables, tags) stays in order, and comments and anchors stay with what they
-stand at. Lines are moved and indented anew, never written anew; the result is read again, and if
-it does not mean the same, or anything is lost, the text stays as it was.
-Source: reference tpv.md A4 (end), A20: TPV's own format sorts, and so changes what is mapped.
+stand at. Lines are moved and indented anew, never written anew; the result is read again, and if it
+does not mean the same, or anything is lost, the text stays as it was. TPV's own format sorts, and
+so changes what is mapped.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Partitions as destinations, so that a project without any mapping file is mapped all the same.
 
-Takes a cluster as clusters.toml describes it; gives destinations in the order of its partitions,
-so that equals are tried in Row's order. Their limits are checked as those of the partitions
-themselves (`destinations.py`). Source: docs/mapping.md, "Destinations"; Row A7.2.
+Takes a cluster as clusters.toml describes it; gives destinations in the order of its partitions, so
+that equals are tried in Row's order. Their limits are checked as those of the partitions themselves
+(`destinations.py`). Source: docs/mapping.md, "Destinations".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The object `helpers` of expressions: TPV's functions, and those by which an action says more.
 
-TPV's have its names, arguments and answers; where tpv.md A22 calls an answer a trap, only the
-dialect of TPV gives it. Source: reference tpv.md A16 (helpers), A22 (traps 7 and 20).
+TPV's have its names, arguments and answers; where an answer is a trap (docs/mapping.md), only
+TPV's dialect gives it.
 """
 
 from __future__ import annotations

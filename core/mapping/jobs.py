@@ -1,9 +1,9 @@
 """From the entities of a job to one entity with amounts: rules, combining, evaluating.
 
 `Lanes` are the entities whose rules run one after another: in TPV 3 one, already combined; in the
-seed texts the tool's, the role's and the user's, each evaluated before they are combined (the
-lower amount wins). Which entity comes out depends only on which rules applied, so each is made
-once (`JobPlan`). Source: seed text "Operations"; reference tpv.md A7, A9.
+dialect `seed` the tool's, the role's and the user's, each evaluated before they are combined (the
+lower amount wins). Which entity comes out depends only on which rules applied, so each is made once
+(`JobPlan`). Source: TPV's documentation, "Operations".
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Everything that can be said about mapping files without running them.
 
-Takes a merged configuration (and the clusters, where they are known); gives findings: errors
-(some job will fail), warnings (probably not what was meant), notes (worth knowing). A comment
-`# noqa` or `# noqa: T102,M203` as the first line inside an entity silences those about it.
-Source: docs/mapping.md; reference tpv.md A20, A22, part D.
+Takes a merged configuration (and the clusters, where they are known); gives findings: errors (some
+job will fail), warnings (probably not what was meant), notes (worth knowing). A comment `# noqa` or
+`# noqa: T102,M203` as the first line inside an entity silences those about it. Source:
+docs/mapping.md.
 """
 
 from __future__ import annotations

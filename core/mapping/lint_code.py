@@ -2,7 +2,6 @@
 
 Takes compiled code with the names that it reads; nothing is run. Which names there are: the
 namespace's, those of contexts, amounts once they are worked out, and what the code binds itself.
-Source: reference tpv.md A9 (order), A16 (names), A22.
 """
 
 from __future__ import annotations

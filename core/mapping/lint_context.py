@@ -1,6 +1,6 @@
 """Context variables that hide something, and those that nobody reads.
 
-Takes every variable that a configuration defines, with its place. Source: reference tpv.md A16.
+Takes every variable that a configuration defines, with its place.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where the dialect makes a file mean something else than its author may think.
 
 In dialect seed: words that come from TPV 3. In dialect tpv3: the traps of TPV, each with what TPV
-does and what to write instead. Source: reference tpv.md A21, A22.
+does and what to write instead.
 """
 
 from __future__ import annotations

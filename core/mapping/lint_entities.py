@@ -1,7 +1,4 @@
-"""What entities lack, or say without effect: defaults, memory, runners, unused abstract ones.
-
-Source: reference tpv.md A20 (T101, T102), A10, A13.
-"""
+"""What entities lack, or say without effect: defaults, memory, runners, unused abstract ones."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 T codes are those of `tpv lint`; M codes are ours, by theme: M0 reading, M1 dialects and traps of
 TPV 3, M2 ids, M3 rules, M4 destinations and tags, M5 expressions.
-Source: reference tpv.md A20, A22, part D.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What the ids of entities match that their author may not have meant.
 
-Ids are regular expressions that match from the start, and every match counts. Which of two
-patterns covers the other is worked out for the form that nearly all real ids have: a name,
-perhaps with `.*` before or behind it; a dot in a name is taken as the dot that was meant.
-Source: reference tpv.md A6, A22, part D.
+Ids are regular expressions that match from the start, and every match counts. Which of two patterns
+covers the other is worked out for the form that nearly all real ids have: a name, perhaps with `.*`
+before or behind it; a dot in a name is taken as the dot that was meant.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The coverage check: every tool with what it inherits, against every destination, as far as amounts
 are constants and no rule changes them. Roles and users may lower what is asked; that is said, not
-assumed. Source: reference tpv.md part D (4: "check every tool against every destination").
+assumed.
 """
 
 from __future__ import annotations

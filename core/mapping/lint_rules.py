@@ -1,7 +1,4 @@
-"""Rules that never apply, always fail, or change nothing.
-
-Source: reference tpv.md A5, A10, part D.
-"""
+"""Rules that never apply, always fail, or change nothing."""
 
 from __future__ import annotations
 

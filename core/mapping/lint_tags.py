@@ -2,7 +2,6 @@
 
 Takes who mentions each tag, on the side of jobs (tools, roles, users, their rules) and on that of
 destinations. Where no destinations are described, nothing is said.
-Source: reference tpv.md A8, part D.
 """
 
 from __future__ import annotations

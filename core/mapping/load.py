@@ -1,8 +1,8 @@
 """Mapping files merged into one configuration, with every chain of `inherits` followed.
 
-Takes parsed files in their order (later ones override); gives a `Configuration`. What is wrong
-with an entity makes that entity broken, never the others.
-Source: seed text "Loader", "Inherit"; reference tpv.md A4, A5.
+Takes parsed files in their order (later ones override); gives a `Configuration`. What is wrong with
+an entity makes that entity broken, never the others. Source: TPV's documentation, "Loader" and
+"Inherit".
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class _Merging:
         return problem
 
     def add(self, file: MappingFile) -> None:
-        """Lay one file over those before it (A4.4)."""
+        """Lay one file over those before it."""
         self.problems += file.problems
         for key, problem in file.broken.items():
             if not key[1]:  # a whole section, or the whole file

@@ -1,8 +1,8 @@
 """Which entities concern a job: by regular expression, in order of appearance, with the defaults.
 
 Takes a configuration; gives, for an action's name, a user's or a role's, one entity with everything
-inherited, or why there is none. Each answer is worked out once.
-Source: seed text "Multiple matches", "Default inheritance"; reference tpv.md A6.
+inherited, or why there is none. Each answer is worked out once. Source: TPV's documentation,
+"Multiple matches" and "Default inheritance".
 """
 
 from __future__ import annotations

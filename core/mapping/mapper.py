@@ -3,8 +3,8 @@
 `Mapper.place` answers; `explain.py` asks the same mapper with a watcher to say why. Requests that
 look the same to a configuration (the same entities, and equal values of everything that any of its
 expressions reads) are answered from memory; where an expression's value may depend on anything
-else, nothing is remembered. A test holds that memory never changes an answer.
-Source: seed text "Job Dispatch Process"; reference tpv.md A9, C4.
+else, nothing is remembered. A test holds that memory never changes an answer. Source: TPV's
+documentation, "Job Dispatch Process".
 """
 
 from __future__ import annotations

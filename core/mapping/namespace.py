@@ -1,8 +1,8 @@
 """What expressions see: the names of TPV, and those of a workflow's actions.
 
-Only names that some expression of the configuration reads are put into a namespace (a job has
-many, most of them unread); where code may look at its own namespace or change it, all of them.
-Source: reference tpv.md A9, A16; docs/mapping.md, "Names".
+Only names that some expression of the configuration reads are put into a namespace (a job has many,
+most of them unread); where code may look at its own namespace or change it, all of them. Source:
+docs/mapping.md, "Names".
 """
 
 from __future__ import annotations

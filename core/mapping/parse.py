@@ -2,7 +2,7 @@
 
 Takes the bytes of a file; gives a `MappingFile`. Nothing is inherited, nothing is evaluated, and
 nothing that a person wrote raises: what is wrong is a `Problem` with its line and column, and the
-entities that are right are there. Source: reference tpv.md A2, A3.
+entities that are right are there.
 """
 
 from __future__ import annotations

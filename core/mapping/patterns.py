@@ -2,8 +2,8 @@
 
 Takes the text of a pattern; gives it compiled, or says what is wrong with it. Python's matcher
 tries one way after another and cannot be interrupted meanwhile, and some patterns have
-exponentially many ways; those are refused (`pattern_ways`).
-Source: tpv.md A6 (ids are matched with `re.match`).
+exponentially many ways; those are refused (`pattern_ways`). Ids are matched with `re.match`, as in
+TPV.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def compile_pattern(text: str) -> re.Pattern[str]:
 def looks_like_glob(text: str) -> str:
     """A hint where a pattern was probably meant as a file name pattern or as plain text, or "".
 
-    Source: tpv.md A22 (`dataplant*` and `2.1.0+galaxy7` in production files).
+    Public files have ids such as `dataplant*` and `2.1.0+galaxy7`.
     """
     if text.startswith("*"):
         better = ".*" + re.escape(text[1:]) if re.fullmatch(r"[\w.-]*", text[1:]) else ".*..."

@@ -1,8 +1,8 @@
 """Pools: how much one user may hold at once, over all jobs that a pool's tags select.
 
-Takes a job that has a place, with its amounts before the destination's own rules, and what the
-user holds in each pool already; refuses what would never fit, lets wait what does not fit now.
-Source: reference tpv.md A18 (TPV 3.3's resource pools).
+Takes a job that has a place, with its amounts before the destination's own rules, and what the user
+holds in each pool already; refuses what would never fit, lets wait what does not fit now. Source:
+TPV 3.3's resource pools.
 """
 
 from __future__ import annotations

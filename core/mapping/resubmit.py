@@ -2,8 +2,8 @@
 
 Takes the handlers of a placement, filled in, and how a job ended; gives the first handler whose
 condition holds. Conditions are the small language of Galaxy's resubmission (names, numbers,
-comparisons, arithmetic, and, or, not); they are read, never run as Python.
-Source: seed text "Job Resubmission"; reference tpv.md A17.
+comparisons, arithmetic, and, or, not); they are read, never run as Python. Source: TPV's
+documentation, "Job Resubmission".
 """
 
 from __future__ import annotations

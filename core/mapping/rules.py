@@ -1,8 +1,8 @@
 """Rules: conditions in order, each changing the entity for those after it.
 
-What an entity becomes depends only on which of its rules applied, so each entity is worked out
-once for every path of yes and no that ever occurs (`RuleState`); only rules with `execute` make an
-entity of this request's own. Source: seed text "Rules"; reference tpv.md A10.
+What an entity becomes depends only on which of its rules applied, so each entity is worked out once
+for every path of yes and no that ever occurs (`RuleState`); only rules with `execute` make an
+entity of this request's own. Source: TPV's documentation, "Rules".
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A JSON schema of mapping files, for editors that complete and check YAML as it is typed.
 
 Made from the table of properties (`fields`), so that it knows exactly what parsing knows. It is
-stricter in one thing: a key that parsing would ignore with a warning is not allowed.
-Source: JSON Schema draft 2020-12; reference tpv.md A2, A3.
+stricter in one thing: a key that parsing would ignore with a warning is not allowed. Source: JSON
+Schema draft 2020-12.
 """
 
 from __future__ import annotations

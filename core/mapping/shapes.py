@@ -1,8 +1,8 @@
 """What may stand in a property, shape by shape: a node of the file becomes a value of an entity.
 
-Takes nodes with their places; sets attributes of the entity under way, says of every value where
-it is written, and notes whatever is wrong. Nothing is evaluated. `READ` has a function for each
-shape of `fields`. Source: reference tpv.md A3.
+Takes nodes with their places; sets attributes of the entity under way, says of every value where it
+is written, and notes whatever is wrong. Nothing is evaluated. `READ` has a function for each shape
+of `fields`.
 """
 
 from __future__ import annotations

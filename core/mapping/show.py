@@ -3,7 +3,6 @@
 Takes the configuration by way of a mapper or its lookup; gives one entity with every value, who
 said it and what that replaced, and its rules in order, as data for tables and JSON. Nothing is
 evaluated: expressions are shown as they are written.
-Source: reference tpv.md part D (1, 2).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The objects that expressions see: the action as a tool, its job, its user; all read-only.
 
 Only what the files of real sites touch is here; everything else of Galaxy is an error that says so.
-Source: reference tpv.md A16 ("What real configs touch").
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What expressions can name and import besides the objects of their job.
 
-The builtins are Python's, with what makes no sense without a terminal
-taken out, and imports of TPV's and Galaxy's modules answered with our own classes: this is not a
-sandbox, it makes files work; whether their code may run at all is asked before (`trust`).
-Source: reference tpv.md A9, A16.
+The builtins are Python's, with what makes no sense without a terminal taken out, and imports of
+TPV's and Galaxy's modules answered with our own classes: this is not a sandbox, it makes files
+work; whether their code may run at all is asked before (`trust`).
 """
 
 from __future__ import annotations

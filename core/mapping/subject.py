@@ -1,7 +1,7 @@
 """What is being read, with where its values are written and what is wrong with it.
 
 Takes nodes with their places; gives messages that name them, and notes every problem with its line
-and column. Source: reference tpv.md A3.
+and column.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Scheduling tags: what entities require, prefer, accept and reject, and how two sets meet.
 
-Takes the four lists of an entity; gives the operations of the seed text on them: inherit (the
+Takes the four lists of an entity; gives the operations of TPV on them: inherit (the
 child's claim on a tag replaces the parent's), combine (the stronger claim wins: reject, require,
 prefer, accept), match, and score. The names of methods are those that expressions in mapping files
-already use. Source: seed text "Scheduling"; reference tpv.md A5, A7, A8, A12.
+already use. Source: TPV's documentation, "Scheduling".
 """
 
 from __future__ import annotations

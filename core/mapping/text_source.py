@@ -1,7 +1,7 @@
 """Text with expressions in braces as the Python literal that it is read as.
 
-Takes the text as it stands in a mapping file; gives source code, and the way back from positions
-in the source to positions in the text. Source: reference tpv.md A16, A22 (trap 11).
+Takes the text as it stands in a mapping file; gives source code, and the way back from positions in
+the source to positions in the text.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Versions of tools in an order: 1.10 comes after 1.9, 2.0rc1 before 2.0, 2.0+galaxy1 after 2.0.
 
 Takes text; gives a key that sorts. Versions of PEP 440 are compared by its rules; any other text
-comes before all of them, compared number by number and word by word, as TPV does it.
-Source: PEP 440 "Summary of permitted suffixes and relative ordering"; reference tpv.md A16.
+comes before all of them, compared number by number and word by word, as TPV does it. Source: PEP
+440, "Summary of permitted suffixes and relative ordering".
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Takes the text of a plain scalar; gives null, a truth value, a number or the text itself. `yes`,
 `on`, `12:30` and dates are text. Beyond the core schema, TPV's reader knows `0b11` and `1_000`.
-Source: YAML 1.2.2, 10.3.2; tpv.md A2.
+Source: YAML 1.2.2, 10.3.2.
 """
 
 from __future__ import annotations

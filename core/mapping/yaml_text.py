@@ -3,7 +3,7 @@
 Takes the bytes of one mapping file; gives `Table`, `Items` and `Scalar` nodes, typed as YAML 1.2's
 core schema has it (`yes` is text, `0o17` is 15), with aliases and merge keys resolved. Built from
 libyaml's events in one pass and without recursion; what a document grows to when its aliases are
-expanded is counted, never tried. Source: tpv.md A2.
+expanded is counted, never tried.
 """
 
 from __future__ import annotations
@@ -61,9 +61,8 @@ Node: TypeAlias = Scalar | Items | Table
 def read_yaml(data: bytes, file: str) -> Node | None:
     """The tree of one YAML document; None where it is empty. `file` is what places say.
 
-    Aliases share their nodes: treat the tree as read-only.
-    Raises: InvalidFileError with all problems up to the first syntax error or limit.
-    Source: YAML 1.2 core schema; tpv.md A2 for duplicates, anchors and merge keys.
+    Aliases share their nodes: treat the tree as read-only. Raises: InvalidFileError with all
+    problems up to the first syntax error or limit. Source: YAML 1.2 core schema.
     """
     text = decoded(data, file)
     from yaml import YAMLError

@@ -2,8 +2,8 @@
 
 A package adds one with an entry point in the group `rowtui.combinations`: a function that takes the
 samples of each group (`Columns`) and gives a `Combined`, with the dimensions that `join` would
-have. What it gives is checked, and what goes wrong in it is told as its own.
-Source: Fastr's design (NodeRun combines payloads, plug-in based); DESIGN 4 (entry points).
+have. What it gives is checked, and what goes wrong in it is told as its own. Source: Fastr's
+documentation (NodeRun combines payloads, plug-in based).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A combination takes the columns of each and gives the columns together, and for each of their rows
 which row of each it is made of. All of them go by names and values, never by size or position,
-except `zipped`, and a constant's values, which have no names.
-Source: Fastr's design (broadcast matching, cross product, merging); fastr_packing A1.2 and A3.2.
+except `zipped`, and a constant's values, which have no names. Source: Fastr's documentation
+(broadcast matching, cross product, merging).
 """
 
 from __future__ import annotations

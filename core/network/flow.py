@@ -2,7 +2,7 @@
 
 Pure: what lists hold is given. When more becomes known, a flow is made again with the domains of
 the one before, which are only ever extended, so that a sample keeps its codes, its id and its name.
-Source: fastr_packing A3.1 (samples are directories), A3.2 (no barrier: the graph grows by samples).
+Samples are directories; there is no barrier: the graph grows by samples.
 """
 
 from __future__ import annotations

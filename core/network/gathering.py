@@ -1,9 +1,9 @@
 """Which ready jobs run one after another on one host, as one job of a scheduler.
 
 Fewer jobs for the scheduler to keep track of, and files that stay where they are needed. A unit is
-made within the limits that the user set; units come in the order of their first jobs.
-Source: the seed (group jobs to run on a single host; together they take memory = max,
-cores = max, runtime = sum, and run sequentially); reference A3.2 rule 10.
+made within the limits that the user set; units come in the order of their first jobs. Source:
+Fastr's documentation (group jobs to run on a single host; together they take memory = max, cores =
+max, runtime = sum, and run sequentially).
 """
 
 from __future__ import annotations

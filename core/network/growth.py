@@ -1,8 +1,8 @@
 """The job graph of a network's samples, and how both grow as lists become known.
 
 A job is a sample of a node. Its number never changes, while its row in the flow may, when a flow is
-made in which more is known. What a collapse still waits for is part of what its jobs need.
-Source: Fastr's design (the DAG is extended by callbacks); fastr_packing A3.2 rules 4, 5 and 9.
+made in which more is known. What a collapse still waits for is part of what its jobs need. Source:
+Fastr's documentation (the DAG is extended by callbacks).
 """
 
 from __future__ import annotations

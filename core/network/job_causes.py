@@ -1,8 +1,7 @@
 """Why jobs are lost, and what was lost with a job: walks over the dependencies of a job graph.
 
-Only what decides is followed: a strict dependency that is lost, and lost members of a slot that
-can no longer have enough. A member that a slot can do without explains nothing.
-Source: reference A3.2 rule 7 (root job -> number of samples lost).
+Only what decides is followed: a strict dependency that is lost, and lost members of a slot that can
+no longer have enough. A member that a slot can do without explains nothing.
 """
 
 from __future__ import annotations

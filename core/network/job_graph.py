@@ -2,12 +2,12 @@
 
 It takes blocks of new jobs and what is said of jobs (with a scheduler, complete, failed, ...), and
 gives what followed. It grows while it runs, and numbers never change. It may be read, extended and
-told things by several threads at the same time: each method is one step for all others; hold
-`lock` around several that belong together. A job that makes a list ends in this order: extend the
-graph by the list's jobs (which need it), add them to the dependencies of whoever collects them,
-then `complete` it, so that no collector becomes ready in between.
-Source: Fastr's Job DAG (seed: thread-safe, extended while read, forward and backward links;
-on finished: newly ready jobs, or cancelled ones taken away); reference A1.4, A3.2 rules 4 and 5.
+told things by several threads at the same time: each method is one step for all others; hold `lock`
+around several that belong together. A job that makes a list ends in this order: extend the graph by
+the list's jobs (which need it), add them to the dependencies of whoever collects them, then
+`complete` it, so that no collector becomes ready in between. Source: Fastr's documentation, Job DAG
+(thread-safe, extended while read, forward and backward links; on finished: newly ready jobs, or
+cancelled ones taken away).
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ scheduler, it is complete, it failed, a person cancelled it, its data is absent)
 the jobs that it needs. So the same events in any order end in the same states. Of what was said of
 a job itself, the strongest holds: complete before cancelled before failed before missing before
 active. A job that is missing, or needs missing ones, and needs lost ones as well is cancelled:
-failed beats missing.
-Source: Fastr's states of samples (reference A1.4), where the worst of a sample's parts is its own.
+failed beats missing. Source: Fastr's states of samples, where the worst of a sample's parts is its
+own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Links: they forward samples, and turn dimensions into cardinality, and cardinality into one.
 
-Source: Fastr's design, "Sample flow": SubOutput, Link, SubInput; fastr_packing A1.2, steps 1 to 3.
+Source: Fastr's documentation, "Sample flow": SubOutput, Link, SubInput.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rowtui.core.network.stage import Origin, Stage
 
 
 class SubOutput(Stage):
-    """Selects in the cardinality; the samples are the same. Source: fastr_packing A1.2 step 1."""
+    """Selects in the cardinality; the samples are the same."""
 
     def __init__(self, output: Output, start: int, stop: int | None) -> None:
         """As a slice."""

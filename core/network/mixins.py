@@ -1,7 +1,7 @@
 """The common interface of everything that samples flow through: what it has, holds or forwards.
 
-Source: Fastr's design, "Sample flow": the table of abstract and mixin methods, which Fastr itself
-plans and has not built.
+Source: Fastr's documentation, "Sample flow": the table of abstract and mixin methods, which Fastr
+itself plans and has not built.
 """
 
 from __future__ import annotations

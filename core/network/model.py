@@ -1,6 +1,6 @@
 """Samples and their dimensions, as values.
 
-Source: Fastr's design (sample flow); fastr_packing A1.1.
+Source: Fastr's documentation, "Sample flow".
 """
 
 from __future__ import annotations

@@ -5,10 +5,9 @@ Output -> SubOutput (selects in the cardinality) -> Link (collapse, expand) -> S
 combined): one job for each sample of a NodeRun.
 
 Each stage has its samples as columns, and for each of them the rows of its sources that it is made
-of, so that a million samples are a few arrays; a `Sample` is made when somebody asks for it.
-A list whose length is not known yet is an *open* sample: it is in no column, but goes along, so
-that what collapses it later knows whom to wait for.
-Source: Fastr's design, "Sample flow"; fastr_packing A1.2.
+of, so that a million samples are a few arrays; a `Sample` is made when somebody asks for it. A list
+whose length is not known yet is an *open* sample: it is in no column, but goes along, so that what
+collapses it later knows whom to wait for. Source: Fastr's documentation, "Sample flow".
 """
 
 from __future__ import annotations

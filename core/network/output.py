@@ -1,6 +1,6 @@
 """What an output of a node or source holds: its samples, their lists, and what is not known yet.
 
-Source: Fastr's design, "Sample flow"; fastr_packing A1.1.
+Source: Fastr's documentation, "Sample flow".
 """
 
 from __future__ import annotations

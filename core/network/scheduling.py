@@ -2,9 +2,9 @@
 
 A plug-in looks at the jobs of a graph as columns and gives keys; the ranks follow: lower goes
 first, jobs that are equal for the plug-in go by the order of nodes in workflow.toml, then by
-sample, then by number. Pure functions: the same jobs get the same ranks.
-Source: the seed's SchedulingPlugins (by sample ids, by distance to a sink, by distance from a
-source with a signed weight); reference A3.2 rule 10 (critical path, Row's order).
+sample, then by number. Pure functions: the same jobs get the same ranks. Source: Fastr's
+documentation, SchedulingPlugin (by sample ids, by distance to a sink, by distance from a source
+with a signed weight); the critical path and Row's order are ours.
 """
 
 from __future__ import annotations

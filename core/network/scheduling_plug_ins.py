@@ -2,7 +2,6 @@
 
 Engines read nothing by themselves: the project asks here. A plug-in that cannot be loaded or is
 none is an error that says so where it was asked for, and none can take the name of one of ours.
-Source: DESIGN 4 (third parties add theirs through entry points).
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 Takes a network and the dimensions of its sources; gives a `Shape`, without looking at a single
 value, or everything that does not fit, with the dimensions of both sides. What depends on values
-(sizes of a `zip`, lists that are expanded) shows later.
-Source: fastr_packing A1.2 and A3.2 (match by name, never by position or size; all errors of shape
-at planning time).
+(sizes of a `zip`, lists that are expanded) shows later. Samples match by name, never by position or
+size, and all errors of shape are found at planning time.
 """
 
 from __future__ import annotations

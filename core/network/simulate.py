@@ -4,8 +4,8 @@ Takes the work (jobs in columns, who needs whom), machines and ranks; gives when
 begin and end and where, how long all of it takes and what it costs. Ready jobs go by rank, each
 onto the first machine with room; one that has none is passed by smaller ones. A machine is opened
 when no open one has room, and is paid from then to the last end on it. Nothing is random but
-failures, which depend on their seed alone: every order meets the same ones.
-Source: issue text of the network (simulation); the rule for machines is the packer's online one.
+failures, which depend on their seed alone: every order meets the same ones. The rule for machines
+is the packer's online one.
 """
 
 from __future__ import annotations

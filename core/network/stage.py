@@ -1,7 +1,7 @@
 """What all stages that forward samples do alike: rows that are made of rows of their sources.
 
 A million samples are a few arrays here; a `Sample` is made when somebody asks for it.
-Source: Fastr's design, "Sample flow": ForwardsSamples.
+Source: Fastr's documentation, "Sample flow": ForwardsSamples.
 """
 
 from __future__ import annotations

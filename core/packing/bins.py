@@ -1,10 +1,9 @@
 """Which bin is the cheapest for a load, which bins deserve a look, by what steps costs grow.
 
 What `exact.py` and `columns.py` both need to know of the bins. A load is asked for as often as
-there are contents to look at, so the bins that hold so much of one resource are a big integer
-with one bit for each bin, cheapest first: a load's bins are the AND of one such set for each
-resource, and the cheapest of them is the lowest bit, for two bins as for ten thousand.
-Source: fastr_packing B2.3 (dominated types).
+there are contents to look at, so the bins that hold so much of one resource are a big integer with
+one bit for each bin, cheapest first: a load's bins are the AND of one such set for each resource,
+and the cheapest of them is the lowest bit, for two bins as for ten thousand.
 """
 
 from __future__ import annotations

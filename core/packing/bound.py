@@ -1,9 +1,8 @@
 """What any packing of a problem has to cost at least.
 
-Where time counts, a request is as many small pieces as it has seconds, and an hour of a node
-type is a bin: no bundle holds more than that for as long as it runs. The boot is part of it as
-far as no bundle can be long enough to make it nothing.
-Source: fastr_packing B2.1 (assignment bound), B2.5 (its price times the own runtime).
+Where time counts, a request is as many small pieces as it has seconds, and an hour of a node type
+is a bin: no bundle holds more than that for as long as it runs. The boot is part of it as far as no
+bundle can be long enough to make it nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rowtui.core.packing.bins import BinFinder
-from rowtui.core.packing.model import HOUR, Bundle, NodeType, Problem, bundle_cost
+from rowtui.core.packing.model import HOUR, Bundle, GoOn, NodeType, Problem, bundle_cost
 from rowtui.core.packing.shrink import cost_of
 from rowtui.core.packing.static import numbers_by_name
 from rowtui.core.packing.vectors import Bin, Size
@@ -59,9 +58,9 @@ class Worth(NamedTuple):
         return Worth(self.bound, duals, tuple(self.rooms[at] for at in kinds))
 
 
-def lower_bound(problem: Problem) -> float:
+def lower_bound(problem: Problem, go_on: GoOn = lambda: True) -> float:
     """No packing of these requests costs less. Every request has to fit somewhere."""
-    return worth(problem).bound
+    return worth(problem, go_on).bound
 
 
 def if_cheaper(
@@ -91,8 +90,11 @@ def if_cheaper(
     return tuple(taken)
 
 
-def worth(problem: Problem) -> Worth:
-    """The bound by the assignment of crumbs of requests to fractions of nodes, with its prices."""
+def worth(problem: Problem, go_on: GoOn = lambda: True) -> Worth:
+    """The bound by the assignment of crumbs of requests to fractions of nodes, with its prices.
+
+    Without time the prices are less exact, and the bound is a little lower.
+    """
     from rowtui.core.packing.prices import best_prices
 
     by_name = numbers_by_name(problem)
@@ -118,6 +120,7 @@ def worth(problem: Problem) -> Worth:
         [tuple(size[axis] for axis in used) for size, _ in weights],
         list(weights.values()),
         [None if own is None else place[own] for _, own in weights],
+        go_on=go_on,
     )
     duals = [[0.0] * len(size) for size in rooms]
     for row, some in zip(duals, prices.duals, strict=True):

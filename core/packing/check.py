@@ -3,7 +3,6 @@
 Takes what was packed and the bundles; gives a line for each complaint. It trusts nobody: numbers
 out of range are complaints, not crashes. A node is over-committed at some moment only if the most
 that each lane ever takes is too much together, since lanes are reserved for as long as they run.
-Source: the issue's list of what must always hold; DESIGN's contracts.
 """
 
 from __future__ import annotations

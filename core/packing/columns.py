@@ -1,9 +1,9 @@
 """Packing of few classes of any size, by column generation, with the bound that belongs to it.
 
-`fractional.py` says how often each content would be used if bins could be cut. Whole bins are
-taken of that, and the rest, some items of each class, is packed with the same contents as an
-integer program. Time depends on the classes, not on how many items there are.
-Source: Gilmore and Gomory; fastr_packing B2.3 (column generation).
+`fractional.py` says how often each content would be used if bins could be cut. Whole bins are taken
+of that, and the rest, some items of each class, is packed with the same contents as an integer
+program. Time depends on the classes, not on how many items there are. Source: P. C. Gilmore and R.
+E. Gomory (column generation).
 """
 
 from __future__ import annotations

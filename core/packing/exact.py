@@ -1,11 +1,11 @@
 """The best packing of few items, proven without a solver.
 
-`prove` lists what may be in one bin together (contents, each with its cheapest bin) and keeps
-those that no larger content betters at the same price. Whatever is left to pack is a state; from
-each state the search takes the contents that hold its hardest item, cheapest total first (A*). What
-the rest will cost at least comes from item prices that no content exceeds: the duals of the
-linear program over all contents, which is small enough here for a simplex tableau in numpy.
-Source: Gilmore and Gomory's configuration program; fastr_packing B2.4 and goal G6.
+`prove` lists what may be in one bin together (contents, each with its cheapest bin) and keeps those
+that no larger content betters at the same price. Whatever is left to pack is a state; from each
+state the search takes the contents that hold its hardest item, cheapest total first (A*). What the
+rest will cost at least comes from item prices that no content exceeds: the duals of the linear
+program over all contents, which is small enough here for a simplex tableau in numpy. Source: P. C.
+Gilmore and R. E. Gomory's configuration program.
 """
 
 from __future__ import annotations
@@ -33,6 +33,13 @@ MOST_ITEMS = 40
 MOST_CONTENTS = 60_000
 MOST_STEPS = 1_000_000
 
+# What fits into about a tenth of a second: most problems of a dozen items need less.
+CHEAP_CONTENTS = 5_000
+CHEAP_STEPS = 100_000
+
+# After so many contents or steps it is asked whether there is time left.
+BETWEEN_QUESTIONS = 500
+
 # The search looks for packings below these multiples of the bound first.
 NEAR_THE_BOUND = (1.003, 1.01, 1.03)
 
@@ -48,22 +55,27 @@ class Content(NamedTuple):
     bin: int
 
 
-def prove(vectors: Vectors, go_on: GoOn, most_items: int = MOST_ITEMS) -> Patterns | None:
+def prove(
+    vectors: Vectors, go_on: GoOn, most_items: int = MOST_ITEMS, *, cheaply: bool = False
+) -> Patterns | None:
     """The cheapest packing there is, or None: too many items or contents, or no time.
 
     Up to twelve items always succeed if `go_on` lets them, within about a second; more if many
-    are the same or few fit together.
+    are the same or few fit together. `cheaply`: about a tenth of a second has to do.
     """
+    most_contents = CHEAP_CONTENTS if cheaply else MOST_CONTENTS
+    most_steps = CHEAP_STEPS if cheaply else MOST_STEPS
     there = [number for number, item in enumerate(vectors.items) if item.number > 0]
     if sum(vectors.items[number].number for number in there) > most_items:
         return None
     items = tuple(vectors.items[number] for number in there)
     if not items:
         return ()
-    contents = list_contents(Vectors(vectors.bins, items), go_on)
+    contents = list_contents(Vectors(vectors.bins, items), go_on, most_contents)
     if contents is None:
         return None
-    steps = _Search(items, contents, price_step(kind.price for kind in vectors.bins)).run(go_on)
+    step = price_step(kind.price for kind in vectors.bins)
+    steps = _Search(items, contents, step, most_steps, go_on).run(go_on)
     if steps is None:
         return None
     return _patterns(steps, items, there)
@@ -104,7 +116,9 @@ def _all_contents(
     grown: list[tuple[int, tuple[int, ...], Size, int | None]] = [(0, (), nothing, None)]
     for item, unit in zip(vectors.items, _units(vectors.items), strict=True):
         further = []
-        for code, counts, load, own in grown:
+        for number, (code, counts, load, own) in enumerate(grown):
+            if number % BETWEEN_QUESTIONS == BETWEEN_QUESTIONS - 1 and not go_on():
+                return None
             further.append((code, (*counts, 0), load, own))
             if own is not None and item.bin is not None and own != item.bin:
                 continue
@@ -154,15 +168,23 @@ class _Step:
 class _Search:
     """From all items to none, each step one bin. A state is a code of what is left to pack."""
 
-    def __init__(self, items: tuple[Item, ...], contents: list[Content], step: float) -> None:
+    def __init__(
+        self,
+        items: tuple[Item, ...],
+        contents: list[Content],
+        step: float,
+        most_steps: int,
+        go_on: GoOn,
+    ) -> None:
         self._step = step
+        self._most_steps = most_steps
         self._units = _units(items)
         self._width = self._units[1].bit_length() - 1 if len(items) > 1 else 0
         self._width = self._width or items[0].number.bit_length() + 1
         self._field = (1 << (self._width - 1)) - 1  # without the bit to spare
         self._spare = sum(unit << (self._width - 1) for unit in self._units)
         self._start = self._code(tuple(item.number for item in items))
-        self._worth = item_prices(contents, [item.number for item in items])
+        self._worth = item_prices(contents, [item.number for item in items], go_on)
         self._rests: dict[int, float] = {}
         # The item in the fewest contents is the hardest: it is packed first.
         holding = [
@@ -189,7 +211,7 @@ class _Search:
         for near in (*NEAR_THE_BOUND, math.inf):
             below = min(limit, self._rest(self._start) * near)
             found, walked = self._below(below, walked, go_on)
-            if found is not None or walked > MOST_STEPS:
+            if found is not None or walked > self._most_steps:
                 return found
             if below == limit:
                 return known
@@ -198,7 +220,7 @@ class _Search:
     def _below(self, limit: float, walked: int, go_on: GoOn) -> tuple[list[Content] | None, int]:
         """The cheapest packing if it costs less than `limit`, and the steps that it all took.
 
-        More than `MOST_STEPS` of them: nobody knows.
+        With more steps than allowed, or without time, there is no answer.
         """
         holding = self._worth_a_look(limit)
         steps = {self._start: _Step(0.0, 0, None)}
@@ -211,8 +233,8 @@ class _Search:
             if here.done:
                 continue
             here.done = True
-            if walked > MOST_STEPS or not go_on():
-                return None, MOST_STEPS + 1
+            if walked > self._most_steps or not go_on():
+                return None, self._most_steps + 1
             possible = next(contents for field, contents in holding if state & field)
             walked += len(possible)
             for code, content in possible:
@@ -293,17 +315,17 @@ class _Search:
         return sum(unit * there for unit, there in zip(self._units, counts, strict=True))
 
 
-def item_prices(contents: list[Content], numbers: list[int]) -> list[float]:
+def item_prices(contents: list[Content], numbers: list[int], go_on: GoOn) -> list[float]:
     """What each item is worth, so that no content is worth more than it costs.
 
     So many items (`numbers`) times their prices is then a bound; these make it nearly the best.
-    Every item is in some content.
+    Every item is in some content. Without time the prices are lower, and the bound with them.
     """
     import numpy as np
 
     counts = np.array([content.counts for content in contents], np.float64)
     costs = np.array([content.price for content in contents], np.float64)
-    worth = np.maximum(0, _simplex(counts, costs, np.array(numbers, np.float64)))
+    worth = np.maximum(0, _simplex(counts, costs, np.array(numbers, np.float64), go_on))
     # Whatever the tableau's rounding did: prices that no content exceeds are a bound.
     values = counts @ worth
     exceeding = values > costs
@@ -312,8 +334,11 @@ def item_prices(contents: list[Content], numbers: list[int]) -> list[float]:
     return [float(price) for price in worth]
 
 
-def _simplex(counts: Numbers, costs: Numbers, numbers: Numbers) -> Numbers:
-    """Maximises numbers * x where counts * x <= costs and x >= 0. Zero is where it starts."""
+def _simplex(counts: Numbers, costs: Numbers, numbers: Numbers, go_on: GoOn) -> Numbers:
+    """Maximises numbers * x where counts * x <= costs and x >= 0. Zero is where it starts.
+
+    Each step is such an x, so the search may end at any of them.
+    """
     import numpy as np
 
     rows, columns = counts.shape
@@ -326,7 +351,7 @@ def _simplex(counts: Numbers, costs: Numbers, numbers: Numbers) -> Numbers:
     free = list(range(columns))
     for _ in range(50 * columns):
         enters = int(table[rows, :columns].argmin())
-        if table[rows, enters] > -1e-9:
+        if table[rows, enters] > -1e-9 or not go_on():
             break
         column = table[:rows, enters]
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,9 +1,8 @@
 """Of a great many node types those that matter for the requests at hand.
 
-Catalogues of clouds have thousands, and lanes are packed part by part and in several ways, each
-of which looks at all types. Takes a problem; gives it with the types that a packing without time
-uses most, and one for each request that fits on none of these.
-Source: fastr_packing B2.3 (400 types become 63 without those that others better).
+Catalogues of clouds have thousands, and lanes are packed part by part and in several ways, each of
+which looks at all types. Takes a problem; gives it with the types that a packing without time uses
+most, and one for each request that fits on none of these.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ content is worth most for its price, by the prices that the assignment LP gives 
 comes into a bin next is found by looking two items ahead; a content is repeated while its items
 last. Prices are set anew as the pool empties. Of many classes only a window is looked at, and what
 is hard to place in it goes on to the next.
-Source: fastr_packing B2.3 (portfolio of orders, prices of the LP, multiplicity).
 """
 
 from __future__ import annotations
@@ -116,12 +115,12 @@ def fill(vectors: Vectors, go_on: GoOn) -> Patterns:
 def fill_once(vectors: Vectors, go_on: GoOn) -> Patterns:
     """All items in bins, one way only, and hurried when `go_on` says no: for parts of a problem.
 
-    Prices are set once where classes are few: setting them is what takes time then.
+    Prices are set once where classes are few, or there is no time: setting them takes time, too.
     """
     numbers = {
         at: item.number for at, item in enumerate(vectors.items) if item.number and any(item.size)
     }
-    parts = 1 if len(numbers) <= SETTLED else FIRST.parts
+    parts = 1 if len(numbers) <= SETTLED or not go_on() else FIRST.parts
     made = pack(Ground(vectors), numbers, FIRST._replace(parts=parts), go_on) if numbers else ()
     return with_weightless(made, vectors)
 

@@ -4,8 +4,7 @@ The linear program of column generation: contents are columns, and each is used 
 of times. Its duals say what items are worth; a knapsack of each bin looks for contents worth more
 than they cost, until there are none. Item values lowered until no bin can hold more than it costs
 are a bound at any moment, so the knapsacks are asked near the best such values rather than at the
-last duals, which jump.
-Source: Gilmore and Gomory; Farley's bound; Wentges' smoothing; fastr_packing B2.3.
+last duals, which jump. Source: Gilmore and Gomory; Farley's bound; Wentges' smoothing.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Makes a packing cheaper as long as it may: takes some bins apart and packs their items again.
 
 First every content goes to the cheapest bin that holds it. Then, again and again: some bins, more
-often those whose content is worth little for their price, are emptied, their items are packed
-anew in a way drawn by lot, and the better of the two is kept. Of a pattern with many times only
-some copies are taken; where all chosen patterns have many, the same is done with a multiple.
-Source: fastr_packing B2.2 (ruin and recreate).
+often those whose content is worth little for their price, are emptied, their items are packed anew
+in a way drawn by lot, and the better of the two is kept. Of a pattern with many times only some
+copies are taken; where all chosen patterns have many, the same is done with a multiple.
 """
 
 from __future__ import annotations

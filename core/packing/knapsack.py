@@ -4,7 +4,7 @@ What column generation asks thousands of times for. The answer is a table over a
 resource (dynamic programming, each item's copies in pieces of 1, 2, 4, ...), exact where amounts
 are multiples of something coarse (whole cpus and GB). Where the table would be too large, amounts
 are rounded: sizes up, for contents that surely fit; sizes down, for a value that none exceeds.
-Source: Gilmore and Gomory; fastr_packing B2.3 (one table in numpy).
+Source: Gilmore and Gomory.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Lanes: requests that run one after another, so that what runs side by side ends together.
 
-A bundle is paid until its longest lane ends, so lanes of a bundle should be as long as each
-other. Two ways lead there: a lane for each request, with requests of about the same time in a
-bundle; or lanes filled up to a common length with similar requests. `chain` makes the lanes,
-`storeys` sorts them by length into parts that are packed as if time did not count.
-Source: Fastr's rule for a list of jobs on one host (most of each resource, sum of the times);
-fastr_packing B2.5 (packing by runtime class).
+A bundle is paid until its longest lane ends, so lanes of a bundle should be as long as each other.
+Two ways lead there: a lane for each request, with requests of about the same time in a bundle; or
+lanes filled up to a common length with similar requests. `chain` makes the lanes, `storeys` sorts
+them by length into parts that are packed as if time did not count. Source: Fastr's rule for a list
+of jobs on one host (most of each resource, sum of the times).
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 Takes a packing of classes and the class of each request; gives one bundle after another with the
 requests of each lane. Requests of one class are all the same, so they are handed out in their
 order: the first bundle has the first ones. The work grows with the number of requests only.
-Source: DESIGN's contracts (a packing has no object for each request).
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Makes a packing with times cheaper as long as it may: takes some bundles apart, packs them anew.
 
 Bundles that waste much are taken apart into requests (or lanes), and these go one by one, the
-longest first, where they add least to the cost: behind a lane, beside the lanes, on a larger
-node, on one of their own. How much room that is left counts as worth something is drawn by lot,
-so that large nodes are tried as well as small ones. The better of old and new is kept.
-Source: fastr_packing B2.2 (ruin and recreate), here with time.
+longest first, where they add least to the cost: behind a lane, beside the lanes, on a larger node,
+on one of their own. How much room that is left counts as worth something is drawn by lot, so that
+large nodes are tried as well as small ones. The better of old and new is kept.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What is packed, on what, and what comes out. Immutable, and in classes of identical requests.
 
-A million requests of a workflow are a few dozen classes with a count each, and a packing of them
-is a few dozen kinds of bundles with a count each: nothing here has a million objects. Which
-request is in which bundle is worked out from that by `members.py`.
-Source: the CAVATICA seed text; DESIGN's contracts; fastr_packing B2.
+A million requests of a workflow are a few dozen classes with a count each, and a packing of them is
+a few dozen kinds of bundles with a count each: nothing here has a million objects. Which request is
+in which bundle is worked out from that by `members.py`. Source: CAVATICA's documentation,
+"Multi-instance scheduling algorithm".
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 After each event everything stands as if `seed.schedule` had been called, only that empty instances
 are released when all events of a step are done, and after a grace time if the policy has one. What
-the seed text does not know: instances boot and get lost, and there may be only so many of a type.
-A job then takes the next cheapest type, or waits, and is looked at again when there is room.
+CAVATICA's text does not describe: instances boot and get lost, and there may be only so many of a
+type. A job then takes the next cheapest type, or waits, and is looked at again when there is room.
 
 What makes it fast: a job that waits was refused by every instance there is. So only an instance
 that is new, or has more room than before, needs to be filled from those who wait, and only jobs
-that are new need to be fitted on the others.
-Source: the seed text; fastr_packing B2.5, B2.7.
+that are new need to be fitted on the others. Source: CAVATICA's documentation, "Multi-instance
+scheduling algorithm".
 """
 
 from __future__ import annotations

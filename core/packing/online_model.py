@@ -1,6 +1,6 @@
 """What the online engine is told, what it asks for, and how it stands. All of it immutable.
 
-Source: the seed text; fastr_packing B2.5, B2.7.
+Source: CAVATICA's documentation, "Multi-instance scheduling algorithm".
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Packs a problem: what fits nowhere is named, the rest goes into bundles, the best is bounded.
 
-Takes a problem, the name of a packer and a `GoOn`; gives a `PackResult` that has been checked.
-A packing that is wrong is never given: the seed's takes its place.
-Source: DESIGN's contracts; fastr_packing G7 (never worse than the seed, always with a bound).
+Takes a problem, the name of a packer and a `GoOn`; gives a `PackResult` that has been checked. A
+packing that is wrong is never given: the seed's takes its place.
 """
 
 from __future__ import annotations
@@ -53,7 +52,9 @@ def pack(
     same = len(numbers) == len(problem.demands)
     bundles = found.bundles if same else renumbered(found.bundles, numbers)
     cost = cost_of(bundles, problem)
-    bound = found.bound if found.proven or found.bounded else max(found.bound, lower_bound(rest))
+    bound = (
+        found.bound if found.proven or found.bounded else max(found.bound, lower_bound(rest, go_on))
+    )
     proven = found.proven or bound >= cost * (1 - ROUNDING)
     bound = cost if proven else bound
     return PackResult(problem, found.packer, bundles, cost, bound, unplaced, proven)

@@ -1,9 +1,9 @@
 """The packers by name: what each does in a line, and how it packs with and without time.
 
-`seed` is the seed text's algorithm and the yardstick: it knows no time, so requests stay on the
-instance that they came to until the last of them ends. `best` tries whatever may help, the seed's
-algorithm among it, and so is never worse.
-Source: the seed text; DESIGN's `Packer` protocol; fastr_packing G6, G7.
+`seed` is CAVATICA's published algorithm and the yardstick: it knows no time, so requests stay on
+the instance that they came to until the last of them ends. `best` tries whatever may help, the
+seed's algorithm among it, and so is never worse. Source: CAVATICA's documentation, "Multi-instance
+scheduling algorithm".
 """
 
 from __future__ import annotations
@@ -14,22 +14,19 @@ from typing import NamedTuple
 
 from rowtui.core.packing.bound import Worth, if_cheaper, worth
 from rowtui.core.packing.fewer import on_types_before, with_fewer_types
-from rowtui.core.packing.fill import QUICK, fill, fill_once
+from rowtui.core.packing.fill import fill, fill_once
 from rowtui.core.packing.mend import mend
 from rowtui.core.packing.model import Bundle, GoOn, Problem
 from rowtui.core.packing.seed import seed_patterns
 from rowtui.core.packing.shrink import cost_of, shrink
 from rowtui.core.packing.static import bundles_of, form_of
 from rowtui.core.packing.timed import pack_timed, seed_bundles
-from rowtui.core.packing.vectors import Patterns, VectorPacker, Vectors, patterns_cost
+from rowtui.core.packing.vectors import Patterns, Vectors, patterns_cost
 
 BEST, SEED, FILL, COLUMNS, EXACT = "best", "seed", "fill", "columns", "exact"
 
 # More classes than that are better filled than generated (it takes minutes and gains nothing).
 MOST_CLASSES = 150
-
-# How often each part of a problem with times may ask for more time, lest the first take it all.
-MOST_ASKS = 25
 
 # A packing so near to its bound is not improved any more.
 CLOSE = 1e-6
@@ -72,7 +69,7 @@ class Ours:
     def find(self, problem: Problem, go_on: GoOn) -> Found:
         """All requests, each once, and who packed them. Every one fits somewhere."""
         if problem.timed:
-            return self._find_timed(problem, worth(problem), go_on)
+            return self._find_timed(problem, worth(problem, go_on), go_on)
         form = form_of(problem)
         solved = self.solve(form.vectors, go_on)
         bundles = shrink(bundles_of(solved.patterns, form), problem)
@@ -85,7 +82,7 @@ class Ours:
         return Found(bundles, self.name, value.bound, bounded=True)
 
     def _pack_timed(self, problem: Problem, value: Worth, go_on: GoOn) -> tuple[Bundle, ...]:
-        return pack_timed(problem, value, _asking(self.solve, MOST_ASKS), go_on)
+        return pack_timed(problem, value, fill_once, go_on)
 
     def pack(self, problem: Problem, go_on: GoOn) -> tuple[Bundle, ...]:
         """All requests, each once."""
@@ -93,7 +90,7 @@ class Ours:
 
 
 class Seed(Ours):
-    """The seed text's algorithm, as it is: each instance is of the type that it was opened as."""
+    """CAVATICA's algorithm, as it is: each instance is of the type that it was opened as."""
 
     def find(self, problem: Problem, _go_on: GoOn) -> Found:
         """All requests, each once."""
@@ -105,12 +102,15 @@ class Best(Ours):
 
     def find(self, problem: Problem, go_on: GoOn) -> Found:
         """All requests, each once, and who packed them best."""
-        value = worth(problem)
         if problem.timed:
+            value = worth(problem, go_on)
             found = self._find_timed(problem, value, go_on)
         else:
             form = form_of(problem)
-            solved = _best(form.vectors, value.bound, go_on)
+            solved = _proven_cheaply(form.vectors) or _filled(form.vectors, go_on)
+            value = worth(problem, go_on)
+            if not solved.proven:
+                solved = _bettered(solved, form.vectors, value.bound, go_on)
             bundles = shrink(bundles_of(solved.patterns, form), problem)
             found = Found(bundles, solved.packer, solved.bound, solved.proven, bounded=True)
         seed = None
@@ -119,8 +119,7 @@ class Best(Ours):
         return found if seed is None else found._replace(bundles=seed, packer=SEED)
 
     def _pack_timed(self, problem: Problem, value: Worth, go_on: GoOn) -> tuple[Bundle, ...]:
-        hurried = len(problem.demands) > QUICK
-        bundles = pack_timed(problem, value, fill_once if hurried else _filled_well, go_on)
+        bundles = super()._pack_timed(problem, value, go_on)
         if go_on() and cost_of(bundles, problem) > value.bound * (1 + CLOSE):
             bundles = mend(problem, bundles, value, go_on)
         return bundles
@@ -136,20 +135,6 @@ def _bundles_of_seed(problem: Problem) -> Iterator[Bundle]:
 
 
 # -- solvers of vectors --------------------------------------------------------------------------
-
-
-def _asking(solve: Solver, most: int) -> VectorPacker:
-    """The solver for one of many parts: it may ask only so often for more time."""
-
-    def pack(vectors: Vectors, go_on: GoOn) -> Patterns:
-        left = iter(range(most))
-        return solve(vectors, lambda: next(left, None) is not None and go_on()).patterns
-
-    return pack
-
-
-def _filled_well(vectors: Vectors, _go_on: GoOn) -> Patterns:
-    return fill_once(vectors, lambda: True)
 
 
 def _seeded(vectors: Vectors, _go_on: GoOn) -> Solved:
@@ -179,23 +164,27 @@ def _exactly(vectors: Vectors, go_on: GoOn) -> Solved:
     return _proven(vectors, go_on) or _filled(vectors, go_on)
 
 
-def _proven(vectors: Vectors, go_on: GoOn) -> Solved | None:
+def _proven_cheaply(vectors: Vectors) -> Solved | None:
+    """The proven best where that takes a tenth of a second at most: whatever the time."""
+    return _proven(vectors, lambda: True, cheaply=True)
+
+
+def _proven(vectors: Vectors, go_on: GoOn, *, cheaply: bool = False) -> Solved | None:
     from rowtui.core.packing.exact import prove
 
-    proven = prove(vectors, go_on)
+    proven = prove(vectors, go_on, cheaply=cheaply)
     if proven is None:
         return None
     return Solved(proven, EXACT, patterns_cost(proven, vectors), proven=True)
 
 
-def _best(vectors: Vectors, bound: float, go_on: GoOn) -> Solved:
-    """Filled first, as `fill` would with the same time; then what may prove it; then improved.
+def _bettered(best: Solved, vectors: Vectors, bound: float, go_on: GoOn) -> Solved:
+    """The cheapest of this packing, what may prove it, and what improves it.
 
     `bound`: what any packing costs at least as far as is known before.
     """
     from rowtui.core.packing.improve import improve
 
-    best = _filled(vectors, go_on)
     cost = patterns_cost(best.patterns, vectors)
     for solve in (_proven, _generated):
         if cost <= bound * (1 + CLOSE) or not go_on():

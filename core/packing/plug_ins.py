@@ -2,7 +2,6 @@
 
 Asked for by the project when it packs: engines read nothing by themselves. One that cannot be
 loaded or is no packer is left out with the reason, and none can take the name of one of ours.
-Source: DESIGN 4 (third parties add theirs through entry points).
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The items that are left, as sets: what still fits, what is worth most, in a microsecond.
 
-A set of classes of items is one big integer; bit n is the class with the n-th lowest worth, so
-that the highest bit of any set is the best of it. For each resource and each size that occurs
-there is the set of all classes that need no more: what fits in a room is the AND of as many sets
-as there are resources, whatever their number. A room between two sizes counts as the smaller.
-Source: fastr_packing B2.3 (group, bits, fill), made independent of the number of resources.
+A set of classes of items is one big integer; bit n is the class with the n-th lowest worth, so that
+the highest bit of any set is the best of it. For each resource and each size that occurs there is
+the set of all classes that need no more: what fits in a room is the AND of as many sets as there
+are resources, whatever their number. A room between two sizes counts as the smaller.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """What each amount of a resource is worth on each kind of bin, and the bound that follows.
 
-Cut every item into crumbs, let each crumb go where it costs least, and rent fractions of bins:
-that is the assignment LP, and no packing costs less. Its duals are prices of resources, one for
-each kind of bin and resource, under which no bin holds more than it costs; an item is then worth
-what it costs on the cheapest bin it fits in, and the sum of that is a bound **whatever** the duals
-are. So they are searched on a few thousand cells of alike items (exactly by HiGHS where it is
-installed, by exponentiated sub-gradient otherwise), and the bound is then taken on the real items.
-Source: fastr_packing B2.1, B2.3.
+Cut every item into crumbs, let each crumb go where it costs least, and rent fractions of bins: that
+is the assignment LP, and no packing costs less. Its duals are prices of resources, one for each
+kind of bin and resource, under which no bin holds more than it costs; an item is then worth what it
+costs on the cheapest bin it fits in, and the sum of that is a bound **whatever** the duals are. So
+they are searched on a few thousand cells of alike items (exactly by HiGHS where it is installed, by
+exponentiated sub-gradient otherwise), and the bound is then taken on the real items.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from rowtui.core.packing.bins import BinFinder
+from rowtui.core.packing.model import GoOn
 from rowtui.core.packing.vectors import Bin, Size
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ FEW_ITEMS = 40  # each of them is a cell
 # All rounds together may cost so many numbers (about half a second).
 MOST_WORK = 120_000_000
 QUICK_WORK = 15_000_000
+
+# So many rounds are made whatever the time.
+FEWEST_ROUNDS = 60
 
 # HiGHS needs about a second for as many columns.
 MOST_COLUMNS = 80_000
@@ -97,36 +100,22 @@ def best_prices(
     *,
     evenly: float = 0.0,
     quick: bool = False,
+    go_on: GoOn = lambda: True,
 ) -> Prices:
     """Exact prices where they are to be had, good ones otherwise.
 
     `evenly`: that share of every bin's price is spread evenly on its resources. The bound is a
     little lower then, but nothing that items use is had for nothing: for packers. `quick`: a
-    tenth of a second has to do.
+    tenth of a second has to do; `go_on` says the same later.
     """
+    quick = quick or not go_on()
     case = _Case(bins, sizes, weights, allowed)
     columns = QUICK_COLUMNS if quick else MOST_COLUMNS
     cells = case.cells(columns)
     shares = _by_highs(cells, columns) if find_spec("highspy") is not None else None
     if shares is None:
-        shares = _by_rounds(cells, None, QUICK_WORK if quick else MOST_WORK)
+        shares = _by_rounds(cells, None, QUICK_WORK if quick else MOST_WORK, go_on)
     return case.prices(shares * (1 - evenly) + evenly * case.even_shares())
-
-
-def dearest_item(
-    bins: Sequence[Bin],
-    sizes: Sequence[Size],
-    weights: Sequence[float],
-    allowed: Sequence[int | None],
-) -> float:
-    """The price of the cheapest bin for the item that needs the dearest: a bound for few items."""
-    finder = BinFinder(tuple(bins))
-    most = 0.0
-    for size, weight, own in zip(sizes, weights, allowed, strict=True):
-        home = finder.cheapest(size, own) if weight > 0 else None
-        if home is not None:
-            most = max(most, bins[home].price)
-    return most
 
 
 # -- the case in arrays --------------------------------------------------------------------------
@@ -260,19 +249,26 @@ class _Case:
 # -- how each bin's price is best shared among its resources ---------------------------------------
 
 
-def _by_rounds(cells: _Cells, most_rounds: int | None, most_work: int = MOST_WORK) -> Floats:
+def _by_rounds(
+    cells: _Cells,
+    most_rounds: int | None,
+    most_work: int = MOST_WORK,
+    go_on: GoOn = lambda: True,
+) -> Floats:
     """Exponentiated sub-gradient with momentum; crumbs choose bins the more sharply the longer."""
     number, kinds, resources = cells.costs.shape
     shares = np.full((kinds, resources), 1 / max(1, resources))
     if not number:
         return shares
-    rounds = min(3000, max(60, most_work // max(1, cells.costs.size)))
+    rounds = min(3000, max(FEWEST_ROUNDS, most_work // max(1, cells.costs.size)))
     if most_rounds is not None:
         rounds = min(rounds, most_rounds)
     stride = 0.1 * max(1, rounds / 250)
     best, best_bound = shares, -1.0
     momentum = np.zeros_like(shares)
     for turn in range(rounds):
+        if turn >= FEWEST_ROUNDS and not go_on():
+            break
         costs = np.einsum("ctr,tr->ct", cells.costs, shares) + cells.closed
         least = costs.min(axis=1).clip(1e-300)
         bound = float(cells.weights @ least)

@@ -1,7 +1,6 @@
 """How many instances there may be of each type, and of all: of which there may be one more now.
 
 Sets of node types are bits of a `Catalogue`.
-Source: DESIGN's `NodeType.at_most`; fastr_packing B1 (limits on parallel instances of an account).
 """
 
 from __future__ import annotations

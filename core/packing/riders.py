@@ -1,9 +1,8 @@
 """Shorter lanes ride for nothing in the room that longer bundles have left.
 
-A bundle is paid until its longest lane ends, whatever else runs on its node. Takes bundles and
-the lanes that are still to be packed, all of them shorter; gives the bundles with riders, and
-what is left to pack. The lanes that are worth most come first, and bundles with most room.
-Source: fastr_packing B2.5 (what is paid and not used).
+A bundle is paid until its longest lane ends, whatever else runs on its node. Takes bundles and the
+lanes that are still to be packed, all of them shorter; gives the bundles with riders, and what is
+left to pack. The lanes that are worth most come first, and bundles with most room.
 """
 
 from __future__ import annotations

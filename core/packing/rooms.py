@@ -3,7 +3,6 @@
 The order is the seed's (`seed.least_room_first`, then the older). GPUs and CPUs are few different
 numbers, so instances stand in buckets by those two; inside of a bucket they are sorted by memory,
 disk and number. A look-up walks the buckets that have enough GPUs and CPUs, in order.
-Source: fastr_packing B2.3, B2.5 (buckets make first fit cheap at 20,000 running jobs).
 """
 
 from __future__ import annotations

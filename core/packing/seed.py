@@ -1,23 +1,24 @@
-"""The seed text's algorithm: once as it is written, and once for a million jobs in classes.
+"""CAVATICA's published algorithm: once as it is written, and once for a million jobs in classes.
 
 `schedule` is the loop of the text, word by word: jobs that are not scheduled and instances in,
-instances out. `seed_packing` gives the same packing of classes of identical items, from an empty
-start. Where the text is silent, this is what we do:
+instances out. `seed_packing` gives the same packing of classes of identical items that arrive one
+class after another, from an empty start. Where the text is silent, this is what we do:
 
 - most expensive first: jobs are ordered by the price of the cheapest node type that each may have,
-  the dearest first (the other way round costs a tenth to a quarter more), then by arrival;
+  the dearest first (the other way round costs a tenth to a quarter more), then by arrival; of
+  classes, all of the class that came first, while the loop takes jobs that alternate in turn;
 - fewer available resources first: GPUs are compared first, then CPUs, memory, disk, and of
   instances with as much room the older comes first; it is looked at anew for each job;
 - of equally cheap node types the first of the catalogue is taken; how many there may be of a type
   does not matter (it does to `online`);
 - empty instances are released when all is scheduled, as new ones are empty when allocated.
 
-Source: the CAVATICA seed text; fastr_packing B2.3, B2.7.
+Source: CAVATICA's documentation, "Multi-instance scheduling algorithm".
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rowtui.core.errors import RowtuiError
@@ -156,14 +157,6 @@ def allocate(
 def release_empty(instances: Iterable[Instance]) -> tuple[Instance, ...]:
     """The instances that have jobs."""
     return tuple(instance for instance in instances if instance.jobs)
-
-
-def without_ended(instances: Iterable[Instance], ended: Collection[str]) -> tuple[Instance, ...]:
-    """The instances after these jobs ended: what they took is room again."""
-    return tuple(
-        each._replace(jobs=tuple(job for job in each.jobs if job.id not in ended))
-        for each in instances
-    )
 
 
 # -- the same for classes ------------------------------------------------------------------------

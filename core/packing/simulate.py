@@ -4,7 +4,6 @@ Takes node types, arrivals with their real run times, a policy and how often thi
 cost, the makespan, how long jobs waited, how well instances were used. A job that loses its
 instance begins anew. Instances are paid from their allocation to their release or loss. The same
 arguments give the same result; time is only counted, nobody waits for it.
-Source: issue text of the packer; fastr_packing B2.5.
 """
 
 from __future__ import annotations
@@ -154,7 +153,6 @@ def pilots(
     Of each type there may be its share in a packing of all jobs at once, and one at least of each
     type that is in it. A limit on all types together would not do: instances with GPUs would be
     refilled with jobs that need none, and never be given back.
-    Source: fastr_packing B2.5 (pilots).
     """
     kinds = Counter((arrival.amounts, arrival.hint) for arrival in arrivals)
     usable = [each for each in node_types if each.at_most != 0]

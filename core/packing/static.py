@@ -1,10 +1,9 @@
 """A problem where time does not count, as vectors; and the packed vectors as bundles.
 
 A class of requests is an item, a node type a bin. Resources that nobody asks for are left out,
-`largest_bundle` is one more resource of which every request takes one, and node types that
-another one betters are left out too (it holds at least as much and is not dearer), unless
-requests have to go there.
-Source: fastr_packing B2.3 (dominated types), the contracts of `vectors.py`.
+`largest_bundle` is one more resource of which every request takes one, and node types that another
+one betters are left out too (it holds at least as much and is not dearer), unless requests have to
+go there. Source: the contracts of `vectors.py`.
 """
 
 from __future__ import annotations

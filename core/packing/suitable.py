@@ -1,8 +1,8 @@
 """Which node types a job may have, and which of them is the cheapest.
 
-Takes amounts, a hint and a catalogue; gives node types. Once as the seed text says it, and once
-for a great many questions (`Catalogue`).
-Source: the seed text (the cheapest instance that satisfies, the InstanceType hint).
+Takes amounts, a hint and a catalogue; gives node types. Once as CAVATICA's text says it, and once
+for a great many questions (`Catalogue`). Source: CAVATICA's documentation, "Multi-instance
+scheduling algorithm" (the cheapest instance that satisfies, the InstanceType hint).
 """
 
 from __future__ import annotations

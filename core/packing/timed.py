@@ -1,10 +1,9 @@
 """Packing where time counts: lanes of about the same length, packed as if it did not.
 
 Takes a problem with times and a packer of vectors; gives bundles. Several ways to make lanes are
-tried (`lanes.py`), each is packed part by part from the longest lanes to the shortest, and what
-is shorter may ride in the room that is left in longer bundles, which are paid anyway. The
-cheapest way wins; of those that cost nearly the same, the one with the fewest nodes.
-Source: fastr_packing B2.5 and goal G8; the issue's "as few, as cheap machines as possible".
+tried (`lanes.py`), each is packed part by part from the longest lanes to the shortest, and what is
+shorter may ride in the room that is left in longer bundles, which are paid anyway. The cheapest way
+wins; of those that cost nearly the same, the one with the fewest nodes.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ MOST_LENGTHS = 5
 FEW_NODES = 40
 NUMBERS_OF_NODES = 6  # that are tried then
 
-# Ways are tried whatever the time until so much was done: less than a second. Each part that is
-# packed is as much work as so many lanes more.
-WORK_AT_ONCE = 3_000
+# Until so much was done, ways are tried and parts are packed well whatever the time: a tenth of a
+# second. Each part that is packed is as much work as so many lanes more.
+WORK_AT_ONCE = 300
 WORK_OF_A_PART = 25
 
 # Where more classes than that are packed, lanes are made first: there are fewer of them.
@@ -85,6 +84,10 @@ def pack_timed(
     return cheapest_with_few_nodes(tried).bundles
 
 
+def _always() -> bool:
+    return True
+
+
 class _TooLateError(Exception):
     """There is no time for this way."""
 
@@ -103,7 +106,7 @@ class _Counted:
     def pack(self, vectors: Vectors, go_on: GoOn) -> Patterns:
         """What the packer makes of them."""
         self.work += len(vectors.items) + WORK_OF_A_PART
-        return self._packer(vectors, go_on)
+        return self._packer(vectors, _always if self.work <= WORK_AT_ONCE else go_on)
 
     def __call__(self, vectors: Vectors, go_on: GoOn) -> Patterns:
         """The same if there is time."""

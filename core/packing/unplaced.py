@@ -2,8 +2,8 @@
 
 Takes a problem; gives an `Unplaced` for each such class, and the problem of what remains. The
 nearest type is the one where fewest things are missing, then where least of them is, then the
-cheapest. A hint is an order: with one, only its type counts.
-Source: the seed text (a hint that does not satisfy is an error); fastr_packing B2.7.
+cheapest. A hint is an order: with one, only its type counts. Source: CAVATICA's documentation,
+"Multi-instance scheduling algorithm" (a hint that does not satisfy is an error).
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The jobs that wait, and which of them is the first that fits in some room.
 
 Jobs with the same need and rank are one line with a head, as a workflow has a few dozen of those
-and a million jobs. Lines stand in blocks, each with the sets of bits that `within` makes; a few
-new ones stand in none, and blocks of about the same size are made one (so that a line is moved
-log n times). A look-up asks each block for the set of its lines that fit. Lines of a block stand in
-the order that their heads had when it was made; heads only get later, so that the search for the
-best one ends soon, and a block in which it did not is made anew.
-Source: the seed text (prioritise, fit); fastr_packing B2.3.
+and a million jobs. Lines stand in blocks, each with the sets of bits that `within` makes; a few new
+ones stand in none, and blocks of about the same size are made one (so that a line is moved log n
+times). A look-up asks each block for the set of its lines that fit. Lines of a block stand in the
+order that their heads had when it was made; heads only get later, so that the search for the best
+one ends soon, and a block in which it did not is made anew. Source: CAVATICA's documentation,
+"Multi-instance scheduling algorithm" (prioritise, fit).
 """
 
 from __future__ import annotations

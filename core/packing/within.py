@@ -1,8 +1,7 @@
 """Which of many sizes are within a limit, as sets of bits: the question that all packing asks.
 
-Sizes stand in an order of the caller's; the first is the highest bit, so that the first of a set
-is its `bit_length`, and sets get shorter by themselves as the first ones are used up.
-Source: fastr_packing B2.3 (bits instead of searching).
+Sizes stand in an order of the caller's; the first is the highest bit, so that the first of a set is
+its `bit_length`, and sets get shorter by themselves as the first ones are used up.
 """
 
 from __future__ import annotations

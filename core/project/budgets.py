@@ -1,7 +1,7 @@
 """What a user's submitted jobs hold in the pools of the mapping files.
 
 Counts the jobs of this project that are submitted now, by mapping each again: its pools follow from
-its tags. Jobs of other projects are not known here. Source: reference tpv.md A18.
+its tags. Jobs of other projects are not known here.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Three watchers: one on the few paths that tell of everything that jobs report, whatever the size of
 the workspace; one on the mapping files and on what is trusted; and, up to a thousand directories,
 one on the directories themselves, so that a product that somebody makes or deletes by hand is seen
-as well. Larger workspaces find those by
-`scan`, as always in Row. Source: tui study §4 (no recursive watch, polling is the truth).
+as well. Larger workspaces find those by `scan`, as always in Row. There is no recursive watch:
+polling is the truth.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Takes a `Log` (here or over a connection), gives rows by number. It starts with the log's end and
 goes back towards the beginning only when asked. What is kept is a count of rows for every block of
 the file, and a few blocks; so a gigabyte costs as much as a megabyte. A line that is longer than a
-row goes on in the next row. Source: tui study §5.6 and toolong's line index.
+row goes on in the next row. Source: toolong's line index.
 """
 
 from __future__ import annotations

@@ -86,11 +86,34 @@ def seconds_of(job: PlannedJob, factor: float) -> int:
     return max(1, math.ceil(job.walltime_seconds * factor))
 
 
-def alone_cost(demand: Demand, problem: Problem) -> float:
-    """What one such request costs with the cheapest node to itself."""
+def by_cpus(kinds: Sequence[NodeKind]) -> bool:
+    """Whether some of these are paid by the CPUs that jobs ask for."""
+    return any(kind.price is None and not kind.whole_node for kind in kinds)
+
+
+def cpu_hours(demand: Demand) -> float:
+    """What one such request uses of the CPUs that it asks for."""
+    return demand.amounts.cpus * demand.seconds / HOUR
+
+
+def charge(kind: NodeKind, amounts: Amounts, seconds: int) -> float:
+    """What the scheduler charges for a job that asks so much of such a node for so long.
+
+    A node with a price is paid as a whole. A node without a price is paid by the CPUs that the job
+    asks for, as in any plan, unless the job gets the whole node.
+    """
+    price = float(amounts.cpus) if by_cpus([kind]) else price_of(kind)
+    return price * (kind.boot_seconds + seconds) / HOUR
+
+
+def alone_cost(demand: Demand, problem: Problem, kinds: Sequence[NodeKind]) -> float:
+    """What one such request costs as a job of its own, on the cheapest node.
+
+    `kinds`: the node types of the problem, in their order.
+    """
     prices = [
-        node_type.price * (node_type.boot_seconds + demand.seconds) / HOUR
-        for node_type in problem.node_types
+        charge(kind, demand.amounts, demand.seconds)
+        for kind, node_type in zip(kinds, problem.node_types, strict=True)
         if demand.amounts.fits(node_type.amounts)
         and demand.hint in ("", node_type.name)
         and (node_type.longest_seconds is None or demand.seconds <= node_type.longest_seconds)

@@ -3,7 +3,8 @@
 Takes planned jobs, the clusters' node types and what a person chose; gives the jobs in bundles,
 with what that costs and saves. Jobs that go to one destination with the same options are packed
 together. What fits on no node type, or cannot share a job with others, goes alone, with the reason.
-Source: the CAVATICA seed text; Fastr's rule for a list of jobs (a lane).
+Source: CAVATICA's documentation, "Multi-instance scheduling algorithm"; Fastr's rule for a list of
+jobs (a lane).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
+from rowtui.core import errors
 from rowtui.core.clusters.model import Cluster, NodeKind, PackingDefaults
 from rowtui.core.clusters.node_types import node_types_for, packing_for
 from rowtui.core.errors import RowtuiError
@@ -24,14 +26,18 @@ from rowtui.core.packing.model import (
     GoOn,
     PackResult,
     Problem,
-    bundle_cost,
+    bundle_seconds,
 )
-from rowtui.core.packing.pack import pack, packers
+from rowtui.core.packing.pack import ROUNDING, pack, packers
 from rowtui.core.packing.packers import OURS
 from rowtui.core.packing.plug_ins import installed_packers
+from rowtui.core.packing.unplaced import find_unplaced
 from rowtui.core.project.pack_terms import (
     alone_cost,
+    by_cpus,
+    charge,
     core_share_mb,
+    cpu_hours,
     demand_of,
     node_type_of,
     seconds_of,
@@ -52,6 +58,7 @@ from rowtui.core.submission.bundles import (
 )
 from rowtui.core.submission.model import Destination, Packed, PlannedJob
 from rowtui.core.submission.plan import PackedJobs
+from rowtui.core.submission.planner import PlanError
 from rowtui.core.submission.sharing import cannot_share, shared_options
 from rowtui.core.text import plural, visible
 from rowtui.core.workflow.toml_file import did_you_mean
@@ -115,7 +122,11 @@ class Packing:
         self._before: tuple[PlannedJob, ...] = ()
 
     def __call__(self, jobs: tuple[PlannedJob, ...]) -> PackedJobs:
-        """The jobs in bundles. Raises: RowtuiError for a packer or node type that is unknown."""
+        """The jobs in bundles.
+
+        Raises: RowtuiError for a packer or node type that is unknown; PlanError for a job that
+        must run on a node type on which it does not fit.
+        """
         self._before = jobs
         self._found = []
         there: dict[Destination, list[int]] = {}
@@ -165,6 +176,38 @@ class Packing:
                 f"{meant} {there_are}" if meant else there_are,
             )
 
+    def _refuse_small_hints(self, kinds: Sequence[NodeKind], positions: Sequence[int]) -> None:
+        """A job that must run on a node type fits there. Raises: PlanError."""
+        asked: dict[tuple[int, Demand], int] = {}
+        for job in map(self._before.__getitem__, positions if kinds else ()):
+            if job.node_type:
+                demand = demand_of(job, 0.0, 1.0)._replace(seconds=0)
+                key = (job.action_index, demand)
+                asked[key] = asked.get(key, 0) + 1
+        if not asked:
+            return
+        problem = Problem(
+            node_types=tuple(node_type_of(kind, None, None) for kind in kinds),
+            demands=tuple(demand for _, demand in asked),
+            counts=tuple(asked.values()),
+        )
+        actions = [action for action, _ in asked]
+        workflow = self._project.workflow
+        problems = tuple(
+            errors.Problem(
+                str(workflow.path),
+                0,
+                0,
+                f"action '{visible(workflow.actions[actions[each.demand]].name)}': "
+                f"{plural(each.requests, 'job')} must run on a node type that is too small: {each}",
+                "name another `node_type` in the mapping file, or ask for less",
+                action=actions[each.demand],
+            )
+            for each in find_unplaced(problem)
+        )
+        if problems:
+            raise PlanError(problems)
+
     def _pack_there(
         self,
         destination: Destination,
@@ -175,6 +218,7 @@ class Packing:
         cluster = self._cluster(destination.cluster)
         kinds = node_types_for(cluster, destination.partition) if cluster is not None else ()
         found = _Found(destination, kinds, unit_of(kinds, cluster.currency if cluster else ""))
+        self._refuse_small_hints(kinds, positions)
         if not kinds:
             name = visible(destination.cluster)
             why = (
@@ -264,7 +308,6 @@ class Packing:
         """Enter one result; its numbers are of the classes and positions that were packed."""
         problem = result.problem
         placed = assign(result, classes)
-        costs = {id(bundle): bundle_cost(bundle, problem) for bundle in result.bundles}
         for bundle, lanes in placed.bundles:
             kind = found.kinds[bundle.node_type]
             own = tuple(tuple(positions[at] for at in lane) for lane in lanes)
@@ -272,8 +315,11 @@ class Packing:
                 reduce(Amounts.most, (problem.demands[classes[at]].amounts for at in lane))
                 for lane in lanes
             )
-            layout = self._layout(own, kind, reduce(Amounts.plus, amounts), factor)
-            found.made.append(_Made(layout, bundle.node_type, costs[id(bundle)], amounts))
+            total = reduce(Amounts.plus, amounts)
+            layout = self._layout(own, kind, total, factor)
+            cost = charge(kind, total, bundle_seconds(bundle, problem.demands))
+            found.made.append(_Made(layout, bundle.node_type, cost, amounts))
+            found.cost += cost
         for unplaced in result.unplaced:
             those = tuple(positions[at] for at in placed.unplaced[unplaced.demand])
             found.left.append((those, str(unplaced)))
@@ -281,17 +327,24 @@ class Packing:
         found.packer = result.packer
         found.jobs += len(positions) - left
         found.bundles += result.nodes
-        found.cost += result.cost
-        found.bound += result.bound
-        found.proven = found.proven and result.proven
         out = {unplaced.demand for unplaced in result.unplaced}
-        found.alone += sum(
-            count * alone_cost(demand, problem)
+        packed = [
+            (demand, count)
             for number, (demand, count) in enumerate(
                 zip(problem.demands, problem.counts, strict=True)
             )
             if number not in out
+        ]
+        found.alone += sum(
+            count * alone_cost(demand, problem, found.kinds) for demand, count in packed
         )
+        if by_cpus(found.kinds):  # no packing is charged less than what its jobs ask for
+            least = sum(count * cpu_hours(demand) for demand, count in packed)
+            found.bound += least
+            found.proven = found.proven and found.cost <= found.bound * (1 + ROUNDING)
+        else:
+            found.bound += result.bound
+            found.proven = found.proven and result.proven
 
     def _layout(
         self,

@@ -3,7 +3,7 @@
 Takes the records of submitted jobs; gives `Answers`, which `jobs.py` enters into the records.
 Clusters are asked at the same time, as `looks.py` does it, and one that fails is no matter of the
 others. Nothing here changes the records, so that nobody waits for the records while a cluster is
-slow. Source: slurm_rig §8.
+slow.
 """
 
 from __future__ import annotations

@@ -56,22 +56,13 @@ class Connection(Transport, Protocol):
 
 
 def scheduler_of(cluster: Cluster, transport: Transport | None = None) -> Scheduler:
-    """The scheduler of a cluster, loaded only now. Without a transport: on this machine."""
-    if cluster.scheduler == "bash":
-        from rowtui.core.clusters.schedulers.bash import BashScheduler
+    """The scheduler of a cluster, loaded only now. Without a transport: on this machine.
 
-        return BashScheduler(cluster.name)
-    if cluster.scheduler == "slurm":
-        from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
+    Raises: RowtuiError if it is not installed, or its plug-in fails.
+    """
+    from rowtui.core.clusters.schedulers.plug_ins import make_scheduler
 
-        return SlurmScheduler(cluster.name, transport, query_timeout=QUERY_SECONDS)
-    if cluster.scheduler == "grid_engine":
-        from rowtui.core.clusters.schedulers.grid_engine import GridEngineScheduler
-
-        return GridEngineScheduler(cluster.name, transport, query_timeout=QUERY_SECONDS)
-    from rowtui.core.clusters.schedulers.local import LocalScheduler
-
-    return LocalScheduler(cluster.name)
+    return make_scheduler(cluster.scheduler, cluster.name, transport, QUERY_SECONDS)
 
 
 class Reach:

@@ -1,7 +1,6 @@
 """What could be submitted: job requests for the eligible directories of some actions.
 
 Takes a project, actions and what to choose of their groups; forms no more groups than are needed.
-Source: Row A5.1.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Takes a project, a choice of failed work and a `Change`; gives an ordinary plan, in which each job
 says which attempt it is, why the one before failed, and what differs. A change that is asked for
 takes the place of the `resubmit` rules; without one the rules decide, and without rules the job is
-mapped, or given its resources, as the files say now. What a person asked for earlier stays.
-Source: issue text "resubmission"; docs/mapping.md, "Resubmission".
+mapped, or given its resources, as the files say now. What a person asked for earlier stays. Source:
+docs/mapping.md, "Resubmission".
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 New completions are staged as Row does it, one file, so that Row and rowtui see them alike.
 Completions whose products are gone are taken back, and edited values are read again.
-Source: Row A3.5; A3.4 for what Row does not notice.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The autopilot: ready -> ordered -> mapped -> packed -> planned -> sent, round after round.
 
 It stays within limits that a person has confirmed, and asks at anything outside of them. What it
-does it tells as it goes; it can be cut off at any moment and begun again.
-Source: Fastr's design (network execution: callbacks make jobs ready); the issue's limits.
+does it tells as it goes; it can be cut off at any moment and begun again. Source: Fastr's
+documentation (network execution: callbacks make jobs ready).
 """
 
 from __future__ import annotations

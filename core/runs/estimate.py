@@ -4,7 +4,6 @@ Takes a run that is driven; gives an `Estimate`. On this machine alone, what is 
 `MOST_SIMULATED` jobs is simulated. Otherwise nobody knows what a cluster will give: it is the
 longer of the critical path and of the work divided by the cores that the run has (the most that it
 was seen to have, else all that are known). Time in queues to come is not in it.
-Source: issue text of the network (an estimate of when it will be done; the critical path).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 `Execution` is what ours have in common, and what others may begin with: plans are carried out as
 any plan of the project is. `Work` is what a plug-in gets for one round; it waits for the disk in a
 thread. A plug-in decides which jobs go together and when; what runs, and that it runs once, is the
-records' and the journal's, so nothing is lost whatever it does.
-Source: Fastr's design, ExecutionPlugin (lists run one after another on one host; pilot jobs).
+records' and the journal's, so nothing is lost whatever it does. Source: Fastr's documentation,
+ExecutionPlugin (lists run one after another on one host; pilot jobs).
 """
 
 from __future__ import annotations

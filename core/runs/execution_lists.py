@@ -2,7 +2,7 @@
 
 Both may go on along the graph: a list, as long as it has room, with what waits for nothing but the
 list; and, where a network says `ahead`, all that waits for nothing but what is planned.
-Source: Fastr's design, ExecutionPlugin ("memory = max, cores = max, runtime = sum").
+Source: Fastr's documentation, ExecutionPlugin ("memory = max, cores = max, runtime = sum").
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ What a pilot can take is handed over as long as less than two times of what it h
 that it has work when something ends and others get their share. Where no pilot has room a new one
 is started, up to the number that network.toml allows for each destination. What no pilot could
 ever take goes alone.
-Source: Fastr's design, ExecutionPlugin (pilot jobs).
+Source: Fastr's documentation, ExecutionPlugin (pilot jobs).
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 A plug-in that cannot be loaded or is none is left out with the reason, which is said when it is
 asked for, and none can take the name of one of ours.
-Source: DESIGN 4 (third parties add theirs through entry points).
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ of a source, or left out when it had failed and is there by now; or a link leads
 of files are not compared. What was made from a stale result is to be made again, too. Products are
 moved to the trash, never deleted; their directories stay. What a list brought into this run stays
 in it.
-Source: fastr_packing A3.2 rule 8 (only missing samples, and the reduces that changed).
 """
 
 from __future__ import annotations

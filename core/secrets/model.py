@@ -1,10 +1,10 @@
 """A secret that does not show itself, who can provide one, and the ways in which that fails.
 
 `Secret` guards against accidents (a log line, an f-string, a pickle, a traceback with locals), not
-against code that wants to know: `reveal()` gives an ordinary string, and no guard follows that.
-So it is called inside the call that needs the string, never bound to a name, and what such a call
-raises is turned into words in `waiting.py` before it can carry its frames along.
-Source: fastr's secret service (seed text): SecretProvider and its four errors.
+against code that wants to know: `reveal()` gives an ordinary string, and no guard follows that. So
+it is called inside the call that needs the string, never bound to a name, and what such a call
+raises is turned into words in `waiting.py` before it can carry its frames along. Source: Fastr's
+documentation, SecretProvider and its four errors.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Rank columns: one JSON pointer over all directories, as small integers.
 
-Takes the directories' values and a pointer; gives for every directory the rank of what it points
-to among the distinct values, which are sorted in an order that extends Row's comparison: null,
-booleans, numbers, strings, arrays (by length, then by element), objects. Filters compare with
-each distinct value once, and sorts compare ranks. Source: Row A2; docs/architecture.md.
+Takes the directories' values and a pointer; gives for every directory the rank of what it points to
+among the distinct values, which are sorted in an order that extends Row's comparison: null,
+booleans, numbers, strings, arrays (by length, then by element), objects. Filters compare with each
+distinct value once, and sorts compare ranks. Source: docs/architecture.md.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Takes sections and a small JSON object, gives bytes; and back, without numpy, one section at a
 time. Layout: an eight-byte magic, the version and the header's length and CRC-32 (three u32), the
 header (`meta` and the table of sections), then the sections, each at a multiple of 64 bytes with a
-CRC-32 of its own. Numbers are little-endian. Source: the measured design in docs/architecture.md.
+CRC-32 of its own. Numbers are little-endian. Source: docs/architecture.md.
 """
 
 from __future__ import annotations

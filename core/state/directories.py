@@ -2,7 +2,7 @@
 
 Takes a `dirs.<...>.rtc` container and the value files that it names; gives the `Directories`
 protocol. Nothing is opened before it is asked for: the status of a million directories needs
-only their number. Source: the measured design in docs/architecture.md; formats in docs/formats.md.
+only their number. Source: docs/architecture.md; formats in docs/formats.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Records forgotten on purpose: what `clean` does. Source: Row A3.7."""
+"""Records forgotten on purpose: what `clean` does."""
 
 from __future__ import annotations
 

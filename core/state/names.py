@@ -2,8 +2,8 @@
 
 Takes sorted names as one blob with offsets; gives a name by position, a position by name (bisect
 on the blob, no objects per name), and the set of positions of many names at once. A `Remap` says
-where positions go when directories come and go. Source: the measured design in
-docs/architecture.md (a million names are looked up without a million Python objects).
+where positions go when directories come and go. A million names are looked up without a million
+Python objects (docs/architecture.md).
 """
 
 from __future__ import annotations

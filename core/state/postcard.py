@@ -4,7 +4,7 @@ Takes bytes from disk, gives names of directories by action (names as bytes: the
 among sorted bytes). Strict: every varint is bounded, every length is checked against what is
 left, every string is UTF-8, and nothing but our own trailer may stand behind the value: a file of
 zeros, as a crash leaves it, is not a record of nothing. Encoding is sorted, so that equal records
-are equal bytes. Source: Row A3.2.
+are equal bytes.
 
     completed : count { action-string  count { name-string } }
     submitted : count { action-string  count { name-string  cluster-string  jobid-varint } }

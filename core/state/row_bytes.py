@@ -1,7 +1,7 @@
 """The bytes of Row's larger files, from columns.
 
 Takes names, values and sets of positions; gives directories.json, and the parts of
-completed.postcard. Source: Row A3.2.
+completed.postcard.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def directories_json(directories: StoredDirectories, workspace_mtime_ns: int) ->
     """Row's directories.json.
 
     Bad directories are left out, and the time is then one that never matches: Row looks for new
-    directories, and says itself what is wrong with these. Source: Row A3.2.
+    directories, and says itself what is wrong with these.
     """
     bad, nameless = directories.bad_set, directories.nameless_set
     seconds, nanoseconds = divmod(workspace_mtime_ns, 1_000_000_000)

@@ -2,9 +2,9 @@
 
 Takes the records and what lies in `.row/`; gives records that include what Row did (a three-way
 merge over what its files held when we last saw them), and files that Row will read (written beside
-and renamed). A file that we write carries a trailer behind Row's value, which Row ignores: it
-tells our own writing from Row's, so that two of us who write at once never take the other's older
-file for a deletion. Source: Row A3.2, A3.3; docs/formats.md.
+and renamed). A file that we write carries a trailer behind Row's value, which Row ignores: it tells
+our own writing from Row's, so that two of us who write at once never take the other's older file
+for a deletion. Source: docs/formats.md.
 """
 
 from __future__ import annotations

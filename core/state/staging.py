@@ -1,9 +1,9 @@
 """Staged completions: what jobs and scans leave in `.row/completed/` for whoever opens the project.
 
-Takes completions to stage, or names of staged files; writes and reads Row's form
-(`<32 hex>.postcard`) and ours for names that Row's form cannot hold (`<32 hex>.names`: action and
-names, NUL-separated). A staged file is created under another name, fsynced and renamed, so a
-reader sees all of it or nothing. Source: Row A3.2, A3.5.
+Takes completions to stage, or names of staged files; writes and reads Row's form (`<32
+hex>.postcard`) and ours for names that Row's form cannot hold (`<32 hex>.names`: action and names,
+NUL-separated). A staged file is created under another name, fsynced and renamed, so a reader sees
+all of it or nothing.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 Generation g is the file `.row/rowtui/done.<g>.rtc`; the highest is current. Readers take no lock
 and write nothing. A commit writes a temporary file and links it to the next number; link(2) fails
 if somebody was faster, and the edit is then made again on top of theirs. Nothing that a slow
-reader may still need is deleted early, whatever the clock says. Source: the measured protocol in
-docs/architecture.md.
+reader may still need is deleted early, whatever the clock says. Source: docs/architecture.md.
 """
 
 from __future__ import annotations

@@ -2,10 +2,9 @@
 
 Takes planned jobs; gives the same jobs with the arrays that they belong to, and the script of an
 array. Jobs that each depend on the task with their own number of one array before are an array too.
-Jobs have the same shape if their scripts differ only in the part between the header and the
-fixed part: token, directories and values. The tasks' parts stand in one `case`, what they all say
-of their resources behind it, once.
-Source: slurm_rig 5 (one array of 10,000 takes 10 ms, one by one 100 s), sbatch's manual.
+Jobs have the same shape if their scripts differ only in the part between the header and the fixed
+part: token, directories and values. The tasks' parts stand in one `case`, what they all say of
+their resources behind it, once. Source: sbatch's manual.
 """
 
 from __future__ import annotations

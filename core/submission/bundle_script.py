@@ -3,8 +3,8 @@
 Takes planned jobs of one bundle; gives bash text: the header, tables of the jobs, the fixed driver
 (`bundle_shell.py`), which ends before bash reads on, and behind it the parts of the jobs' own
 scripts. Of these, `sed` puts each job's script together when its turn comes, so that a job runs
-exactly what it would run alone, and no process ever reads the scripts of all of them.
-Source: fastr_packing, Subject 2 (lanes); measured behaviour of srun (docs/architecture.md).
+exactly what it would run alone, and no process ever reads the scripts of all of them. Source:
+measured behaviour of srun (docs/architecture.md).
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Takes a plan, the access to its clusters, the journal and the project's reservat
 progress, one value for each job. Jobs are sent held where the scheduler can do that, and released
 once their ids are on the disk and the scheduler was seen to have them. The process may be killed
 between any two steps: `settle` finds from the journal, the scheduler and the fence what became of
-each job, so that none is lost and none runs twice.
-Source: slurm_rig 6.4; Row A5.1 (order, and the first refusal stops the rest).
+each job, so that none is lost and none runs twice. The order is Row's; the first refusal stops the
+rest.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Takes the project's folder and a token. The fence is a symbolic link, made by whoever comes first:
 the job (its target is `<scheduler>:<job id>`) or we (`abandoned`): so a job that was given up can
-never run later. Formats: `shell.py`. Source: slurm_rig 6.4, step 5.
+never run later. Formats: `shell.py`.
 """
 
 from __future__ import annotations
@@ -145,8 +145,11 @@ def parse_ended(lines: Sequence[str]) -> Ended | None:
 
 
 def job_key_of(runner: str) -> JobKey:
-    """The scheduler's id in `<scheduler>:<job id>` or `..._<task>`; id 0 if it has none."""
-    match = re.fullmatch(r"(?:slurm|local|grid_engine):([0-9]{1,18})(?:_([0-9]{1,9}))?", runner)
+    """The scheduler's id in `<scheduler>:<job id>` or `..._<task>`; id 0 if it has none.
+
+    What a script that is run by hand writes (`slurm:12.345`) has none.
+    """
+    match = re.fullmatch(r"[^:]+:([0-9]{1,18})(?:_([0-9]{1,9}))?", runner)
     if match is None:
         return JobKey(0)
     return JobKey(int(match[1]), None if match[2] is None else int(match[2]))

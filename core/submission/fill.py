@@ -8,7 +8,7 @@ word: in double quotes `${directory}`, in single quotes `'"$directory"'`, in a h
 whose end word is quoted the document is rewritten so that only our templates are expanded.
 A mistake in that reading could split a name into words, but never run it.
 
-Source: Row A5.3 (unquoted `$directory` is split at spaces), Row B2 (pointer templates).
+Unquoted `$directory` is split at spaces, as in Row.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The `#SBATCH` header of a job script, in Row's order.
 
 Takes an action, the totals of a job and the partition that was chosen; gives lines. A value that
-sbatch would split or that would end its line is quoted or made visible.
-Source: Row A5.4, B2 (output files, memory per action), and what Row 1.1 prints.
+sbatch would split or that would end its line is quoted or made visible. Source: what Row 1.1
+prints.
 """
 
 from __future__ import annotations

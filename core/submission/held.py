@@ -1,10 +1,9 @@
 """Jobs that are held: those to be let go, and those that nobody wants any more.
 
-A job is held until its id is written down, and again where a controller that was killed forgot
-that it was released, or could not start it. A held job of ours with another id than the journal
-says, or of which the end is known, was sent when nobody could tell whether that had worked.
-Before anything is asked of a job its token is compared: ids are given again after a crash.
-Source: slurm_rig 6.4, steps 4 and 6.
+A job is held until its id is written down, and again where a controller that was killed forgot that
+it was released, or could not start it. A held job of ours with another id than the journal says, or
+of which the end is known, was sent when nobody could tell whether that had worked. Before anything
+is asked of a job its token is compared: ids are given again after a crash.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ was cut off by a crash is ignored, and the next one begins on a line of its own.
 plan holds a lock on its file; whoever settles it waits until that is free.
 
 Entries: `planned -> sending -> accepted | rejected | unknown`, then `abandoned` or `ended`.
-Source: slurm_rig 6.4, steps 1 and 4.
 """
 
 from __future__ import annotations

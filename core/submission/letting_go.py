@@ -3,7 +3,6 @@
 Jobs are sent held. Takes those whose ids are in the journal; while the next ones are sent, their
 ids are entered into the project's records, and those start that the scheduler certainly has and
 that nobody gave up meanwhile. Whatever cannot be verified now stays held: `settle` looks after it.
-Source: slurm_rig 6.4, step 4.
 """
 
 from __future__ import annotations

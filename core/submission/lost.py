@@ -2,9 +2,8 @@
 
 Takes what `settle` asked; concludes for each that it was found again, that it is over, or that it
 certainly is nowhere. Such a job is sent again, held, under the same token: should it turn up after
-all, `held.py` takes it away, and the fence keeps it from running. Where jobs cannot be held, or
-too late, the fence is closed first, and then the job's directories are free.
-Source: slurm_rig 6.1 and 6.4 (what a controller that is killed forgets, what arrives late).
+all, `held.py` takes it away, and the fence keeps it from running. Where jobs cannot be held, or too
+late, the fence is closed first, and then the job's directories are free.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ class PlannedJob:
 class Packed:
     """What packing did for the jobs that go to one destination.
 
-    Costs are in `unit` (a price's, or "core-hours"): `alone` is what the jobs would cost with a
-    node each, `cost` what the bundles do, and no packing of them costs less than `bound`.
+    Costs are in `unit` (a price's, or "core-hours"): `alone` is what the jobs would cost one
+    by one, `cost` what the bundles do, and no packing of them costs less than `bound`.
     """
 
     destination: Destination

@@ -1,9 +1,9 @@
 """Starting a pilot, and handing it work: two kinds of plans, carried out like any other.
 
-Takes what a pilot is to hold and where; gives a plan of one scheduler job. Takes the jobs of a
-plan that are ready; gives them as requests of a pilot (`Setting.pack`), each with its token
-`<pilot>~<number>`, its own fence, log and end. What a pilot cannot take goes alone.
-Source: the Fastr seed text, ExecutionPlugin (pilot jobs).
+Takes what a pilot is to hold and where; gives a plan of one scheduler job. Takes the jobs of a plan
+that are ready; gives them as requests of a pilot (`Setting.pack`), each with its token
+`<pilot>~<number>`, its own fence, log and end. What a pilot cannot take goes alone. Source: Fastr's
+documentation, ExecutionPlugin (pilot jobs).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.submission.bundles import as_member
 from rowtui.core.submission.dependencies import with_new_tokens
 from rowtui.core.submission.model import Destination, InBundle, Plan, PlannedJob
-from rowtui.core.submission.pilot_model import Allocation, is_pilot, pilot_token
+from rowtui.core.submission.pilot_model import Allocation, pilot_token
 from rowtui.core.submission.pilot_script import LOG_NAME, pilot_script
 from rowtui.core.submission.pilot_shell import END_SECONDS
 from rowtui.core.submission.plan import PackedJobs
@@ -137,8 +137,3 @@ class IntoPilot:
             own_seconds=max(1, job.walltime_seconds),
         )
         return replace(as_member(job, place, number), destination=pilot.destination)
-
-
-def pilots_of(plan: Plan) -> tuple[PlannedJob, ...]:
-    """The pilots that a plan starts."""
-    return tuple(job for job in plan.jobs if is_pilot(job.token))

@@ -2,9 +2,8 @@
 
 Takes the requests of one hand-over and the access to the pilot's cluster; gives the scheduler's
 kind of answer. A request is put there whole, by a rename, and taken back if the pilot closed
-meanwhile; what was taken back has its fence closed, so it never runs. Without a clear answer
-nobody knows: then settling closes the fence of what did not begin.
-Source: `pilot_shell.py` (the folder), slurm_rig 6.4 (answers and fences).
+meanwhile; what was taken back has its fence closed, so it never runs. Without a clear answer nobody
+knows: then settling closes the fence of what did not begin. Source: `pilot_shell.py` (the folder).
 """
 
 from __future__ import annotations

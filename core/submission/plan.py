@@ -2,8 +2,8 @@
 
 Takes the workflow, the job requests, the cluster and its launchers, the directories, and who and
 when and a nonce (no clock or chance of its own); gives an immutable `Plan`, or every problem that
-would stop one of its jobs, before anything is sent: once for each action, not for each job.
-Source: DESIGN's contracts; Row A5.2 (these errors came in the middle of a submission).
+would stop one of its jobs, before anything is sent: once for each action, not for each job. Row
+reports these errors in the middle of a submission.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Takes the workflow, where and for whom jobs are planned; gives the command, the partition and the
 script of a job, and collects what stops jobs and what people should know of them. A plan and a dry
-run are both made of this. No clock or chance of its own.
-Source: DESIGN's contracts; Row A5.2 (these errors came in the middle of a submission).
+run are both made of this. No clock or chance of its own. Row reports these errors in the middle of
+a submission.
 """
 
 from __future__ import annotations

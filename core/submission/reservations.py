@@ -267,7 +267,7 @@ def without_gone(state: State, snapshot: QueueSnapshot, asked: Collection[int]) 
     """The state without jobs that Row submitted and that are no longer in the queue.
 
     Only Row's rule: they have no token, so nothing else is known of them. `asked` are the job ids
-    that the snapshot answers for. Source: Row A6.
+    that the snapshot answers for.
     """
     if snapshot.error:
         return state

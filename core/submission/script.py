@@ -13,7 +13,7 @@ what other jobs make: paths in the workspace.
 Exit codes: 1 setup or a `{directories}` command failed, 2 a `{directory}` command failed, 3 the
 report failed, 4 what it needs is not there, 128 + n stopped by signal n (138: by the time limit).
 
-Source: Row A5.3, B2, and what Row 1.1 prints.
+Source: what Row 1.1 prints.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ from rowtui.core.workflow.model import Action
 from rowtui.core.workflow.template import Command, Kind
 
 # How a job knows what its scheduler calls it, and how often it was started before, if that is
-# counted. A script that is run by hand has no id.
+# counted. A script that is run by hand has no id. Other schedulers, those of other packages among
+# them, give jobs their id in ROWTUI_JOB_ID.
 _RUNNER = {
     "slurm": (
         "${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-BY_HAND}}"
@@ -48,8 +49,9 @@ _RUNNER = {
         "${SLURM_JOB_ID:+${SLURM_RESTART_COUNT:-0}}",
     ),
     "grid_engine": RUNNER,
-    "local": ("${ROWTUI_JOB_ID:-BY_HAND}", ""),
+    "bash": ("BY_HAND", ""),
 }
+_ANY_RUNNER = ("${ROWTUI_JOB_ID:-BY_HAND}", "")
 
 
 class Recipe(NamedTuple):
@@ -186,7 +188,7 @@ def _exports(request: JobRequest, cluster: Cluster, workspace_path: str) -> list
 
 def _identity(scheduler: str) -> list[str]:
     by_hand = "$$.$RANDOM"
-    who, run = _RUNNER.get(scheduler, (by_hand, ""))
+    who, run = _RUNNER.get(scheduler, _ANY_RUNNER)
     return [
         f"rowtui_job={quote(scheduler)}:{who.replace('BY_HAND', by_hand)}",
         f"rowtui_run={run}",

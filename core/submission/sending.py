@@ -1,9 +1,9 @@
 """Handing one job, or one array of jobs, to a scheduler until it is certain what became of it.
 
-Takes planned jobs and the access to their cluster; gives the scheduler's answer. An answer that
-got lost is replaced by a look for the token; where the scheduler certainly has no such job, and
-jobs are submitted held, they are sent again under the same token: should the first one turn up
-later, it waits, and is taken away by `settle`. Source: slurm_rig 6.4, steps 2 and 3.
+Takes planned jobs and the access to their cluster; gives the scheduler's answer. An answer that got
+lost is replaced by a look for the token; where the scheduler certainly has no such job, and jobs
+are submitted held, they are sent again under the same token: should the first one turn up later, it
+waits, and is taken away by `settle`.
 """
 
 from __future__ import annotations

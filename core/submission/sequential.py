@@ -2,9 +2,9 @@
 
 Takes the jobs of a plan and lists of them; gives the plan's jobs with each list in a bundle of one
 lane, on whatever node: as much memory, as many CPUs and GPUs as the job that takes most of them,
-the time of all together. A job may depend on an earlier one of its list: it begins only if that
-one ended well. Jobs that cannot share go alone, with the reason.
-Source: the Fastr seed text, ExecutionPlugin ("memory = max, cores = max, runtime = sum").
+the time of all together. A job may depend on an earlier one of its list: it begins only if that one
+ended well. Jobs that cannot share go alone, with the reason. Source: Fastr's documentation,
+ExecutionPlugin ("memory = max, cores = max, runtime = sum").
 """
 
 from __future__ import annotations

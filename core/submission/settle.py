@@ -3,10 +3,9 @@
 Takes the journal and the access to one cluster; gives a `Settled` for each job of which there is
 something new. Run at every start and with every poll. A job that was being sent when rowtui was
 killed is looked for by its token; what neither the scheduler nor the fence knows is sent again or
-given up (`lost.py`). Held jobs that were recorded are released, others with their tokens taken
-away (`held.py`). A job that wrote down its own end is over, whatever a scheduler that crashed
-believes. Whatever cannot be asked stays as it is, and is said; so do jobs of other users that left
-no word. Source: slurm_rig 6.4, steps 3 to 6.
+given up (`lost.py`). Held jobs that were recorded are released, others with their tokens taken away
+(`held.py`). A job that wrote down its own end is over, whatever a scheduler that crashed believes.
+Whatever cannot be asked stays as it is, and is said; so do jobs of other users that left no word.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ sets again itself, because a user's setup may have changed anything.
   `time limit`, `cancelled` or `signal NAME`; the job; epoch seconds; the command's own exit code,
   or empty; the index of the directory that it failed in, or empty.
 
-Source: slurm_rig 6.4 (fence), Row A3.2 and A5.3, A5.5 (what is reported, and when); bash 5.2's
-`wait` as measured (a code was lost in 1 of 3 tries that signalled as the command ended).
+Source: bash 5.2's `wait` as measured (a code was lost in 1 of 3 tries that signalled as the command
+ended).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A `Site` is the project's folder as a cluster sees it: the same folder, where this machine sees the
 same file system, or a copy on the cluster, which is looked at with a few commands of its shell.
-Whatever cannot be told with certainty raises `OSError`: an answer that is missing is no answer.
-Source: slurm_rig 6.4, step 5; the files are those of `fence.py`.
+Whatever cannot be told with certainty raises `OSError`: an answer that is missing is no answer. The
+files are those of `fence.py`.
 """
 
 from __future__ import annotations

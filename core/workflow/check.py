@@ -1,8 +1,8 @@
 """What is wrong with a workflow once everything is inherited.
 
-`check_structure` finds what makes the file unusable, as in Row; `check_actions` finds what
-Row would only say when a script is built, or never: those concern single actions, and the
-project still opens. Source: Row A1.7 to A1.10, B.18.
+`check_structure` finds what makes the file unusable, as in Row; `check_actions` finds what Row
+would only say when a script is built, or never: those concern single actions, and the project still
+opens.
 """
 
 from __future__ import annotations

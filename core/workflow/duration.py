@@ -1,7 +1,7 @@
 """Wall times as people write them, to and from whole seconds.
 
-Source: Row A1.6 (`HH:MM[:SS]`, `4 days, 12:00:00`, ISO 8601's `PT1H30M`). Unlike Row, a negative
-duration is refused: as a time limit it has no meaning.
+Formats: `HH:MM[:SS]`, `4 days, 12:00:00`, ISO 8601's `PT1H30M`. Unlike Row, a negative duration is
+refused: as a time limit it has no meaning.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DurationError(ValueError):
 def parse_duration(text: str) -> int:
     """Whole seconds; fractions are dropped.
 
-    Raises: DurationError. Source: Row A1.6.
+    Raises: DurationError.
     """
     if not text:
         raise DurationError("the duration is empty")

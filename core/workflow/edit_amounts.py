@@ -2,8 +2,8 @@
 
 Takes the resources as they are and how many directories the job has; gives the few settings of
 workflow.toml that would make it so, and the resources with them. Row multiplies them out again:
-processes by directory and times by directory stay so. What does not come out even is rounded
-down, so that what takes the job as it was tried still takes it. Source: Row A1.6.
+processes by directory and times by directory stay so. What does not come out even is rounded down,
+so that what takes the job as it was tried still takes it.
 """
 
 from __future__ import annotations

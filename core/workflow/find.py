@@ -1,7 +1,4 @@
-"""Which folder is the project: the nearest one, from here upwards, that holds workflow.toml.
-
-Source: Row A1.1.
-"""
+"""Which folder is the project: the nearest one, from here upwards, that holds workflow.toml."""
 
 from __future__ import annotations
 

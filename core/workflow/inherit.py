@@ -1,6 +1,6 @@
 """What each action is in the end: its own keys, then `from`, then `default.action`, then Row's.
 
-Takes the tables as written; gives one `Inherited` for each element. Source: Row A1.9.
+Takes the tables as written; gives one `Inherited` for each element.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Inherited:
         return self.cut_off or any(key in raw.written for raw in self.chain)
 
     def products_set(self) -> tuple[str, ...] | None:
-        """The products, None if they are not set anywhere (Row A1.8 tells that from empty)."""
+        """The products, None if they are not set anywhere (which is not the same as empty)."""
         return _first([raw.products for raw in self.chain])
 
     def previous_set(self) -> tuple[str, ...] | None:

@@ -1,7 +1,4 @@
-"""workflow.toml -> Workflow, or all that is wrong with it at once.
-
-Source: Row A1.
-"""
+"""workflow.toml -> Workflow, or all that is wrong with it at once."""
 
 from __future__ import annotations
 
@@ -71,10 +68,6 @@ def _inherit_all(toml: TomlFile, raw: RawWorkflow) -> list[Inherited]:
             toml.problem((*action.path, "from"), visible(str(error)), hint)
             inherited.append(inherit(raw, index, cut_off=True))
     return inherited
-
-
-def _written_names(raw: RawWorkflow) -> list[str]:
-    return [action.name for action in raw.actions if action.name is not None]
 
 
 def _place(problem: Problem) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """workflow.toml's tables as written, typed, before anything is inherited.
 
 Takes a `TomlFile`; gives a `RawWorkflow` in which None means "not set". Wrong keys, types and
-values are noted in the file and left out. Source: Row A1.2 to A1.7 and B2.
+values are noted in the file and left out.
 """
 
 from __future__ import annotations

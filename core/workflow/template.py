@@ -7,8 +7,8 @@ with quoted names and values. Refuses exactly what Row 1.1 refuses when it build
 - `{workspace_path}`: the workspace as written in workflow.toml.
 - `{/pointer}` and `{}`: the value, or a part of it, of the directory; only with `{directory}`.
 
-With `{directory}` any other `{...}` is an error. With `{directories}` braces are left to the
-shell. Source: Row B2, and what Row 1.1 does.
+With `{directory}` any other `{...}` is an error. With `{directories}` braces are left to the shell.
+Source: what Row 1.1 does.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Takes the bytes of workflow.toml, clusters.toml or launchers.toml; gives typed access that notes
 a problem and goes on, so that one reading finds all of them. Rejecting unknown keys is Row's
-rule (Row A1.1); naming all problems at once is ours.
+rule; naming all problems at once is ours.
 """
 
 from __future__ import annotations

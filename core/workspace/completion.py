@@ -1,8 +1,8 @@
 """Which actions are complete in a directory: Row's rule, for many directories at a time.
 
 An action is complete where every one of its products exists, whatever its type and size; a broken
-symlink exists. An action without products never is. Products may lie in subdirectories.
-Source: Row A3.5, relative products since 0.7; `""` and a trailing slash never match (Row 1.1).
+symlink exists. An action without products never is. Products may lie in subdirectories. Products
+are relative; `""` and a trailing slash never match, as in Row 1.1.
 """
 
 from __future__ import annotations

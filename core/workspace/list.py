@@ -1,7 +1,7 @@
 """Which directories a workspace has, and the order in which reading them is fastest.
 
 Takes the path of the workspace, gives the names of its directories and their inodes together with
-what is needed to tell later whether the listing still holds. Row's rule (A3.1): what readdir
+what is needed to tell later whether the listing still holds. Row's rule: what readdir
 reports as a directory; no symlinks, no files; hidden directories are included.
 """
 
@@ -61,7 +61,7 @@ def list_workspace(path: Path) -> Listing:
 
     Raises: RowtuiError if it is missing, not a directory or unreadable.
     A workspace that is the project's own folder has the state of the project among its folders,
-    which is no directory. Source: Row A3.1; inodes from scandir, without a stat per directory.
+    which is no directory. Inodes are from scandir, without a stat per directory.
     """
     fd = open_workspace(path)
     try:

@@ -1,8 +1,8 @@
 """What the directories of a workspace contain: their JSON values and their product files.
 
 Takes the workspace, names and what to look for; gives columns aligned to the names. A directory
-that cannot be used is set aside with a reason for people and never stops the others; one that
-went away while it was read is reported apart. Source: Row A3.3, A3.5.
+that cannot be used is set aside with a reason for people and never stops the others; one that went
+away while it was read is reported apart.
 """
 
 from __future__ import annotations

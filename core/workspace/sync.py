@@ -2,8 +2,7 @@
 
 Takes a store and a workflow, looks at what changed since (the workspace's modification time, value
 files, Row's own files, staged completions, actions and products), reads only that, and commits.
-Where nothing changed it costs two listings, one small file and a few stats. Source: Row A3.3
-steps 4-7, and A3.4: what Row does not notice.
+Where nothing changed it costs two listings, one small file and a few stats.
 """
 
 from __future__ import annotations

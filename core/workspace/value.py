@@ -2,7 +2,7 @@
 
 Takes the bytes of a file; gives bytes with sorted keys and no blanks, in which numbers look as
 serde_json prints them (found by running Row 1.1: integers beyond 64 bits are doubles, `-0` is
-`-0.0`, 1e5 is 100000.0; duplicate keys: the last wins). Source: Row A2, A3.2.
+`-0.0`, 1e5 is 100000.0; duplicate keys: the last wins).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The 34 command-line cases of Row's own test suite (Row A9), against rowtui.
+"""The 34 command-line cases of Row's own test suite, against rowtui.
 
 Where Row 1.x prints something else than 0.3.1, the current text counts.
 """

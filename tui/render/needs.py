@@ -1,7 +1,7 @@
 """What waits for a person, as a list of values: each with its cause and its next step.
 
 Pure: takes the engine's last answers, gives `Need`s, the worst first. `tui/need_steps.py` carries a
-step out. Source: tui study §5.1, "answer first".
+step out.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Takes boxes with their sizes and levels, and links from lower to higher levels; gives places and
 paths. Levels are columns. A link that skips levels passes through the columns between as a lane of
 one line; between two columns every link has a vertical track where it needs one. No two links share
-a piece of line unless they come from one box or end in one place.
-Source: layered drawing after Sugiyama, channel routing with doglegs; tui study §5.6.
+a piece of line unless they come from one box or end in one place. Source: layered drawing after
+Sugiyama, channel routing with doglegs.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ textual-serve carries a dashboard's screen over a web socket; here is who may op
 listens on the loopback interface, and everything needs a secret: the token of the address, which
 works once and becomes a cookie at once, so that it is of no use in a history. Pages of other sites
 can neither read nor connect: the names that the browser used (Host, Origin) must be this
-machine's. Source: tui study §2.8.
+machine's.
 """
 
 from __future__ import annotations

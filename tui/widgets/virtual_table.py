@@ -1,8 +1,8 @@
 """The one table of the dashboard: as fast with a million rows as with ten.
 
-It draws single lines on demand (Textual's Line API) from a `RowSource`, keeps the drawn lines,
-and after a refresh repaints only the lines that look different. Its cost depends on the height of
-the screen and not on the number of rows. Source: tui study §2.2.
+It draws single lines on demand (Textual's Line API) from a `RowSource`, keeps the drawn lines, and
+after a refresh repaints only the lines that look different. Its cost depends on the height of the
+screen and not on the number of rows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The `none` cluster: run each script with bash, now and in order, as a part of this process.
 
-The job is in our process group and writes to our output, so the terminal's Ctrl-C reaches it as
-it reaches us; a SIGINT or SIGTERM that only we get is passed on to all processes of the job, and
-a second one kills them. Source: Row A5.5, except that commands read /dev/null instead of the
-script, so that none can swallow the rest of it.
+The job is in our process group and writes to our output, so the terminal's Ctrl-C reaches it as it
+reaches us; a SIGINT or SIGTERM that only we get is passed on to all processes of the job, and a
+second one kills them. As in Row, except that commands read /dev/null instead of the script, so that
+none can swallow the rest of it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 import signal
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
@@ -38,7 +38,20 @@ from rowtui.core.clusters.schedulers.local_processes import (
 from rowtui.core.files import write_all
 from rowtui.core.secrets.variables import is_secret
 
+if TYPE_CHECKING:
+    from rowtui.core.clusters.commands import Transport
+
 _OVER = "jobs of this cluster are over when they have been submitted"
+
+
+def make_bash(
+    cluster: str,
+    _transport: Transport | None = None,
+    *,
+    query_timeout: float = 0.0,  # noqa: ARG001
+) -> BashScheduler:
+    """See `plug_ins`: jobs run on this machine, so nothing has to be waited for."""
+    return BashScheduler(cluster)
 
 
 class BashScheduler:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rowtui.core.clusters.schedulers.base import (
     Accepted,
@@ -46,6 +46,9 @@ from rowtui.core.clusters.schedulers.local_wake import CANCELLED, NEW_JOB, ensur
 from rowtui.core.errors import RowtuiError
 from rowtui.core.text import plural
 
+if TYPE_CHECKING:
+    from rowtui.core.clusters.commands import Transport
+
 _Asked = TypeVar("_Asked")
 _Answer = TypeVar("_Answer")
 
@@ -62,6 +65,16 @@ def local_folder() -> Path:
     import platformdirs
 
     return platformdirs.user_state_path("rowtui") / "local" / host_name()
+
+
+def make_local(
+    cluster: str,
+    _transport: Transport | None = None,
+    *,
+    query_timeout: float = 0.0,  # noqa: ARG001
+) -> LocalScheduler:
+    """See `plug_ins`: jobs run on this machine, so nothing has to be waited for."""
+    return LocalScheduler(cluster)
 
 
 class LocalScheduler:

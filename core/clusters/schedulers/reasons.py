@@ -1,8 +1,8 @@
 """Why a job waits or how it ended, in a sentence that a person understands, and what to do.
 
 Takes a job as a scheduler knows it, gives an `Explanation`. What schedulers call their reasons is
-in tables; whoever adds a scheduler adds its table to `TABLES`. A reason that is in none is shown
-as it is. Pure; any text from outside is made visible. Source: slurm_rig §4.2; signal(7).
+in tables; whoever adds a scheduler adds its table to `TABLES`. A reason that is in none is shown as
+it is. Pure; any text from outside is made visible. Source: signal(7).
 """
 
 from __future__ import annotations

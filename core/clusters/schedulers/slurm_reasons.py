@@ -2,7 +2,7 @@
 
 The limits of accounts and of qualities of service are a hundred words made of a few parts: whose
 limit, on what, counted how. They are read by their parts. Source: the reasons in Slurm 22.05's
-library, its page on resource limits, and slurm_rig §4.2.
+library and Slurm's page on resource limits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""examples/mapping, each with what the seed text "TPV by example" says of it, in dialect seed."""
+"""examples/mapping, each with what TPV's documentation says of it, in dialect seed."""
 
 from __future__ import annotations
 

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.errors import RowtuiError
+from rowtui.core.packing import fill, prices
+from rowtui.core.packing.bound import worth
 from rowtui.core.packing.check import complaints
 from rowtui.core.packing.model import (
     Amounts,
@@ -25,6 +28,7 @@ from rowtui.core.packing.model import (
 from rowtui.core.packing.pack import pack, packers
 from rowtui.core.packing.packers import OURS
 
+from bench.packing_cases import problem
 from tests.core.packing.problems import placeable_problems, problems
 
 NAMES = tuple(OURS)
@@ -262,3 +266,57 @@ def test_a_packer_that_does_not_exist_is_named_with_those_that_do() -> None:
 
     assert "nobody\\n" in raised.value.message
     assert "seed" in raised.value.hint
+
+
+@settings(max_examples=40)
+@given(problem=problems(), asked=st.integers(0, 60))
+def test_the_best_is_never_dearer_than_filling_with_the_same_time(
+    problem: Problem, asked: int
+) -> None:
+    filled = pack(problem, "fill", so_often(asked))
+
+    best = pack(problem, "best", so_often(asked))
+
+    assert best.cost <= filled.cost * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("distribution", ["hpcmix", "uniform"])
+def test_a_dozen_requests_are_proven_before_anything_that_takes_time(distribution: str) -> None:
+    for seed in range(1, 6):
+        result = pack(problem(distribution, 10, seed=seed), "best", so_often(0))
+
+        assert (result.packer, result.proven) == ("exact", True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_when_the_time_is_out_nothing_is_packed_with_care(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    careful = []
+    look_ahead = fill._look_ahead
+    monkeypatch.setattr(fill, "_look_ahead", lambda *a: careful.append(1) or look_ahead(*a))
+
+    pack(problem("uniform", 1000, timed=True), name, so_often(0))
+
+    assert len(careful) < 100  # with time to spare they are thousands
+
+
+def test_a_bound_is_looked_for_no_longer_than_there_is_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prices, "find_spec", lambda _name: None)
+    case = problem("uniform", 300)
+    rounds: list[int] = []
+    einsum = np.einsum
+
+    def counted(*args: Any) -> Any:
+        rounds.append(1)
+        return einsum(*args)
+
+    monkeypatch.setattr(np, "einsum", counted)
+
+    hurried = worth(case, so_often(5)).bound
+
+    # Two for each of the rounds that are made whatever the time, and of those it was asked for.
+    assert len(rounds) <= 2 * (prices.FEWEST_ROUNDS + 5)
+    assert 0 < hurried <= worth(case).bound * (1 + 1e-9)

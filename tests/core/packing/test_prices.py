@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rowtui.core.packing.bins import BinFinder
 from rowtui.core.packing.fill import fill
 from rowtui.core.packing.prices import (
     Prices,
     assignment_prices,
     best_prices,
-    dearest_item,
     exact_prices,
 )
-from rowtui.core.packing.vectors import Bin, Item, Vectors, patterns_cost
+from rowtui.core.packing.vectors import Bin, Item, Size, Vectors, patterns_cost
 
 from bench import packing_cases
 from tests.core.packing.drawn_vectors import drawn_vectors
+
+
+def dearest_item(
+    bins: Sequence[Bin],
+    sizes: Sequence[Size],
+    weights: Sequence[float],
+    allowed: Sequence[int | None],
+) -> float:
+    """The price of the cheapest bin for the item that needs the dearest: a bound for few items."""
+    finder = BinFinder(tuple(bins))
+    most = 0.0
+    for size, weight, own in zip(sizes, weights, allowed, strict=True):
+        home = finder.cheapest(size, own) if weight > 0 else None
+        if home is not None:
+            most = max(most, bins[home].price)
+    return most
 
 
 def arguments(vectors: Vectors) -> tuple[object, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Collection, Iterable
 
 import pytest
 from rowtui.core.mapping.load import merge_files
@@ -22,7 +23,6 @@ from rowtui.core.packing.seed import (
     schedule,
     seed_packing,
     suits,
-    without_ended,
 )
 from rowtui.core.packing.suitable import Catalogue, suitable
 from rowtui.core.packing.vectors import Bin, Item, Vectors
@@ -33,6 +33,14 @@ WIDE = NodeType("wide", Amounts(8, 16 * GB), 0.35)
 LARGE = NodeType("large", Amounts(8, 64 * GB), 0.5)
 GPU = NodeType("gpu", Amounts(8, 64 * GB, 2, 500 * GB), 3.0)
 TYPES = (SMALL, WIDE, LARGE, GPU)
+
+
+def without_ended(instances: Iterable[Instance], ended: Collection[str]) -> tuple[Instance, ...]:
+    """The instances after these jobs ended: what they took is room again."""
+    return tuple(
+        each._replace(jobs=tuple(job for job in each.jobs if job.id not in ended))
+        for each in instances
+    )
 
 
 def job(name: str, cpus: int = 1, gb: int = 1, gpus: int = 0, hint: str = "") -> Job:

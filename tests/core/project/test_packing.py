@@ -14,6 +14,7 @@ from rowtui.core.project.jobs import IN_LANE
 from rowtui.core.project.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.project import Project
 from rowtui.core.submission.bundles import SCRIPT_MB, WATCH_MB
+from rowtui.core.submission.planner import PlanError
 
 from tests.eventually import eventually, eventually_async
 from tests.rig.login import LoginNode
@@ -270,3 +271,26 @@ async def test_a_job_may_be_taken_out_of_its_bundle_before_its_turn(make: Make) 
     assert project.state.failed == {}
     assert project.state.submitted == {}
     await project.let_go()
+
+
+async def test_a_node_type_that_is_too_small_for_its_jobs_is_a_problem_of_the_plan(
+    make: Make,
+) -> None:
+    mapping = """\
+tools:
+  one:
+    params: {node_type: half}
+    cores: 12
+destinations:
+  cpu: {runner: alpha, params: {partition: cpu}}
+"""
+    project = make(mapping=mapping)
+
+    with pytest.raises(PlanError) as found:
+        pack(project)
+
+    (problem,) = found.value.problems
+    assert problem.action == 0
+    assert "24 jobs must run on a node type that is too small" in problem.message
+    assert "needs 12 cpus, a half has 8" in problem.message
+    assert "whole would do" in problem.message

@@ -3,7 +3,7 @@
 Once with two jobs of which the first is sent alone, once with a bundle of several requests.
 
 The steps are named here: whoever adds one to the protocol has to add it to its list, and is killed
-after it from then on. Source: slurm_rig 6.4.
+after it from then on.
 """
 
 from __future__ import annotations

@@ -1,0 +1,62 @@
+"""The schedulers that are installed, by the names that clusters.toml gives them.
+
+rowtui's own and those of other packages are found in the same way: the entry points of the group
+`rowtui.schedulers`. Each leads to a function that takes the cluster's name, what runs commands
+there (None: this machine) and the seconds that a question may take, and returns a `Scheduler`.
+Entry points are read only where a cluster is reached, or a name is not one of Row's.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+from rowtui.core.errors import RowtuiError
+from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.commands import Transport
+    from rowtui.core.clusters.schedulers.base import Scheduler
+
+GROUP = "rowtui.schedulers"
+
+
+def scheduler_names() -> tuple[str, ...]:
+    """What `scheduler` in clusters.toml may be, in the order of the alphabet."""
+    return tuple(sorted(_points()))
+
+
+def make_scheduler(
+    name: str, cluster: str, transport: Transport | None, query_timeout: float
+) -> Scheduler:
+    """The scheduler with this name, for a cluster. Raises: RowtuiError."""
+    point = _points().get(name)
+    if point is None:
+        known = ", ".join(map(visible, scheduler_names())) or "none: install rowtui again"
+        raise RowtuiError(
+            f"cluster {visible(cluster)}: there is no scheduler '{visible(name)}'",
+            f"installed are {known}",
+        )
+    try:
+        made: Scheduler = point.load()(cluster, transport, query_timeout=query_timeout)
+        kind = made.kind
+    except (Exception, SystemExit) as error:  # whatever another package does
+        text = f"its plug-in failed with {type(error).__name__}"
+        raise _of_no_use(name, text, point) from None
+    if kind != name:
+        raise _of_no_use(name, f"its plug-in calls itself '{visible(str(kind))}'", point)
+    return made
+
+
+def _of_no_use(name: str, why: str, point: EntryPoint) -> RowtuiError:
+    hint = f"it comes from {visible(point.value)}; mend it or uninstall it"
+    return RowtuiError(f"scheduler '{visible(name)}': {why}", hint)
+
+
+def _points() -> dict[str, EntryPoint]:
+    """The entry points by name; of two with one name, rowtui's own."""
+    points = sorted(entry_points(group=GROUP), key=lambda it: not it.value.startswith("rowtui."))
+    found: dict[str, EntryPoint] = {}
+    for point in points:
+        found.setdefault(point.name, point)
+    return found

@@ -1,0 +1,67 @@
+"""The stored text of `show status` is printed only by the code that made it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from rowtui.cli import quick
+from rowtui.cli.commands.show_status import status_lines
+from rowtui.cli.output import Output
+from rowtui.core.grouping.model import ActionStatus
+from rowtui.core.grouping.status import StatusCounts
+from rowtui.core.text import Cost
+from rowtui.core.workflow.model import Action
+
+from tests.cli.in_process import prepared
+
+WORKFLOW = """
+[[action]]
+name = "one"
+command = "touch workspace/{directory}/one"
+products = ["one"]
+"""
+
+
+def test_a_changed_table_never_shows_the_old_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = prepared(tmp_path, monkeypatch, capsys, WORKFLOW)
+    # A listing of a folder that changed a moment ago is not relied on.
+    os.utime(here.folder / "workspace", (1_000_000_000, 1_000_000_000))
+    code = tmp_path / "table.py"
+    code.write_text("first\n")
+    monkeypatch.setattr(quick, "RENDERING", (str(code),))
+    printed = here("show", "status").out
+    assert quick.quick_answer(["show", "status"]) == 0
+    assert capsys.readouterr().out == printed
+
+    code.write_text("second, longer\n")
+
+    assert quick.quick_answer(["show", "status"]) is None
+
+
+def test_the_identity_of_the_table_covers_all_code_that_makes_it() -> None:
+    row = ActionStatus(Action(0, "one", "true"), remaining_cost=Cost(1.0, 2.0))
+    ran: set[str] = set()
+
+    def see(frame: FrameType, _event: str, _arg: Any) -> None:
+        ran.add(frame.f_code.co_filename)
+
+    before = sys.getprofile()
+    sys.setprofile(see)
+    try:
+        for color in ("never", "always"):
+            status_lines([(row, StatusCounts(1, 0, 1, 0, 1))], Output(color=color), header=True)
+    finally:
+        sys.setprofile(before)
+
+    folder = Path(quick.__file__).parent
+    known = {(folder / name).resolve() for name in quick.RENDERING}
+    ours = {Path(name).resolve() for name in ran if "/rowtui/" in name} - {Path(__file__).resolve()}
+    assert ours <= known
+    assert len(ours) > 1
