@@ -237,8 +237,7 @@ class _Run:
             self._first = stored
         for scan in scans:
             stored = self._with_scan(stored, *scan)
-        stored = without_mended(stored)
-        return self._with_circumstances(stored)
+        return without_mended(self._with_circumstances(stored))
 
     def _with_row_files(self, stored: Stored, *, again: bool = False) -> Stored:
         imported = import_row_files(self.store.root, stored, again=again)
