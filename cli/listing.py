@@ -31,6 +31,8 @@ STYLES = {
     Status.COMPLETED: "green italic",
     Status.SUBMITTED: "yellow italic",
     Status.FAILED: "red italic",
+    Status.NOT_REACHED: "yellow italic",
+    Status.CANCELLED: "yellow italic",
     Status.ELIGIBLE: "blue italic",
     Status.WAITING: "cyan dim italic",
 }

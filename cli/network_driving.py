@@ -24,6 +24,7 @@ from rowtui.cli.project import is_interactive
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.job_model import STATES
 from rowtui.core.runs.autopilot import Kind
+from rowtui.core.submission.fence import without_directory
 from rowtui.core.text import plural, visible
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Driving:
         failed = told.happened.failed if told.happened is not None and running is not None else ()
         reasons = tuple(f": {running.graph.reason(job)}" for job in failed) if running else ()
         for notice in self.networks.project.take_notices():
-            if not (reasons and notice.endswith(reasons)):
+            if not (reasons and without_directory(notice).endswith(reasons)):
                 self.out.warn(notice)
 
     def _count(self) -> None:

@@ -14,7 +14,8 @@ _COMMON: Final = ("no_progress", "clear_progress")  # absent unless given
 _FLAGS: Final = {
     "status": (*_STATUSES, "all", "no_header", "json"),
     "directories": (
-        *_STATUSES, "failed", "no_header", "no_separate_groups", "short", "json",
+        *_STATUSES, "failed", "not_reached", "cancelled", "no_header", "no_separate_groups",
+        "short", "json",
     ),
 }  # fmt: skip
 _OTHERS: Final[dict[str, dict[str, Any]]] = {

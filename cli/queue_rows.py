@@ -7,12 +7,13 @@ first. A job of the project that was sent after the queue was asked is among the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import Job, JobState, is_in_bundle, token_in_queue
 from rowtui.core.engine import JobView
 from rowtui.core.project.views import ClusterView
-from rowtui.core.submission.model import JobRecord
+from rowtui.core.submission.model import JobRecord, Step
 from rowtui.core.text import plural
 
 # Ended states follow all of these.
@@ -46,6 +47,7 @@ def rows_of(cluster: ClusterView, jobs: Iterable[JobView], *, ended: bool) -> li
     """The jobs of one cluster, without those that have ended unless they are wanted."""
     ours = [view for view in jobs if view.record.cluster == cluster.name]
     by_token = {view.record.token: view.record for view in ours}
+    over = {view.record.token: view for view in ours if view.record.step is Step.ENDED}
     # An id counts only where the scheduler does not say whose it is: ids are given again.
     by_key = {view.record.key: view.record for view in ours if view.state.active}
     rows = []
@@ -62,7 +64,7 @@ def rows_of(cluster: ClusterView, jobs: Iterable[JobView], *, ended: bool) -> li
         known = by_token.get(job.token) if job.token else by_key.get(job.key)
         if known is not None:
             seen.add(known.token)
-        rows.append(QueueRow(job, known))
+        rows.append(QueueRow(_as_it_ended(job, over.get(job.token)), known))
     rows += [
         QueueRow(_as_job(view), view.record)
         for view in ours
@@ -71,6 +73,20 @@ def rows_of(cluster: ClusterView, jobs: Iterable[JobView], *, ended: bool) -> li
     shown = [row for row in rows if ended or _is_there(row.job.state)]
     shown.sort(key=_place)
     return shown
+
+
+def _as_it_ended(job: Job, view: JobView | None) -> Job:
+    """The job, if it is over with what the project's records say of its end."""
+    if view is None or job.state.active:
+        return job
+    record = view.record
+    return replace(
+        job,
+        state=view.state,
+        reason=record.end_reason,
+        exit_code=record.exit_code,
+        exit_signal=None,
+    )
 
 
 def _number(record: JobRecord) -> int:

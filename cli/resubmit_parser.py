@@ -27,7 +27,8 @@ def add_resubmit(commands: Any, add: Any, about: Mapping[str, str]) -> None:
         "failed",
         nargs="*",
         metavar="JOB|DIRECTORY",
-        help="these only; - reads them from standard input [default: all that failed]",
+        help="these only, also cancelled ones; - reads them from standard input"
+        " [default: all that failed]",
     )
     parser.add_argument("-a", "--action", default="*", metavar="PATTERN", help="actions that match")
     parser.add_argument("-n", type=_count, metavar="N", help="at most N jobs")

@@ -53,6 +53,14 @@ def add_show(commands: Any, add: Any, about: Mapping[str, str]) -> None:
     for name in ("completed", "submitted", "eligible", "waiting", "failed"):
         directories.add_argument(f"--{name}", action="store_true", help=f"{name} directories")
     directories.add_argument(
+        "--not-reached",
+        action="store_true",
+        help="directories whose last job ended at another one before it came to them",
+    )
+    directories.add_argument(
+        "--cancelled", action="store_true", help="directories whose last job the user cancelled"
+    )
+    directories.add_argument(
         "-n", "--n-groups", type=count, metavar="N", help="at most the first N groups"
     )
     directories.add_argument("--no-header", action="store_true", help="no table header")

@@ -91,9 +91,10 @@ def changes(before: Told | None, after: Told, clock: str) -> Iterator[str]:
 
 def told_of_status(document: dict[str, Any]) -> Told:
     """The counts of each action of `show status --json`."""
-    words = ("completed", "submitted", "failed", "eligible", "waiting", "problem")
+    words = ("completed", "submitted", "eligible", "waiting", "failed", "not_reached", "cancelled")
     told: Told = {
-        action["name"]: {word: action.get(word) for word in words} for action in document["actions"]
+        action["name"]: {word.replace("_", " "): action.get(word) for word in (*words, "problem")}
+        for action in document["actions"]
     }
     return {"workspace": {"directories": document["directories"]}, **told}
 

@@ -175,7 +175,10 @@ if not TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ActionSummary:
-    """One row of the status screen. Counts are directories; `failed` is part of `eligible`."""
+    """One row of the status screen. Counts are directories.
+
+    `failed`, `not_reached` and `cancelled` are part of `eligible`: how the last job ended there.
+    """
 
     index: int
     name: str
@@ -191,6 +194,8 @@ class ActionSummary:
     resources: str  # "4 processes, 2 threads each, 01:00:00 per directory"
     grouping: str  # "sort by /T, split, at most 100"
     problem: str = ""
+    not_reached: int = 0
+    cancelled: int = 0
 
     @property
     def total(self) -> int:

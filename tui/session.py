@@ -66,6 +66,8 @@ FILTERS = (
     Filter("submitted", (Status.SUBMITTED,)),
     Filter("waiting", (Status.WAITING,)),
     Filter("completed", (Status.COMPLETED,)),
+    Filter("not reached", (Status.NOT_REACHED,)),
+    Filter("cancelled", (Status.CANCELLED,)),
 )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rowtui.cli.project import given_names, open_project, say_mapping_problems
 from rowtui.cli.sending import Words, send_if_confirmed
+from rowtui.core.state.model import Outcome
 from rowtui.core.text import count, plural, visible
 
 if TYPE_CHECKING:
@@ -42,13 +43,19 @@ def run(args: argparse.Namespace, out: Output) -> int:
         nothing=(
             "No failed job can be resubmitted, for the reasons above."
             if again.plan.skipped
-            else "There is no failed job to resubmit."
+            else "There is no failed job to resubmit." + _cancelled_too(project)
         ),
         why=f" ({_why(again.causes)})" if again.causes else "",
         before=_lines(again),
     )
     code = send_if_confirmed(args, project, again.plan, out, words)
     return code if again.plan.jobs or not named else 1
+
+
+def _cancelled_too(project: Project) -> str:
+    ends = (end for ends in project.state.ends.values() for end in ends.values())
+    any_cancelled = any(end.outcome is Outcome.CANCELLED for end in ends)
+    return " Name a cancelled job or its directories to send them again." if any_cancelled else ""
 
 
 def _choice(
@@ -60,9 +67,7 @@ def _choice(
     if named is None:
         return Choice(actions)
     records = project.jobs.records()
-    failing = {
-        failure.token for failures in project.state.failed.values() for failure in failures.values()
-    }
+    ended = {end.token for ends in project.state.ends.values() for end in ends.values()}
     tokens: set[str] = set()
     among: list[int] = []
     for name in named:
@@ -71,7 +76,7 @@ def _choice(
         ]
         position = project.state.directories.position(name)
         if jobs:
-            tokens.update([it.token for it in jobs if it.token in failing] or [jobs[0].token])
+            tokens.update([it.token for it in jobs if it.token in ended] or [jobs[0].token])
         elif position is not None:
             among.append(position)
         else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rowtui.cli.listing import Element, Listing
 from rowtui.cli.project import action_not_found, chosen_positions, open_project
-from rowtui.core.grouping.model import Status
+from rowtui.core.grouping.model import ENDED, Status
 from rowtui.core.grouping.status import STATUS_OF, only_status, status_codes
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ NEEDS_ACTION = (
     "eligible",
     "waiting",
     "failed",
+    "not_reached",
+    "cancelled",
     "short",
     "no_header",
     "no_separate_groups",
@@ -49,7 +51,7 @@ def run(args: argparse.Namespace, out: Output) -> int:
         return _print_names(args, project, out)
     if not project.workflow.named(args.action):
         raise action_not_found(args.action)
-    statuses = [status for status in Status if getattr(args, status.value)] or list(Status)
+    statuses = [it for it in Status if getattr(args, it.name.lower())] or list(Status)
     among = chosen_positions(project, args.directories, out)
     elements = []
     for action in project.workflow.named(args.action):
@@ -109,17 +111,18 @@ def _print_json(
     import json
 
     directories = project.state.directories
-    failures = project.state.failed.get(args.action, {})
+    ends = project.state.ends.get(args.action, {})
 
     def entry(element: Element, code: int, position: int) -> dict[str, Any]:
         status = STATUS_OF[code]
         job = element.submitted.get(position)
-        failure = failures.get(position)
+        end = ends.get(position)
         return {
             "name": directories.name(position),
             "status": status.value if status else None,
             "job": f"{job.cluster}/{job.job_id}" if job and job.job_id else None,
-            "failure": failure.reason if failure and status is Status.FAILED else None,
+            "failure": end.reason if end and status is Status.FAILED else None,
+            "reason": end.reason if end and status in ENDED else None,
             "value": directories.value(position),
         }
 

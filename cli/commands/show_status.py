@@ -1,6 +1,7 @@
 """`rowtui show status`: how many directories of each action are in which status.
 
-The Failed column is ours and appears only when something failed.
+The columns of how last jobs ended are ours: each appears only if it has a number. Their directories
+are eligible, and counted there.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from rowtui.core.project.project import Project
 
 STATUSES = ("completed", "submitted", "eligible", "waiting")
+ENDED = {"failed": "red bold", "not_reached": "yellow", "cancelled": "yellow"}
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -88,25 +90,28 @@ def status_lines(
     rows: Sequence[tuple[ActionStatus, StatusCounts]], out: Output, *, header: bool
 ) -> list[str]:
     """Row's status table."""
-    failed = any(counts.failed for _, counts in rows)
+    ended = [name for name in ENDED if any(getattr(counts, name) for _, counts in rows)]
     columns = [
         Column("Action", style="bold"),
         Column("Completed", right=True, style="green bold"),
         Column("Submitted", right=True, style="yellow bold"),
         Column("Eligible", right=True, style="blue"),
         Column("Waiting", right=True, style="cyan dim"),
+        *(
+            Column(name.capitalize().replace("_", " "), right=True, style=ENDED[name])
+            for name in ended
+        ),
         Column("Remaining cost", right=True, style="italic dim"),
     ]
-    if failed:
-        columns.insert(3, Column("Failed", right=True, style="red bold"))
     lines: list[Row] = []
     for row, counts in rows:
         cells: list[str | Cell] = [
             row.action.name,
             *(count(getattr(counts, name)) for name in STATUSES),
         ]
-        if failed:
-            cells.insert(3, count(counts.failed) if counts.failed else Cell("0", "dim"))
+        for name in ended:
+            number = getattr(counts, name)
+            cells.append(count(number) if number else Cell("0", "dim"))
         if row.remaining_cost:
             cells.append(str(row.remaining_cost))
         lines.append(cells)

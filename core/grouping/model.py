@@ -15,14 +15,20 @@ if TYPE_CHECKING:
 class Status(enum.Enum):
     """The status of a directory for an action; the first that holds, in this order.
 
-    FAILED is ours: eligible, but the last job ended without making the products.
+    FAILED, NOT_REACHED and CANCELLED are ours: eligible, and how the last job ended (`Outcome`).
     """
 
     COMPLETED = "completed"
     SUBMITTED = "submitted"
     FAILED = "failed"
+    NOT_REACHED = "not reached"
+    CANCELLED = "cancelled"
     ELIGIBLE = "eligible"
     WAITING = "waiting"
+
+
+ENDED = frozenset({Status.FAILED, Status.NOT_REACHED, Status.CANCELLED})
+"""Statuses of eligible directories that say how the last job ended."""
 
 
 class Group(NamedTuple):
@@ -58,7 +64,8 @@ class JobRequest(NamedTuple):
 class ActionStatus(NamedTuple):
     """The directories of one action element by status, as sets, and what is left to pay.
 
-    `eligible` includes `failed`: a failed directory may be submitted again, as in Row.
+    The first four never overlap. `eligible` includes `failed`, `not_reached` and `cancelled`: such
+    a directory may be submitted again, as in Row.
     `problem` is not empty when the action's directories could not be told (an incomparable
     include, say); the sets are then empty.
     """
@@ -69,19 +76,28 @@ class ActionStatus(NamedTuple):
     eligible: DirectorySet = 0
     waiting: DirectorySet = 0
     failed: DirectorySet = 0
+    not_reached: DirectorySet = 0
+    cancelled: DirectorySet = 0
     remaining_cost: Cost = Cost()
     problem: str = ""
 
     def members(self, status: Status) -> DirectorySet:
-        """The set for one status. ELIGIBLE includes FAILED."""
+        """The set for one status. ELIGIBLE includes what `ended` has."""
         sets = {
             Status.COMPLETED: self.completed,
             Status.SUBMITTED: self.submitted,
             Status.ELIGIBLE: self.eligible,
             Status.WAITING: self.waiting,
             Status.FAILED: self.failed,
+            Status.NOT_REACHED: self.not_reached,
+            Status.CANCELLED: self.cancelled,
         }
         return sets[status]
+
+    @property
+    def ended(self) -> DirectorySet:
+        """The eligible directories whose last job ended without completing them."""
+        return self.failed | self.not_reached | self.cancelled
 
     def status_of(self, position: int) -> Status | None:
         """The status of one directory; None if the action does not include it."""

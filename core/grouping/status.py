@@ -15,7 +15,7 @@ from rowtui.core.grouping.form import group_sizes
 from rowtui.core.grouping.include import included
 from rowtui.core.grouping.model import ActionStatus, Status, StatusTable
 from rowtui.core.grouping.order import ActionOrder, Members, size_of
-from rowtui.core.state.model import DirectorySet, State, bit_set
+from rowtui.core.state.model import DirectorySet, Outcome, State, bit_set
 from rowtui.core.state.names import flags
 from rowtui.core.workflow.model import Action, Workflow
 
@@ -71,13 +71,16 @@ def status_of(
     eligible = left
     for previous in action.previous_actions:
         eligible &= state.completed.get(previous, 0)
+    ended = state.ended_sets(action.name)
     row = ActionStatus(
         action,
         completed=completed,
         submitted=submitted,
         eligible=eligible,
         waiting=left & ~eligible,
-        failed=eligible & state.failed_set(action.name),
+        failed=eligible & ended[Outcome.FAILED],
+        not_reached=eligible & ended[Outcome.NOT_REACHED],
+        cancelled=eligible & ended[Outcome.CANCELLED],
     )
     unfinished = members & ~completed
     to_pay: Members = unfinished if among is None else chosen_from(among, unfinished)
@@ -97,7 +100,7 @@ def is_renewed(action: Action, before: State, after: State) -> bool:
     name = action.name
     return (
         before.submitted.get(name) is not after.submitted.get(name)
-        or before.failed.get(name) is not after.failed.get(name)
+        or before.ends.get(name) is not after.ends.get(name)
         or any(
             before.completed.get(each, 0) != after.completed.get(each, 0)
             for each in (name, *action.previous_actions)
@@ -111,18 +114,23 @@ def _with(row: ActionStatus, remaining: Sequence[int] = (), problem: str = "") -
 
 
 class StatusCounts(NamedTuple):
-    """Directories of one row by status. `failed` is part of `eligible`."""
+    """Directories of one row by status. The last three are part of `eligible`."""
 
     completed: int
     submitted: int
     eligible: int
     waiting: int
     failed: int
+    not_reached: int
+    cancelled: int
 
 
 def status_counts(row: ActionStatus, among: Sequence[int] | None = None) -> StatusCounts:
     """The counts of a row; those of `among` repeatedly if it repeats them."""
-    sets = (row.completed, row.submitted, row.eligible, row.waiting, row.failed)
+    sets = (
+        *(row.completed, row.submitted, row.eligible, row.waiting),
+        *(row.failed, row.not_reached, row.cancelled),
+    )
     if among is None or len(set(among)) == len(among):
         return StatusCounts(*(members.bit_count() for members in sets))
     return StatusCounts(*(len(chosen_from(among, members)) for members in sets))
@@ -139,7 +147,7 @@ def with_status(row: ActionStatus, statuses: Sequence[Status]) -> DirectorySet:
 def only_status(row: ActionStatus, statuses: Sequence[Status]) -> Status | None:
     """The status that all directories `with_status` have, if no two of them can differ."""
     found = {status for status in statuses if row.members(status)}
-    if Status.ELIGIBLE in found and row.failed:
+    if Status.ELIGIBLE in found and row.ended:
         return None
     return found.pop() if len(found) == 1 else None
 

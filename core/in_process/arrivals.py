@@ -183,7 +183,7 @@ def _is_same(one: State, other: State) -> bool:
         one.directories is other.directories
         and one.completed is other.completed
         and one.submitted is other.submitted
-        and one.failed is other.failed
+        and one.ends is other.ends
     )
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rowtui.core.grouping.form import GroupCut
     from rowtui.core.grouping.listing import Coded, Rows
     from rowtui.core.project.project import Project
+    from rowtui.core.state.model import LastEnd
 
 KEPT = 8  # lists that are kept: 4 MB each at a million rows
 
@@ -145,6 +146,7 @@ class Lists:
     def _directory_columns(self, row: ActionStatus, positions: Any) -> Mapping[str, Coded]:
         import numpy as np
         from rowtui.core.grouping.listing import Coded
+        from rowtui.core.state.model import among
 
         state, action = self._project.state, row.action
         count = len(state.directories)
@@ -155,11 +157,8 @@ class Lists:
             for at, job in state.submitted.get(action.name, {}).items()
             if job.job_id
         }
-        whys = {
-            at: f"{failure.reason} (job {failure.job_id})"
-            for at, failure in state.failed.get(action.name, {}).items()
-            if row.failed >> at & 1
-        }
+        ends = state.ends.get(action.name, {})
+        whys = {at: end_detail(ends[at]) for at in among(row.ended, ends)}
         return {
             "status": Coded(codes, words, said=True),
             "job": _sparse(jobs, count, positions),
@@ -249,6 +248,11 @@ class Lists:
                 rows.check()
             texts.append(sort_key(cut.action, directories, at))
         return Coded(codes, texts, said=True, ranked=True)
+
+
+def end_detail(end: LastEnd) -> str:
+    """How a directory's last job ended, for its row."""
+    return f"{end.reason} (job {end.job_id})"
 
 
 def _counted(sizes: Sequence[int]) -> tuple[tuple[int, int], ...]:

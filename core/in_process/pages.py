@@ -18,11 +18,12 @@ from rowtui.core.engine import (
 )
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.cost import job_cost
-from rowtui.core.grouping.model import ActionStatus, Status
+from rowtui.core.grouping.model import ENDED, ActionStatus, Status
 from rowtui.core.in_process.cuts import Cuts
 from rowtui.core.in_process.group_rows import GroupRows, VerdictOf, unknown_cluster
-from rowtui.core.in_process.lists import Listed, Lists, Which
+from rowtui.core.in_process.lists import Listed, Lists, Which, end_detail
 from rowtui.core.project.lists import AS_IS, ListAsked
+from rowtui.core.state.model import LastEnd, positions
 from rowtui.core.text import Cost, visible
 from rowtui.core.workflow.model import Action
 
@@ -190,7 +191,10 @@ class Pages:
         return DirectoriesPage(self.generation, listed.total, start, rows, listed.of, pointers)
 
     def failed_jobs(self, index: int, groups: Sequence[int] | None) -> tuple[FailedJob, ...]:
-        """The jobs at which these groups of failed directories failed."""
+        """The jobs at which these groups of failed directories failed.
+
+        Each with all directories that it did not complete: those are tried again.
+        """
         from rowtui.core.project.failed_jobs import cause_of
 
         action = self.action(index)
@@ -200,22 +204,27 @@ class Pages:
             if groups is None
             else [group for at in groups if at >= 0 for group in cut.page(at, 1)]
         )
-        failures = self._project.state.failed.get(action.name, {})
-        found: dict[str, list[int]] = {}
-        for group in chosen:
-            for position in group.indices:
-                if position in failures:
-                    found.setdefault(failures[position].token, []).append(position)
+        ends = self._project.state.ends.get(action.name, {})
+        found: dict[str, list[LastEnd]] = {
+            ends[position].token: []
+            for group in chosen
+            for position in group.indices
+            if position in ends
+        }
+        for position in positions(self._project.status_row(action).ended):
+            if position in ends and ends[position].token in found:
+                found[ends[position].token].append(ends[position])
         names = {it.token: it.label for it in self._project.jobs.records() if it.job_id}
         return tuple(
             FailedJob(
                 token,
-                names.get(token) or str(failures[positions[0]].job_id or ""),
+                names.get(token) or str(its[0].job_id or ""),
                 action.name,
-                cause_of(failures[positions[0]]),
-                len(positions),
+                cause_of(its),
+                len(its),
             )
-            for token, positions in found.items()
+            for token, its in found.items()
+            if its
         )
 
     def _directory_row(
@@ -226,11 +235,11 @@ class Pages:
         state = self._project.state
         status = row.status_of(position) or Status.WAITING
         job = state.submitted.get(action.name, {}).get(position)
-        failure = state.failed.get(action.name, {}).get(position)
+        end = state.ends.get(action.name, {}).get(position)
         text = compact(state.directories.value(position))
         detail = ""
-        if failure is not None and status is Status.FAILED:
-            detail = f"{failure.reason} (job {failure.job_id})"
+        if end is not None and status in ENDED:
+            detail = end_detail(end)
         return DirectoryRow(
             name=state.directories.name(position),
             status=status,

@@ -98,6 +98,8 @@ def _summary(row: ActionStatus) -> ActionSummary:
         eligible=row.eligible.bit_count(),
         waiting=row.waiting.bit_count(),
         failed=row.failed.bit_count(),
+        not_reached=row.not_reached.bit_count(),
+        cancelled=row.cancelled.bit_count(),
         remaining_cost=row.remaining_cost,
         products=action.products,
         previous_actions=action.previous_actions,

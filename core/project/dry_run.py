@@ -89,7 +89,7 @@ def _checked(
     found = choose_groups(project, actions, among, limit=limit)
     directories = project.state.directories
     setting = plan_setting(project)
-    planner = Planner(project.workflow, directories, setting, project.state.failed)
+    planner = Planner(project.workflow, directories, setting, project.state.ends)
     jobs: list[_Job] = []
     totals: dict[str, tuple[int, Cost]] = {}
     for part in found.parts:
@@ -102,7 +102,7 @@ def _checked(
             request, way = by_size[size]
             if way is None:
                 continue
-            if project.state.failed.get(request.action.name):
+            if project.state.ends.get(request.action.name):
                 request = request._replace(group=part[number])
             script: str | None = None
             if _may_be_refused(way):

@@ -1,6 +1,7 @@
 """Failed work as groups: the directories whose last job failed, as they were in that job.
 
-Takes a project and what to choose; gives groups with what is known of the job that failed. Where
+Takes a project and what to choose; gives groups with what is known of the job that failed. The
+directories that the job did not reach go along; what the user cancelled must be named. Where
 all directories of a job are still to do, they are one group again, in their order; what is left of
 jobs that were partly done or done by hand is grouped as the action says, together with what failed
 alike. What was completed, submitted or tried again meanwhile is not there: only the last job of a
@@ -9,7 +10,7 @@ directory counts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
@@ -18,12 +19,11 @@ from rowtui.core.grouping.model import Group, Status
 from rowtui.core.grouping.select import duplicates
 from rowtui.core.grouping.whole import whole_groups
 from rowtui.core.mapping.resubmit import JobEnd
-from rowtui.core.state.model import Failure, bit_set, positions
+from rowtui.core.state.model import LastEnd, bit_set, positions
 from rowtui.core.submission.ending import (
     CANCELLED,
     LOST,
     NODE_FAILED,
-    NOT_REACHED,
     OUT_OF_MEMORY,
     TIME_LIMIT,
 )
@@ -39,9 +39,9 @@ _EXPLAINED = _LOST_NODE | {CANCELLED, OUT_OF_MEMORY, TIME_LIMIT}
 
 
 class Choice(NamedTuple):
-    """Which failed work of these actions: these directories and what these jobs (tokens) failed at.
+    """Which work of these actions: directories, and what jobs (tokens) did not complete.
 
-    All of it where both are None.
+    Both None: all jobs at which a directory failed.
     """
 
     actions: tuple[Action, ...]
@@ -89,9 +89,10 @@ class FailedWork(NamedTuple):
     skipped: tuple[str, ...] = ()
 
 
-def cause_of(failure: Failure) -> str:
-    """Why the job failed, whichever of its directories one looks at."""
-    return failure.reason.removeprefix(NOT_REACHED)
+def cause_of(ends: Iterable[LastEnd]) -> str:
+    """Why a job did not complete these directories: by the first that failed."""
+    first, *others = ends
+    return next((end for end in (first, *others) if end.failed), first).reason
 
 
 def failed_work(project: Project, choice: Choice) -> FailedWork:
@@ -130,7 +131,7 @@ class _Known(NamedTuple):
     records: Mapping[str, JobRecord]
     planned: Mapping[str, PlannedJob]
 
-    def named(self, token: str, failure: Failure) -> str:
+    def named(self, token: str, failure: LastEnd) -> str:
         record = self.records.get(token)
         key = str(record.key) if record is not None else str(failure.job_id)
         return key if key != "0" else ""
@@ -150,16 +151,18 @@ def _of_action(
 ) -> tuple[list[FailedGroup], tuple[str, ...]]:
     project = known.project
     row = project.status_row(action, None if choice.tokens else choice.among)
-    if row.problem and not row.failed:
+    if row.problem and not row.ended:
         raise RowtuiError(f"action '{visible(action.name)}': {row.problem}")
     everything = choice.among is None and choice.tokens is None
     among, tokens = frozenset(choice.among or ()), choice.tokens or frozenset()
-    failures = project.state.failed.get(action.name, {})
+    ends = project.state.ends.get(action.name, {})
+    if everything:
+        tokens = {ends[at].token for at in positions(row.failed) if at in ends}
     by_token: dict[str, list[int]] = {}
-    for at in positions(row.failed):
-        failure = failures.get(at)
-        if failure is not None and (everything or at in among or failure.token in tokens):
-            by_token.setdefault(failure.token, []).append(at)
+    for at in positions(row.ended):
+        end = ends.get(at)
+        if end is not None and (at in among or end.token in tokens):
+            by_token.setdefault(end.token, []).append(at)
     seen.update(by_token)
 
     def sent(token: str) -> tuple[float, str]:
@@ -170,19 +173,19 @@ def _of_action(
     left: dict[_Alike, dict[str, list[int]]] = {}
     for token in sorted(by_token, key=sent):
         those = by_token[token]
-        failure, job = failures[those[0]], known.planned.get(token)
+        its, job = [ends[at] for at in those], known.planned.get(token)
         indices = _as_they_were(project, job, those)
         if indices is None:
-            left.setdefault(_alike(action, failure, job), {})[token] = those
+            left.setdefault(_alike(action, its, job), {})[token] = those
         else:
-            again.append(_group(known, Group(action, indices), [token], failure))
+            again.append(_group(known, Group(action, indices), [token], its))
     for parts in left.values():
         home = {at: token for token, those in parts.items() for at in those}
         order = project.order(action)
         cut = cut_groups(action, project.state.directories, bit_set(home), order)
         for group in cut.page():
             tokens = list(dict.fromkeys(home[at] for at in group.indices))
-            again.append(_group(known, group, tokens, failures[group.indices[0]]))
+            again.append(_group(known, group, tokens, [ends[at] for at in group.indices]))
     if not (action.group.submit_whole and again):
         return again, ()
     every = project.groups(action, tuple(Status))
@@ -202,10 +205,10 @@ def _as_they_were(
     return tuple(at for at in indices if at is not None) if set(indices) == todo else None
 
 
-def _alike(action: Action, failure: Failure, job: PlannedJob | None) -> _Alike:
-    cause = cause_of(failure)
+def _alike(action: Action, ends: Sequence[LastEnd], job: PlannedJob | None) -> _Alike:
+    cause, cluster = cause_of(ends), ends[0].cluster
     if job is None:
-        return _Alike(cause, failure.cluster, 1, ())
+        return _Alike(cause, cluster, 1, ())
     processes = max(1, job.processes)
     count = len(job.directories) if action.resources.walltime.per_directory else 1
     asked = (
@@ -215,16 +218,18 @@ def _alike(action: Action, failure: Failure, job: PlannedJob | None) -> _Alike:
         job.walltime_seconds / count,
         job.basis,
     )
-    return _Alike(cause, failure.cluster, job.attempt, asked)
+    return _Alike(cause, cluster, job.attempt, asked)
 
 
-def _group(known: _Known, group: Group, tokens: Sequence[str], failure: Failure) -> FailedGroup:
+def _group(
+    known: _Known, group: Group, tokens: Sequence[str], ends: Sequence[LastEnd]
+) -> FailedGroup:
     job = known.planned.get(tokens[0])
     return FailedGroup(
         group,
-        cause=cause_of(failure),
-        cluster=failure.cluster,
-        jobs=tuple(name for name in (known.named(token, failure) for token in tokens) if name),
+        cause=cause_of(ends),
+        cluster=ends[0].cluster,
+        jobs=tuple(name for name in (known.named(token, ends[0]) for token in tokens) if name),
         attempt=job.attempt if job is not None else 1,
         planned=job,
         record=known.records.get(tokens[0]),

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import ActionStatus
-from rowtui.core.project.failed_jobs import cause_of
 from rowtui.core.project.mapping_files import has_mapping_files, mapping_paths
-from rowtui.core.state.model import Failure
+from rowtui.core.state.model import LastEnd
 from rowtui.core.text import visible
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class Needs:
         """Why the failed directories of these actions failed, the commonest cause first."""
         found: list[FailureCause] = []
         for row in rows:
-            records = self._project.state.failed.get(row.action.name, {})
+            records = self._project.state.ends.get(row.action.name, {})
             kept = self._counted.get(row.action.index)
             if kept is None or kept[0] is not records or kept[1] != row.failed:
                 kept = (records, row.failed, _causes(row, records))
@@ -95,7 +94,7 @@ class Needs:
         return self._looked[1]
 
 
-def _causes(row: ActionStatus, records: Mapping[int, Failure]) -> tuple[FailureCause, ...]:
+def _causes(row: ActionStatus, records: Mapping[int, LastEnd]) -> tuple[FailureCause, ...]:
     if not row.failed:
         return ()
     directories: dict[str, int] = {}
@@ -105,7 +104,7 @@ def _causes(row: ActionStatus, records: Mapping[int, Failure]) -> tuple[FailureC
         cell = position >> 3
         if cell >= len(failed) or not failed[cell] >> (position & 7) & 1:
             continue  # completed, submitted or left out of the action meanwhile
-        cause = cause_of(failure)
+        cause = failure.reason
         directories[cause] = directories.get(cause, 0) + 1
         jobs.setdefault(cause, set()).add(failure.token)
     order = sorted(directories, key=lambda cause: (-directories[cause], cause))

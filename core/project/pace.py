@@ -24,6 +24,9 @@ RATE_HOURS = 6
 LEAST_HOURS = 1 / 60
 """What began a moment ago has no rate yet that one could tell by the hour."""
 
+AHEAD_SECONDS = 3600
+"""By so much the clock that a job's end was written with may be ahead of ours."""
+
 
 class Pace(NamedTuple):
     """Directories that an action's jobs completed in each of the last `HOURS`, the oldest first.
@@ -36,17 +39,18 @@ class Pace(NamedTuple):
     begun: float = float(HOURS)
 
     @property
-    def per_hour(self) -> float:
-        """Directories an hour, over the latest `RATE_HOURS` or since the first in them."""
+    def lately(self) -> tuple[int, float]:
+        """Directories in the latest `RATE_HOURS`, and the hours since the first of them."""
         latest = self.hours[-RATE_HOURS:]
         first = next((at for at, count in enumerate(latest) if count), None)
         if first is None:
-            return 0.0
-        return sum(latest) / max(LEAST_HOURS, min(len(latest) - first, self.begun))
+            return 0, 0.0
+        return sum(latest), max(LEAST_HOURS, min(len(latest) - first, self.begun))
 
     def hours_left(self, directories: int) -> float | None:
-        """Hours until so many more are done at this rate; None where nothing was done lately."""
-        return directories / self.per_hour if self.per_hour else None
+        """Hours until so many more are done as fast as `lately`; None where nothing was done."""
+        done, hours = self.lately
+        return directories * hours / done if done else None
 
 
 def paces(records: Iterable[JobRecord], now: float) -> tuple[Pace, ...]:
@@ -56,8 +60,10 @@ def paces(records: Iterable[JobRecord], now: float) -> tuple[Pace, ...]:
     for record in records:
         if record.step is not Step.ENDED or record.end_reason or record.exit_code:
             continue
-        ago = int((now - record.ended_at) // 3600)
-        if 0 <= ago < HOURS:
+        if record.ended_at - now > AHEAD_SECONDS:
+            continue
+        ago = max(0, int((now - record.ended_at) // 3600))
+        if ago < HOURS:
             hours = counts.setdefault(record.action, [0] * HOURS)
             hours[HOURS - 1 - ago] += len(record.directories)
             since = (now - record.submitted_at) / 3600

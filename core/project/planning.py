@@ -103,7 +103,7 @@ def plan_formed(
             formed.requests,
             project.state.directories,
             plan_setting(project, packing or project_packing(project), user),
-            failed=None if formed.again else project.state.failed,
+            ends=None if formed.again else project.state.ends,
             skipped=[*left_out, *formed.skipped],
             places=formed.places,
         )

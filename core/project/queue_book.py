@@ -31,6 +31,7 @@ from rowtui.core.project.queue_views import (
     RowKey,
 )
 from rowtui.core.project.views import ClusterView, EndedJob, FailedJob, JobsView, JobView
+from rowtui.core.submission.fence import without_directory
 from rowtui.core.text import plural
 
 if TYPE_CHECKING:
@@ -309,7 +310,7 @@ def _failed(one: Entry) -> FailedJob:
     assert one.view is not None
     record = one.view.record
     label = record.label if record.job_id else ""
-    return FailedJob(record.token, label, record.action, one.reason, one.size)
+    return FailedJob(record.token, label, record.action, without_directory(one.reason), one.size)
 
 
 def _told(one: Entry) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.views import JobView
+from rowtui.core.submission.fence import without_directory
 from rowtui.core.text import visible
 
 WAITS_LONG_SECONDS = 2 * 86_400
@@ -56,7 +57,8 @@ def queue_needs(jobs: Iterable[JobView], now: float) -> tuple[QueueNeed, ...]:
     for job, kind in zip(jobs, kinds, strict=True):
         if kind and job.record.token not in again:
             record = job.record
-            cause = (job.reason if kind is LONG else record.end_reason or job.reason).strip()
+            ended = without_directory(record.end_reason or job.reason)
+            cause = (job.reason if kind is LONG else ended).strip()
             about = (kind, record.cluster, record.action, cause)
             since = record.submitted_at if kind is LONG else record.ended_at
             found.setdefault(about, []).append((since, record.token))

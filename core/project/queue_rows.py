@@ -11,6 +11,7 @@ from rowtui.core.project.queue_entries import Entry, Fold, Listed
 from rowtui.core.project.queue_table import states_of
 from rowtui.core.project.queue_views import QueueRow
 from rowtui.core.project.views import ClusterView, JobView
+from rowtui.core.submission.fence import without_directory
 
 SHOWN_DIRECTORIES = 4
 """Directories of a job that a row has with it."""
@@ -58,12 +59,13 @@ def _folded(fold: Fold, first: Entry) -> QueueRow:
     elapsed = None
     if its.seen.elapsed is not None:
         elapsed = max(one.seen.elapsed or 0 for one in alike)
+    reason = without_directory(its.reason) if len(alike) > 1 else its.reason
     return QueueRow(
         fold.key, first.cluster, label, state, _names(entries), shown, tasks,
         size=sum(one.size for one in entries), first=first.first,
         partition=first.partition if len(partitions) == 1 else "",
         nodes=min(nodes) if len(nodes) == 1 else "",
-        elapsed=elapsed, limit=its.seen.limit, reason=its.reason,
+        elapsed=elapsed, limit=its.seen.limit, reason=reason,
         start_estimate=min(starts, default=None),
         user=first.user, view=_brief(its.view),
     )  # fmt: skip

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rowtui.core.state.stored import Stored
 
-VERSION = 2
+VERSION = 3
 FILE = "summary.json"
 # Value files are looked at one by one for as many directories as `synchronise` does it for.
 MOST_STAMPS = 1_000

@@ -10,14 +10,20 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.network.job_model import JobState
-from rowtui.core.state.model import Directories, DirectorySet, Failure, State, bit_set, positions
-from rowtui.core.submission.ending import NOT_BEGUN, NOT_REACHED
+from rowtui.core.state.model import (
+    Directories,
+    DirectorySet,
+    LastEnd,
+    Outcome,
+    State,
+    bit_set,
+    positions,
+)
+from rowtui.core.submission.ending import NOT_BEGUN
 
 if TYPE_CHECKING:
     from rowtui.core.network.growth import Growth
 
-# A failure only after the job was with a scheduler for nothing: it may be sent again as it is.
-_NOT_TRIED = (NOT_REACHED, NOT_BEGUN)
 _MAY_BEGIN = (JobState.READY, JobState.WAITING, JobState.COMPLETE)  # the last if it is gone
 _GIVEN_UP = (JobState.CANCELLED, JobState.MISSING)
 
@@ -26,7 +32,7 @@ class Failed(NamedTuple):
     """A job of the graph that failed by itself."""
 
     job: int
-    failure: Failure
+    failure: LastEnd
 
 
 class News(NamedTuple):
@@ -110,15 +116,17 @@ class Facts:
                 elif now in _GIVEN_UP and self._strays.get(job) != jobs[position].token:
                     self._strays[job] = jobs[position].token
                     news.strays.append(job)
-            failed = state.failed.get(action, {})
-            for position in positions(bit_set(failed) & mask & ~complete & ~submitted):
-                failure = failed[position]
+            ends = state.ends.get(action, {})
+            for position in positions(bit_set(ends) & mask & ~complete & ~submitted):
+                failure = ends[position]
                 found = self.at(node, position)
                 assert found is not None
                 explained.add(found)
                 if self._told.get(found) == failure.token or not counts(found, failure.token):
                     continue
-                if not failure.reason.startswith(_NOT_TRIED):
+                # What was not tried may be sent again as it is.
+                not_begun = failure.reason.startswith(NOT_BEGUN)
+                if failure.outcome is not Outcome.NOT_REACHED and not not_begun:
                     self._told[found] = failure.token
                     news.failed.append(Failed(found, failure))
         told = {it.job for it in news.failed} | set(news.complete)

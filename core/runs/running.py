@@ -62,6 +62,8 @@ _GIVEN_BACK = (
     f"it was sent {_RETURNS} times, and given back each time without having run: see the notices"
 )
 
+_NO_PRODUCTS = "it is not complete, and cannot be: its action has no products in workflow.toml"
+
 
 class Happened(NamedTuple):
     """What one look found: numbers of jobs."""
@@ -224,7 +226,7 @@ class Running:
             look_for_lost(self.project, self.growth, news.unsaid)  # the next look tells
         failed = [(it.job, it.failure.reason, it.failure.token) for it in news.failed]
         failed += [(job, why, "") for job, why in broken.items()]
-        failed += [(job, _GIVEN_BACK, "") for job in self._given_back_too_often(news.unsaid)]
+        failed += [(job, why, "") for job, why in self._cannot_complete(news.unsaid)]
         cancelled: set[int] = set()
         stopped: set[int] = set(news.strays)
         if news.complete:
@@ -265,10 +267,20 @@ class Running:
             if plan_id in done:
                 self._settled.add(plan_id)
 
-    def _given_back_too_often(self, jobs: Sequence[int]) -> list[int]:
+    def _cannot_complete(self, jobs: Sequence[int]) -> Iterator[tuple[int, str]]:
+        """Those of the jobs that were given back and must not be sent again, and why."""
         # What waited for another that did not end well was not given back for its own sake.
         self._returned.update(job for job in jobs if self.graph.state(job) is JobState.READY)
-        return [job for job in jobs if self._returned[job] >= _RETURNS]
+        for job in jobs:
+            if not self._has_products(job):
+                yield job, _NO_PRODUCTS
+            elif self._returned[job] >= _RETURNS:
+                yield job, _GIVEN_BACK
+
+    def _has_products(self, job: int) -> bool:
+        node = self.growth.flow.network.node(self.growth.where(job).node)
+        assert node is not None
+        return any(action.products for action in self.project.workflow.named(node.action))
 
     def jobs_of(self, action: str, directories: Iterable[str]) -> list[int]:
         """The jobs of the graph that an action's job in these directories carries out."""

@@ -17,7 +17,7 @@ def forget(store: Store, *, directories: bool, submitted: bool, completed: bool)
     def edit(stored: Stored) -> Stored:
         state, row = stored.state, stored.row
         if submitted:
-            state = state._replace(submitted={}, failed={})
+            state = state._replace(submitted={}, ends={})
             row = row._replace(submitted={}, submitted_identity=None, jobs_unread=False)
             stored = stored._replace(uncertain=False)
         if completed:

@@ -7,6 +7,7 @@ directories take microseconds and need no numpy (measured: docs/architecture.md)
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -75,27 +76,50 @@ class Submitted(NamedTuple):
     token: str = ""
 
 
-class Failure(NamedTuple):
-    """Why an (action, directory) is shown as failed: how its last job ended."""
+class Outcome(enum.Enum):
+    """How the last job of a directory ended that did not complete the directory.
+
+    FAILED needs evidence: an exit code, a signal, the scheduler's word, or missing products of an
+    action that has products. NOT_REACHED: the job ended before its turn came, at another directory
+    of its group. CANCELLED: the user cancelled the job.
+    """
+
+    FAILED = "failed"
+    NOT_REACHED = "not reached"
+    CANCELLED = "cancelled"
+
+
+MISSING_PRODUCTS = "it ended well, but products are missing"
+"""The reason of a failure that is none for an action without products."""
+
+
+class LastEnd(NamedTuple):
+    """How the last job of an (action, directory) ended. `reason`: for the user."""
 
     cluster: str
     job_id: int
     token: str
     reason: str  # e.g. "exit code 2", "time limit", "cancelled", "ended without a word"
+    outcome: Outcome = Outcome.FAILED
+
+    @property
+    def failed(self) -> bool:
+        """Whether it counts as failed."""
+        return self.outcome is Outcome.FAILED
 
 
 class State(NamedTuple):
     """A project's records at one generation. Positions refer to `directories`.
 
-    Every action name of the workflow has an entry in `completed` (maybe 0). `failed` only holds
-    directories whose last job ended without making their products.
+    Every action name of the workflow has an entry in `completed` (maybe 0). `ends` only holds
+    directories whose last job ended and did not complete them.
     """
 
     generation: int
     directories: Directories
     completed: Mapping[str, DirectorySet]
     submitted: Mapping[str, Mapping[int, Submitted]] = {}
-    failed: Mapping[str, Mapping[int, Failure]] = {}
+    ends: Mapping[str, Mapping[int, LastEnd]] = {}
 
     @property
     def everything(self) -> DirectorySet:
@@ -107,9 +131,18 @@ class State(NamedTuple):
         """The directories with a submitted record for the action, on any cluster."""
         return bit_set(self.submitted.get(action, {}))
 
-    def failed_set(self, action: str) -> DirectorySet:
-        """The directories whose last job for the action failed."""
-        return bit_set(self.failed.get(action, {}))
+    def ended_sets(self, action: str) -> dict[Outcome, DirectorySet]:
+        """The directories whose last job for the action ended in each way."""
+        ends = self.ends.get(action, {})
+        rest = [(at, end.outcome) for at, end in ends.items() if end.outcome is not Outcome.FAILED]
+        others = {
+            outcome: bit_set(at for at, its in rest if its is outcome)
+            for outcome in (Outcome.NOT_REACHED, Outcome.CANCELLED)
+        }
+        failed = bit_set(ends)
+        for members in others.values():
+            failed &= ~members
+        return {Outcome.FAILED: failed, **others}
 
 
 def bit_set(positions: Iterable[int]) -> DirectorySet:

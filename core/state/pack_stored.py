@@ -87,7 +87,7 @@ def pack_stored(stored: Stored, generation: int, known: PackedSets | None = None
         ("submitted", _as_rows(state.submitted, lambda job: (job.cluster, job.job_id, job.token))),
         (
             "failed",
-            _as_rows(state.failed, lambda it: (it.cluster, it.job_id, it.token, it.reason)),
+            _as_rows(state.ends, lambda it: (*it[:4], it.outcome.value)),
         ),
         # Usually Row's file holds what we would write: then it needs no copy.
         ("row_submitted", row.submitted if row.submitted_due else {}),

@@ -11,7 +11,14 @@ from itertools import compress
 from typing import NamedTuple, TypeVar
 
 from rowtui.core.state.directories import StoredDirectories
-from rowtui.core.state.model import DirectorySet, among, bit_set, without_members
+from rowtui.core.state.model import (
+    MISSING_PRODUCTS,
+    DirectorySet,
+    LastEnd,
+    among,
+    bit_set,
+    without_members,
+)
 from rowtui.core.state.names import NUMPY_FROM, Remap, flags, remap
 from rowtui.core.state.staging import Staged
 from rowtui.core.state.stored import Stored
@@ -50,7 +57,7 @@ def moved(stored: Stored, directories: StoredDirectories, mapping: Remap) -> Sto
             directories=directories,
             completed=sets(state.completed),
             submitted=jobs(state.submitted),
-            failed=jobs(state.failed),
+            ends=jobs(state.ends),
         ),
         aside=sets(stored.aside),
         row=row,
@@ -134,16 +141,21 @@ def with_scanned(
 
 
 def without_mended(stored: Stored) -> Stored:
-    """Records in which nothing that is complete counts as failed."""
-    completed = stored.state.completed
-    failed = {
-        action: without_members(failures, completed.get(action, 0))
-        for action, failures in stored.state.failed.items()
-    }
-    failed = {action: failures for action, failures in failed.items() if failures}
-    if failed == stored.state.failed:
+    """Records without ends of jobs that mean nothing any more.
+
+    These are of directories that are complete, and missing products of actions that have none.
+    """
+    state = stored.state
+    ends: dict[str, Mapping[int, LastEnd]] = {}
+    for action, its in state.ends.items():
+        left = without_members(its, state.completed.get(action, 0))
+        if stored.products.get(action) == ():
+            left = {at: end for at, end in left.items() if end.reason != MISSING_PRODUCTS}
+        if left:
+            ends[action] = left
+    if ends == state.ends:
         return stored
-    return stored._replace(state=stored.state._replace(failed=failed))
+    return stored._replace(state=state._replace(ends=ends))
 
 
 def to_positions(members: DirectorySet, where: Sequence[int | None]) -> DirectorySet:

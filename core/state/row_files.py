@@ -260,7 +260,7 @@ def _with_submitted(stored: Stored, read: _Reading) -> Stored:
         return stored._replace(row=row)
     state = stored.state
     submitted = {action: dict(jobs) for action, jobs in state.submitted.items()}
-    failed = {action: dict(failures) for action, failures in state.failed.items()}
+    ends = {action: dict(its) for action, its in state.ends.items()}
     for action in {*state.completed, *theirs}:
         base = {} if stored.reread else stored.row.submitted.get(action, {})
         new = theirs.get(action, {})
@@ -274,8 +274,8 @@ def _with_submitted(stored: Stored, read: _Reading) -> Stored:
         for at, (cluster, job_id) in new.items():
             if base.get(at) != (cluster, job_id) and _key(ours.get(at)) != (cluster, job_id):
                 ours[at] = Submitted(cluster, job_id)
-                failed.get(action, {}).pop(at, None)
-    state = state._replace(submitted=without_empty(submitted), failed=without_empty(failed))
+                ends.get(action, {}).pop(at, None)
+    state = state._replace(submitted=without_empty(submitted), ends=without_empty(ends))
     return stored._replace(state=state, row=row)
 
 

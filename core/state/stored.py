@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import os
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from rowtui.core.state.container import Container, CorruptCacheError
 from rowtui.core.state.directories import StoredDirectories, as_segments
 from rowtui.core.state.merge import empty_directories
-from rowtui.core.state.model import DirectorySet, Failure, State, Submitted, positions
+from rowtui.core.state.model import DirectorySet, LastEnd, Outcome, State, Submitted, positions
 
 JobKey = tuple[str, int]  # (cluster, job id)
 T = TypeVar("T")
@@ -212,7 +212,7 @@ def _unpack(container: Container, folder: Path, generation: int) -> Stored:
         directories,
         sets.get_all(meta["completed"]),
         _unpack_jobs(container, "submitted", lambda job: Submitted(job[0], job[1], job[2])),
-        _unpack_jobs(container, "failed", lambda it: Failure(it[0], it[1], it[2], it[3])),
+        _unpack_jobs(container, "failed", _last_end),
     )
     return Stored(
         state=state,
@@ -246,6 +246,18 @@ def _unpack(container: Container, folder: Path, generation: int) -> Stored:
         reread=meta["reread"],
         uncertain=meta.get("uncertain", False),
     )
+
+
+def _last_end(it: Sequence[Any]) -> LastEnd:
+    """From a row of the section `failed`; older versions did not write the outcome."""
+    cluster, job_id, token, reason = it[:4]
+    if len(it) > 4:
+        outcome = Outcome(it[4])
+    elif reason.startswith("not reached: "):
+        outcome = Outcome.NOT_REACHED
+    else:
+        outcome = Outcome.CANCELLED if reason == "cancelled" else Outcome.FAILED
+    return LastEnd(cluster, job_id, token, reason, outcome)
 
 
 def _identity(stored: list[int] | None) -> Identity | None:

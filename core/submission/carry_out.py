@@ -309,13 +309,9 @@ class _Run:
         ending = ending_of(job, traces.ended, None if word else 0, word, 0)
         await self.it.release([ending.release])
         await self.it.note(Step.ENDED, [job], detail=ending.detail)
-        if job.bundle is None:
-            well = isinstance(result, Accepted)
-        else:
-            well, word = not ending.reason, ending.reason
-        if well:
+        if not ending.reason:
             return self.it.say(job, f"{job.name} is done", "", 1, Step.ENDED)
-        return self.it.say(job, "", f"{job.name}: {visible(word)}", 1, Step.ENDED)
+        return self.it.say(job, "", f"{job.name}: {visible(ending.reason)}", 1, Step.ENDED)
 
     async def skip(self, job: PlannedJob, why: str) -> Progress:
         await self.it.release([Release(job.token, job.action, {})])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,9 @@ from rowtui.core.submission.shell import NOT_READY
 from rowtui.core.text import visible
 
 ABANDONED = "abandoned"
+NOT_REPORTED = "exit code 3: the completed directories could not be reported"
 _LIMIT = 1 << 16
+_IN_DIRECTORY = " in directory "
 _DEATHS = frozenset({128 + 15, 128 + 9})  # SIGTERM and SIGKILL, as a shell gives them
 
 
@@ -29,8 +32,8 @@ class Ended:
 
     `cause`: `exit`, `time limit`, `cancelled`, `signal NAME`; of a request of a bundle also
     `out of memory`. `at`: epoch seconds.
-    `command_code`: that of the command that failed; `index`: of its directory in the job's list;
-    None: neither is known.
+    `command_code`: exit code of the command that ran last; `index`: of its directory in the job's
+    list, if the job ended there; None: not known.
     """
 
     exit_code: int
@@ -51,8 +54,15 @@ class Ended:
         return not _DEATHS.isdisjoint((self.exit_code, self.command_code))
 
     @property
-    def reason(self) -> str:
-        """Why it failed, for a person; "" if it ended well."""
+    def command_failed(self) -> bool:
+        """Whether the job ended because its command did, with an exit code other than 0."""
+        return self.cause == "exit" and bool(self.exit_code and self.command_code)
+
+    def reason(self, directory: str = "") -> str:
+        """Why the job failed, for the user; "" if it ended well.
+
+        `directory`: the one in which the command failed, "" to leave it out.
+        """
         if self.cause in ("time limit", "cancelled", "out of memory"):
             return self.cause
         if self.cause != "exit":
@@ -62,10 +72,30 @@ class Ended:
         if self.not_ready:
             return f"exit code {NOT_READY}: what it needs of other jobs is not there"
         if self.exit_code == 3 and not self.command_code:
-            return "exit code 3: the completed directories could not be reported"
+            return NOT_REPORTED
         if self.command_code is None:
             return f"exit code {self.exit_code}: the setup failed"
-        return f"exit code {self.exit_code}: the command ended with {self.command_code}"
+        where = f"{_IN_DIRECTORY}{visible(directory)}" if directory else ""
+        return exit_words(self.command_code) + where
+
+
+def without_directory(reason: str) -> str:
+    """The reason of a job's failure as it is at other jobs that failed alike."""
+    return reason.partition(_IN_DIRECTORY)[0]
+
+
+def exit_words(code: int) -> str:
+    """What an exit code says: `exit code 3`, `killed (signal KILL, exit code 137)`."""
+    name = signal_name(code - 128) if code > 128 else ""
+    return f"killed (signal {name}, exit code {code})" if name else f"exit code {code}"
+
+
+def signal_name(number: int) -> str:
+    """The name of a signal without SIG; "" if there is no signal of that number."""
+    try:
+        return signal.Signals(number).name.removeprefix("SIG")
+    except ValueError:
+        return ""
 
 
 def fence_path(root: Path, token: str) -> Path:

@@ -16,7 +16,7 @@ from rowtui.core.clusters.launcher_prefix import starts_processes
 from rowtui.core.clusters.model import Cluster, Partition, PartitionChoice
 from rowtui.core.clusters.partition import partition_memory_mb
 from rowtui.core.grouping.model import JobRequest
-from rowtui.core.state.model import Failure
+from rowtui.core.state.model import LastEnd
 from rowtui.core.submission.arrays import with_arrays
 from rowtui.core.submission.bash_syntax import bash_complaint, is_one_command
 from rowtui.core.submission.header import job_name, log_path, options_for
@@ -47,18 +47,18 @@ def make_plan(
     directories: Named,
     setting: Setting,
     *,
-    failed: Mapping[str, Mapping[int, Failure]] | None = None,
+    ends: Mapping[str, Mapping[int, LastEnd]] | None = None,
     skipped: Sequence[str] = (),
     places: Sequence[Placed] | None = None,
 ) -> Plan:
     """The plan for these requests, in their order.
 
-    `failed` are the state's records of directories whose last job failed; `skipped` says which
+    `ends` are the state's records of how directories' last jobs ended; `skipped` says which
     groups were left out before; `places`, one for each request, where the mapper sends them
     (without: the first partition that takes them). Raises: PlanError with every problem of every
     job.
     """
-    planner = Planner(workflow, directories, setting, failed or {})
+    planner = Planner(workflow, directories, setting, ends or {})
     shared: dict[tuple[int, ...], _Shared] = {}
     if places is None:
         jobs = [_planned(planner, at, request, shared) for at, request in enumerate(requests)]

@@ -24,7 +24,7 @@ from rowtui.core.workflow.template import Command, parse_command
 
 if TYPE_CHECKING:
     from rowtui.core.grouping.model import JobRequest
-    from rowtui.core.state.model import Failure
+    from rowtui.core.state.model import LastEnd
     from rowtui.core.submission.model import Packed, PlannedJob
     from rowtui.core.submission.placed import Placed
     from rowtui.core.workflow.model import Action, Workflow
@@ -108,12 +108,12 @@ class Planner:
         workflow: Workflow,
         directories: Named,
         setting: Setting,
-        failed: Mapping[str, Mapping[int, Failure]],
+        ends: Mapping[str, Mapping[int, LastEnd]],
     ) -> None:
         self.workflow = workflow
         self.directories = directories
         self.setting = setting
-        self.failed = failed
+        self.ends = ends
         self.actions: dict[int, _OfAction] = {}
         self._frame: Frame | None = None  # of the job before, which was of this kind
         self._kind: tuple[object, ...] = ()
@@ -229,11 +229,12 @@ class Planner:
         """What people should know of one job; it is counted for `warnings`."""
         known = self._known(request.action)
         warnings = list(choice.warnings)
-        failures = self.failed.get(request.action.name)
-        again = [at for at in request.group.indices if at in failures] if failures else ()
-        if failures and again:
-            first = failures[again[0]]
-            names = [self.directories.name(at) for at in again]
+        ends = self.ends.get(request.action.name) or {}
+        indices = request.group.indices if ends else ()
+        failures = {at: ends[at] for at in indices if at in ends and ends[at].failed}
+        if failures:
+            first = next(iter(failures.values()))
+            names = [self.directories.name(at) for at in failures]
             known.failed += names
             warnings.append(
                 f"the last job of {_some(names)} failed: {visible(first.reason)}"

@@ -17,13 +17,14 @@ from rowtui.core.clusters.schedulers.base import JobState, QueueSnapshot
 from rowtui.core.errors import RowtuiError
 from rowtui.core.state.model import (
     Directories,
-    Failure,
+    LastEnd,
     State,
     Submitted,
     among,
     without_members,
 )
 from rowtui.core.state.news import with_news
+from rowtui.core.state.records import without_mended
 from rowtui.core.state.row_files import JOBS_UNREAD
 from rowtui.core.state.store import Store
 from rowtui.core.state.stored import Stored
@@ -40,12 +41,12 @@ NAMES_RATIO = 24  # directories that are listed while one is looked for among th
 class Release:
     """A job that no longer has its directories.
 
-    `failures` are by the names of directories: they apply where the action is not complete.
+    `ends` are by the names of directories: they apply where the action is not complete.
     """
 
     token: str
     action: str
-    failures: Mapping[str, Failure]
+    ends: Mapping[str, LastEnd]
 
 
 class Reservations(Protocol):
@@ -68,7 +69,7 @@ class Reservations(Protocol):
         ...
 
     def release(self, releases: Collection[Release]) -> None:
-        """Give directories back, and note which of them failed."""
+        """Give directories back, and note how the job ended at each of them."""
         ...
 
 
@@ -134,10 +135,10 @@ class StoredReservations:
 
         def edit(stored: Stored) -> Stored:
             # What a job staged before it ended is complete: it is not failed until that is read.
-            failing = any(release.failures for release in releases)
-            known = with_news(self._store.root, stored) if failing else stored
+            ending = any(release.ends for release in releases)
+            known = with_news(self._store.root, stored) if ending else stored
             state = released(known.state, releases)
-            return stored if state is known.state else known._replace(state=state)
+            return stored if state is known.state else without_mended(known._replace(state=state))
 
         self._store.commit(edit)
 
@@ -231,9 +232,9 @@ def with_ids(state: State, ids: Mapping[str, int]) -> State:
 
 
 def released(state: State, releases: Iterable[Release]) -> State:
-    """The state without the records of these jobs, and with their failures.
+    """The state without the records of these jobs, and with their ends.
 
-    A failure is entered only where the action is not complete and nobody else has the directory.
+    An end is entered only where the action is not complete and no other job has the directory.
     """
     by_token = {release.token: release for release in releases}
     changed = False
@@ -246,21 +247,21 @@ def released(state: State, releases: Iterable[Release]) -> State:
             had.setdefault(action, set()).update(r.token for r in records.values())
         submitted[action] = kept if len(kept) != len(records) else records
     complete = state.completed
-    failed = {
+    ends = {
         action: without_members(records, complete.get(action, 0))
-        for action, records in state.failed.items()
+        for action, records in state.ends.items()
     }
     for release in by_token.values():
         if release.token not in had.get(release.action, ()):
             continue  # its end was entered before, or Row took its records over
         others = submitted.get(release.action, {})
-        found = {state.directories.position(name): why for name, why in release.failures.items()}
-        mine = {at: why for at, why in found.items() if at is not None and at not in others}
-        failures = failed.setdefault(release.action, {})
-        failures.update(without_members(mine, complete.get(release.action, 0)))
+        found = {state.directories.position(name): end for name, end in release.ends.items()}
+        mine = {at: end for at, end in found.items() if at is not None and at not in others}
+        of_action = ends.setdefault(release.action, {})
+        of_action.update(without_members(mine, complete.get(release.action, 0)))
     if not changed:
         return state
-    return state._replace(submitted=_nonempty(submitted), failed=_nonempty(failed))
+    return state._replace(submitted=_nonempty(submitted), ends=_nonempty(ends))
 
 
 def without_gone(state: State, snapshot: QueueSnapshot, asked: Collection[int]) -> State:

@@ -14,7 +14,7 @@ from rowtui.core.submission.reservations import Release, Reservations
 class Settled:
     """What is now known of one job. `message` is for a person, "" if there is nothing to say.
 
-    `release` has the job's action and failures: its directories are no longer submitted. None:
+    `release` has the job's action and ends: its directories are no longer submitted. None:
     they still are, under `job_id` if that is not 0. `step` is written down with `detail` by
     `apply_settled` if `is_news`: else nothing is known that the journal does not say.
     """

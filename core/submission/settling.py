@@ -21,15 +21,18 @@ from rowtui.core.clusters.schedulers.base import (
 from rowtui.core.clusters.schedulers.local_machine import host_name
 from rowtui.core.submission.dependencies import NEEDS_MISSING, UPSTREAM_FAILED
 from rowtui.core.submission.ending import (
+    CANCELLED,
     NOT_BEGUN,
     WITHOUT_A_WORD,
     Ending,
+    cancelled,
     ending_of,
     scheduler_word,
 )
 from rowtui.core.submission.fence import ABANDONED
 from rowtui.core.submission.journal import Journal, end_detail
 from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
+from rowtui.core.submission.pilot_model import is_in_pilot
 from rowtui.core.submission.plan_json import load_plan
 from rowtui.core.submission.reservations import Release, Reservations
 from rowtui.core.submission.settled import Settled
@@ -210,9 +213,9 @@ class Settling:
             )
         )
 
-    def give_up(self, job: PlannedJob, why: str) -> None:
-        """A job that never ran, and never will."""
-        release = Release(job.token, job.action, {})
+    def give_up(self, job: PlannedJob, why: str, release: Release | None = None) -> None:
+        """A job that never ran, and never will. `release`: if there is an end to note."""
+        release = release or Release(job.token, job.action, {})
         self.news(job, Step.ABANDONED, f"{job.name}: {why}", detail=why, release=release)
 
     async def finish(self, job: PlannedJob, key: JobKey, known: Job | None) -> None:
@@ -234,12 +237,17 @@ class Settling:
                 self.give_up(job, UPSTREAM_FAILED if failed else f"{NOT_BEGUN}: {word}")
             return
         if job.bundle is not None and not begun:
+            # A pilot refuses requests by their fences, and the driver of a run ends pilots.
+            may_be_cancelled = not (job.depends_on or is_in_pilot(job.token))
             if traces.fence == ABANDONED:
                 out = "taken out of its bundle before it began"
-                self.give_up(job, UPSTREAM_FAILED if job.depends_on else out)
+                why = UPSTREAM_FAILED if job.depends_on else out
+                self.give_up(job, why, cancelled(job, key.id) if may_be_cancelled else None)
                 return
             if not await self.access.site.abandon(job.token):
-                self.give_up(job, f"{NOT_BEGUN}: its bundle ended ({word or 'well'})")
+                why = f"{NOT_BEGUN}: its bundle ended ({word or 'well'})"
+                by_user = may_be_cancelled and word == CANCELLED
+                self.give_up(job, why, cancelled(job, key.id) if by_user else None)
             return  # or it began just now, in another job: the next look sees where
         self.end(job, key, ending_of(job, marker, code, word, key.id))
 

@@ -248,8 +248,7 @@ class _Run:
             stored = self._with_scan(stored, *scan)
         if stored.reread and self.mend is not None:
             stored = stored._replace(state=self.mend(stored.state))
-        stored = without_mended(stored)
-        return self._with_circumstances(stored)
+        return without_mended(self._with_circumstances(stored))
 
     def _with_row_files(self, stored: Stored, *, again: bool = False) -> Stored:
         imported = import_row_files(self.store.root, stored, again=again)

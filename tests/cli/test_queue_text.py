@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,20 @@ jobs = st.builds(
     start_estimate=st.none() | st.integers(0, 2**40),
     task=st.none() | st.integers(0, 10**6),
 )
+
+
+def test_a_job_of_the_project_has_ended_as_its_own_script_says() -> None:
+    # the scheduler only knows the script's exit code
+    job = Job(7, JobState.FAILED, token="t-0", exit_code=2, reason="NonZeroExitCode")
+    view = ours(job, "d6", "d7")
+    why = "exit code 3 in directory d7"
+    record = replace(view.record, step=Step.ENDED, exit_code=3, end_reason=why)
+    text = lines([job], [view._replace(record=record, reason=why)], ended=True)
+    assert text[2].split(maxsplit=6)[:3] == ["7", "failed", "sample"]
+    assert text[2].endswith(why)
+    assert text[3:] == [f"  Its script failed ({why}). Its log tells more."]
+    # a job of nobody's records stays as the scheduler says
+    assert any("exit code 2" in line for line in lines([job], ended=True))
 
 
 @given(st.lists(jobs, max_size=8), st.booleans())

@@ -89,9 +89,9 @@ wording(
 
 
 def _not_failed(text: str, context: Context) -> str:
-    """Failed directories as eligible ones, and no column for them."""
+    """Directories whose last job failed, ... as eligible ones, and no columns for them."""
     if is_command(context, "show", "directories"):
-        return re.sub(r"(?m)^(.*\S *) failed\b", r"\1 eligible", text)
+        return re.sub(r"(?m)^(.*\S *) (?:failed|not reached|cancelled)\b", r"\1 eligible", text)
     if not is_command(context, "show", "status") or context.row is None:
         return text
     rows = squeezed(_COLOURS.sub("", context.row.stdout))
@@ -102,11 +102,12 @@ def _not_failed(text: str, context: Context) -> str:
     for row, line in zip(rows, lines, strict=True):
         without_cost = _without_cost(line)
         words = without_cost.split()
-        if len(words) == len(_without_cost(row).split()) + 1:
-            cost = line.removeprefix(without_cost)
-            at = -4 if words[-1] == "cost" else -3  # "Remaining cost" is two words
-            at -= words[-2:] == ["Remaining", "cost"]
-            line = " ".join([*words[:at], *words[at + 1 :]]) + cost
+        theirs = len(_without_cost(row).split())
+        if len(words) > theirs:
+            title = words[-2:] if words[-2:] == ["Remaining", "cost"] else []
+            line = " ".join([*words[: theirs - len(title)], *title]) + line.removeprefix(
+                without_cost
+            )
         shorter.append(line)
     return "\n".join(shorter)
 
@@ -121,8 +122,8 @@ def _without_cost(line: str) -> str:
 
 wording(
     "failed-status",
-    "A directory whose last job ended without its products is shown as failed. It counts as "
-    "eligible, as in Row: it is submitted again, and --eligible lists it.",
+    "A directory whose last job ended without completing it is shown as failed, not reached or "
+    "cancelled. It counts as eligible, as in Row: it is submitted again, and --eligible lists it.",
     rowtui=_not_failed,
 )
 

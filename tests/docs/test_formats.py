@@ -287,7 +287,7 @@ def test_submissions_leave_the_files_of_the_page(project: Path) -> None:
     done = newest(project)
     failed = done.jobs("failed")["one"]
     assert [[names[at], *job] for at, job in failed.items()] == [
-        ["d18", "local", 2, tokens[1], "exit code 2: the command ended with 5"]
+        ["d18", "local", 2, tokens[1], "exit code 5", "failed"]
     ]
     assert (rowtui / "journal" / "done" / journal.name).exists()
     assert not journal.exists()
@@ -312,7 +312,7 @@ def test_the_summary_says_what_the_records_depend_on(project: Path) -> None:
     run(project, "show", "status")
     shown = run(project, "show", "status")
     summary = json.loads((project / ".row" / "rowtui" / "summary.json").read_text())
-    assert summary["version"] == 2
+    assert summary["version"] == 3
     assert summary["generation"] == newest(project).meta["generation"]
     stamps = {name: time for name, time, _ in summary["stamps"]}
     assert stamps["d00"] == (project / "workspace" / "d00" / "v.json").stat().st_mtime_ns

@@ -30,6 +30,8 @@ STATUS_MARKS = {
     Status.COMPLETED: Mark("✓", "completed", "completed"),
     Status.SUBMITTED: Mark("▶", "submitted", "submitted"),
     Status.FAILED: Mark("✗", "failed", "failed"),
+    Status.NOT_REACHED: Mark("◌", "not reached", "warning"),
+    Status.CANCELLED: Mark("⊘", "cancelled", "warning"),
     Status.ELIGIBLE: Mark("○", "eligible", "eligible"),
     Status.WAITING: Mark("·", "waiting", "waiting"),
 }

@@ -137,7 +137,7 @@ def needs(
         Need(
             "○", f"{action.name}: {action.eligible - action.failed:,} eligible", "eligible",
             NextStep.SUBMIT, str(action.index), action_index=action.index,
-            more=_with_failed(action),
+            more=_among_eligible(action),
         )
         for action in snapshot.actions
         if action.eligible > action.failed
@@ -145,9 +145,16 @@ def needs(
     return found
 
 
-def _with_failed(action: ActionSummary) -> tuple[str, ...]:
-    """The plan has more directories than the line says: those that failed are eligible too."""
-    return (f"the plan has the {action.failed:,} that failed too",) if action.failed else ()
+def _among_eligible(action: ActionSummary) -> tuple[str, ...]:
+    """How the last job ended at eligible directories; the plan has those that failed as well."""
+    more = []
+    if action.failed:
+        more.append(f"the plan has the {action.failed:,} that failed too")
+    if action.not_reached:
+        more.append(f"{action.not_reached:,} were not reached by their last job")
+    if action.cancelled:
+        more.append(f"the last job of {action.cancelled:,} was cancelled")
+    return tuple(more)
 
 
 def _failures(snapshot: Snapshot) -> Iterable[Need]:

@@ -14,12 +14,12 @@ HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
 def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line]:
-    """Directories an hour over the last day, and what is left at this rate."""
+    """Directories in each hour of the last day, and when the rest would be done."""
     if view is None or action is None:
         return []
     pace = next((one for one in view.paces if one.action == action.name), None)
     if pace is None or not any(pace.hours):
-        return [line(("no job of it completed within a day", "dim"))]
+        return [line(("no job of it ended well within a day", "dim"))]
     most = max(pace.hours)
     bars = "".join(
         HEIGHTS[0] if not count else HEIGHTS[max(1, round(count / most * 7))]
@@ -27,7 +27,7 @@ def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line
     )
     lines = [
         line((bars, "completed"), ("  24 h", "dim")),
-        line(("best hour  ", "dim"), f"{most:,}", ("   now  ", "dim"), f"{pace.per_hour:,.0f}/h"),
+        line(("best hour  ", "dim"), f"{most:,}", ("   this hour  ", "dim"), f"{pace.hours[-1]:,}"),
     ]
     left = action.submitted + action.eligible + action.waiting
     hours = pace.hours_left(left)
@@ -36,7 +36,9 @@ def pace_lines(view: JobsView | None, action: ActionSummary | None) -> list[Line
     elif hours is None:
         lines.append(line(("nothing completed for some hours", "warning")))
     else:
-        lines.append(line(("the rest  ", "dim"), f"in {in_words(hours)}", (" at this rate", "dim")))
+        done, within = pace.lately
+        basis = f" after {done:,} in {in_words(within)}"
+        lines.append(line(("the rest  ", "dim"), f"in {in_words(hours)}", (basis, "dim")))
     return lines
 
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from rowtui.core.engine import ActionSummary, JobsView, Snapshot
     from rowtui.tui.render.cells import Cell, Line
 
-COUNTS = ("completed", "submitted", "eligible", "waiting", "failed")
+COUNTS = ("completed", "submitted", "eligible", "waiting")
+ENDED = ("failed", "not_reached", "cancelled")
+"""How the last job ended at eligible directories: beside the counts, never added to them."""
 
 
 def action_columns(actions: Sequence[ActionSummary]) -> tuple[Column, ...]:
@@ -22,15 +24,17 @@ def action_columns(actions: Sequence[ActionSummary]) -> tuple[Column, ...]:
     longest = max((len(action.name) for action in actions), default=6)
     widest = {
         name: max((len(f"{getattr(action, name):,}") for action in actions), default=1)
-        for name in COUNTS
+        for name in (*COUNTS, *ENDED)
     }
 
     def counting(name: str, short: str, priority: int) -> Column:
         least = min(max(4, widest[name]), 6)
+        title = name.capitalize().replace("_", " ")
         ideal = max(widest[name], len(name))
-        return Column(
-            name, name.capitalize(), least, ideal, "right", priority, short=short, family="counts"
-        )
+        return Column(name, title, least, ideal, "right", priority, short=short, family="counts")
+
+    def is_any(name: str) -> bool:
+        return any(getattr(action, name) for action in actions)
 
     return (
         Column("action", "Action", min(12, max(6, longest)), min(40, max(6, longest))),
@@ -39,6 +43,8 @@ def action_columns(actions: Sequence[ActionSummary]) -> tuple[Column, ...]:
         counting("eligible", "Elig", 0),
         counting("waiting", "Wait", 1),
         counting("failed", "Fail", 1),
+        *((counting("not_reached", "NotR", 4),) if is_any("not_reached") else ()),
+        *((counting("cancelled", "Canc", 4),) if is_any("cancelled") else ()),
         Column("cost", "Remaining", 10, 12, "right", 3, short="Left"),
         Column("progress", "Progress", 10, 14, priority=2, grow=1),
     )
@@ -50,9 +56,10 @@ def action_cells(action: ActionSummary) -> dict[str, Cell]:
     if action.problem:
         name = line(("▲ ", "warning"), (action.name, "warning"))
     cells: dict[str, Cell] = {"action": name}
-    for count in COUNTS:
+    for count in (*COUNTS, *ENDED):
         value = getattr(action, count)
-        cells[count] = Number(value, count if value else "faint")
+        style = count if count in COUNTS or count == "failed" else "warning"
+        cells[count] = Number(value, style if value else "faint")
     cells["cost"] = Choice(tuple(line(form) for form in cost_forms(action.remaining_cost)))
     cells["progress"] = Bar(action.completed, action.submitted, action.total)
     return cells
@@ -69,7 +76,7 @@ def changed_counts(old: Snapshot | None, new: Snapshot) -> frozenset[tuple[int, 
         if was is not None:
             found |= {
                 (action.index, count)
-                for count in COUNTS
+                for count in (*COUNTS, *ENDED)
                 if getattr(was, count) != getattr(action, count)
             }
     return frozenset(found)
@@ -106,8 +113,16 @@ def _standing(action: ActionSummary) -> list[tuple[str, str]]:
         parts.append((f"▶ {action.submitted:,} submitted", "submitted"))
     if action.eligible:
         parts.append((f"○ {action.eligible:,} eligible", "eligible"))
-    if action.failed:  # they are eligible too: nobody shall add them up
-        parts.append((f"(✗ {action.failed:,} failed)", "failed"))
+    if ended := [
+        f"{mark} {number:,} {word}"
+        for mark, number, word in (
+            ("✗", action.failed, "failed"),
+            ("◌", action.not_reached, "not reached"),
+            ("⊘", action.cancelled, "cancelled"),
+        )
+        if number
+    ]:  # these are eligible, and are not added to the four
+        parts.append((f"({', '.join(ended)})", "failed" if action.failed else "warning"))
     if action.waiting:
         parts.append((f"· {action.waiting:,} waiting", "waiting"))
     spaced: list[tuple[str, str]] = []

@@ -118,26 +118,26 @@ def _failed(job: Job) -> Explanation:
         return _STATES[JobState.OUT_OF_MEMORY]
     if number:
         return _by_signal(number, "It was ended")
+    said = foreign(job.reason) if _OURS.match(job.reason) else ""  # with the directory
     if code is not None and 128 < code <= 128 + 64:
-        return _by_signal(code - 128, "A program in it was ended", f", exit code {code}")
+        return _by_signal(code - 128, "A program in it was ended", f", exit code {code}", said)
     if code:
         sentence, hint = _EXIT_CODES.get(code, ("Its script failed", "Its log tells more."))
-        return Explanation(f"{sentence} (exit code {code}).", hint)
+        return Explanation(f"{sentence} ({said or f'exit code {code}'}).", hint)
     if job.reason.strip() and job.reason != "NonZeroExitCode":
         return Explanation(f"It failed: {_as_it_is(job)}.", "Its log may tell more.")
     return Explanation("Its script failed.", "Its log tells more.")
 
 
-def _by_signal(number: int, subject: str, beside: str = "") -> Explanation:
+def _by_signal(number: int, subject: str, beside: str = "", said: str = "") -> Explanation:
     try:
         name = signal.Signals(number).name
     except ValueError:
         name = f"signal {number}"
     what, hint = _SIGNALS.get(name, ("", ""))
     colon = ": " if what else ""
-    return Explanation(
-        f"{subject} by {name}{beside}{colon}{what}.", hint or "Its log may tell more."
-    )
+    ended = f"{said[0].upper()}{said[1:]}" if said else f"{subject} by {name}{beside}"
+    return Explanation(f"{ended}{colon}{what}.", hint or "Its log may tell more.")
 
 
 def _timed_out(job: Job) -> Explanation:
@@ -197,6 +197,8 @@ _STATES: Mapping[JobState, Explanation] = {
 
 # What Slurm gives in place of a signal: for a script that could not be started, and for memory.
 _NOT_LAUNCHED, _OUT_OF_MEMORY = 53, 125
+# What a job's own script wrote down of its command (`submission.fence.Ended.reason`).
+_OURS = re.compile(r"exit code [0-9]+(?: in directory |$)|killed \(")
 _RAISED = re.compile(r"RaisedSignal:([0-9]{1,3})\b")
 _LAUNCH_FAILURE = Explanation(
     "The scheduler could not start its script, or not open the file for its output.",

@@ -21,7 +21,7 @@ from rowtui.core.grouping.status import (
     status_table,
     with_status,
 )
-from rowtui.core.state.model import Failure, State, Submitted, bit_set
+from rowtui.core.state.model import LastEnd, Outcome, State, Submitted, bit_set
 from rowtui.core.text import Cost
 from rowtui.core.workflow.model import Action, GroupRule, Processes, Resources, Walltime, Workflow
 
@@ -33,7 +33,7 @@ from tests.core.grouping.memory import (
     workspaces,
 )
 
-GONE = Failure("none", 1, "t", "exit code 2")
+GONE = LastEnd("none", 1, "t", "exit code 2")
 WITH_SLURM = Submitted("elsewhere", 7)
 
 
@@ -44,9 +44,10 @@ def step(index: int, name: str, *previous: str, **more: Any) -> Action:
 
 
 def test_every_combination_of_records_gives_the_first_status_that_holds() -> None:
-    # Each directory is one combination of: include, own completion, submission, failure, and
-    # the completion of two previous actions.
-    cases = list(itertools.product([False, True], repeat=6))
+    # Each directory is one combination of: include, own completion, submission, how the last job
+    # ended, and the completion of two previous actions.
+    no = [False, True]
+    cases = list(itertools.product(no, no, no, [None, *Outcome], no, no))
     directories = numbered([{"in": case[0]} for case in cases])
     where = [{i for i, case in enumerate(cases) if case[k]} for k in range(6)]
     workflow = Workflow(
@@ -62,12 +63,12 @@ def test_every_combination_of_records_gives_the_first_status_that_holds() -> Non
         directories,
         completed={"p": bit_set(where[4]), "q": bit_set(where[5]), "x": bit_set(where[1])},
         submitted={"x": dict.fromkeys(where[2], WITH_SLURM)},
-        failed={"x": dict.fromkeys(where[3], GONE)},
+        ends={"x": {i: GONE._replace(outcome=case[3]) for i, case in enumerate(cases) if case[3]}},
     )
 
     row = status_table(workflow, state).rows[2]
 
-    for i, (inside, done, submitted, failed, p, q) in enumerate(cases):
+    for i, (inside, done, submitted, ended, p, q) in enumerate(cases):
         expected = (
             None
             if not inside
@@ -77,20 +78,21 @@ def test_every_combination_of_records_gives_the_first_status_that_holds() -> Non
             if submitted
             else Status.WAITING
             if not (p and q)
-            else Status.FAILED
-            if failed
+            else Status(ended.value)
+            if ended
             else Status.ELIGIBLE
         )
         assert row.status_of(i) is expected
-    assert status_counts(row) == (16, 8, 2, 6, 1)
-    assert row.failed & ~row.eligible == 0
+    assert status_counts(row) == (32, 16, 4, 12, 1, 1, 1)
+    assert sum(status_counts(row)[:4]) == len(cases) / 2  # how jobs ended adds nothing to it
+    assert row.ended & ~row.eligible == 0
 
 
 def test_an_action_may_wait_for_itself_or_for_one_that_never_completes() -> None:
     workflow = Workflow(Path("/p"), actions=(step(0, "a", "a"), step(1, "b", "nobody")))
     state = State(1, numbered([1, 2]), completed={"a": 0, "b": 0})
     for row in status_table(workflow, state).rows:
-        assert status_counts(row) == (0, 0, 0, 2, 0)
+        assert status_counts(row) == (0, 0, 0, 2, 0, 0, 0)
 
 
 def test_elements_of_one_name_share_their_records() -> None:
@@ -112,9 +114,9 @@ def test_a_bad_include_marks_its_own_row_only() -> None:
 
     assert "cannot compare" in first.problem
     assert "\n" not in first.problem
-    assert status_counts(first) == (0, 0, 0, 0, 0)
+    assert status_counts(first) == (0, 0, 0, 0, 0, 0, 0)
     assert second.problem == ""
-    assert status_counts(second) == (0, 0, 2, 0, 0)
+    assert status_counts(second) == (0, 0, 2, 0, 0, 0, 0)
 
 
 def test_directories_that_are_set_aside_are_in_no_status() -> None:
@@ -134,8 +136,8 @@ def test_names_repeated_on_the_command_line_are_counted_and_paid_repeatedly() ->
     among = [0, 0, 1]
     row = action_status(step(0, "x"), state, among)
     assert row.eligible == 0b011
-    assert status_counts(row, among) == (0, 0, 3, 0, 0)
-    assert status_counts(row, [0, 1]) == (0, 0, 2, 0, 0)
+    assert status_counts(row, among) == (0, 0, 3, 0, 0, 0, 0)
+    assert status_counts(row, [0, 1]) == (0, 0, 2, 0, 0, 0, 0)
     assert row.remaining_cost == Cost(cpu_hours=3)
 
 
@@ -152,7 +154,7 @@ def test_a_cost_that_cannot_be_told_keeps_the_counts() -> None:
     row = action_status(step(0, "x", group=rule, resources=resources), state)
 
     assert 'cannot compare 1 with "x"' in row.problem
-    assert status_counts(row) == (1, 0, 2, 0, 0)
+    assert status_counts(row) == (1, 0, 2, 0, 0, 0, 0)
     assert not row.remaining_cost
 
 
@@ -228,7 +230,7 @@ def test_the_remaining_cost_is_that_of_the_groups_of_all_unfinished_directories(
 def test_an_empty_workspace_or_selection_has_nothing_to_say(among: list[int] | None) -> None:
     state = State(1, numbered([]), completed={"x": 0})
     row = action_status(step(0, "x"), state, among and [])
-    assert status_counts(row, among) == (0, 0, 0, 0, 0)
+    assert status_counts(row, among) == (0, 0, 0, 0, 0, 0, 0)
     assert not row.remaining_cost
     assert row.problem == ""
 
@@ -236,11 +238,11 @@ def test_an_empty_workspace_or_selection_has_nothing_to_say(among: list[int] | N
 sets = st.integers(0, (1 << 20) - 1)
 
 
-@given(sets, sets, sets, sets, sets)
+@given(sets, sets, st.lists(sets, min_size=3, max_size=3), sets, sets)
 def test_codes_say_the_first_status_that_holds(
-    completed: int, submitted: int, failed: int, eligible: int, waiting: int
+    completed: int, submitted: int, ended: list[int], eligible: int, waiting: int
 ) -> None:
-    row = ActionStatus(step(0, "x"), completed, submitted, eligible, waiting, failed)
+    row = ActionStatus(step(0, "x"), completed, submitted, eligible, waiting, *ended)
 
     codes = status_codes(row, 21)
 

@@ -12,7 +12,7 @@ from rowtui.core.project.change import NO_CHANGE, Change
 from rowtui.core.project.failed_jobs import Choice
 from rowtui.core.project.project import Project
 from rowtui.core.project.resubmission import Again, plan_again
-from rowtui.core.state.model import Failure
+from rowtui.core.state.model import LastEnd, Outcome
 from rowtui.core.state.stored import Stored
 from rowtui.core.submission.journal import end_detail
 from rowtui.core.submission.model import JournalEntry, Plan, PlannedJob, Step
@@ -65,11 +65,20 @@ class Failing:
         return Project.open(self.root, cluster=self.cluster, environment=environment)
 
     def fail(
-        self, project: Project, plan: Plan, reason: str, *, complete: Sequence[str] = ()
+        self,
+        project: Project,
+        plan: Plan,
+        reason: str,
+        *,
+        complete: Sequence[str] = (),
+        outcomes: Mapping[str, Outcome] | None = None,
     ) -> tuple[PlannedJob, ...]:
-        """Enter that all jobs of a plan ended for this reason, with these directories done."""
+        """Enter that all jobs of a plan ended for this reason, with these directories done.
+
+        `outcomes`: of directories that did not fail.
+        """
         save_plan(project.root, plan)
-        failures: dict[str, dict[str, Failure]] = {}
+        failures: dict[str, dict[str, LastEnd]] = {}
         self.submitted_at += 100.0
         for number, job in enumerate(plan.jobs):
             cluster, job_id = job.destination.cluster, int(self.submitted_at) + number
@@ -84,7 +93,8 @@ class Failing:
                 if name in complete:
                     (self.root / "workspace" / name / "x").touch()
                 else:
-                    failure = Failure(cluster, job_id, job.token, reason)
+                    outcome = (outcomes or {}).get(name, Outcome.FAILED)
+                    failure = LastEnd(cluster, job_id, job.token, reason, outcome)
                     failures.setdefault(job.action, {})[name] = failure
         _enter(project, failures)
         project.synchronise(full=bool(complete))
@@ -106,15 +116,15 @@ class Failing:
         return plan_again(project, Choice(project.workflow.actions, among, tokens), change)
 
 
-def _enter(project: Project, failures: Mapping[str, Mapping[str, Failure]]) -> None:
+def _enter(project: Project, failures: Mapping[str, Mapping[str, LastEnd]]) -> None:
     def edit(stored: Stored) -> Stored:
         state = stored.state
-        failed = {action: dict(known) for action, known in state.failed.items()}
+        failed = {action: dict(known) for action, known in state.ends.items()}
         for action, by_name in failures.items():
             found = {state.directories.position(name): why for name, why in by_name.items()}
             failed.setdefault(action, {}).update(
                 {at: why for at, why in found.items() if at is not None}
             )
-        return stored._replace(state=state._replace(failed=failed))
+        return stored._replace(state=state._replace(ends=failed))
 
     project.use(project.store.commit(edit).state)

@@ -12,7 +12,7 @@ from rowtui.core.project import dry_run as module
 from rowtui.core.project.dry_run import DryRun, dry_run
 from rowtui.core.project.planning import plan_submission
 from rowtui.core.project.project import Project
-from rowtui.core.state.model import Failure
+from rowtui.core.state.model import LastEnd
 from rowtui.core.submission.name_lines import NameLines
 from rowtui.core.submission.planner import PlanError
 
@@ -83,8 +83,8 @@ def test_a_dry_run_says_what_the_plan_says(tmp_path: Path, limit: int | None) ->
 
 def test_directories_that_failed_are_told_as_in_the_plan(tmp_path: Path) -> None:
     project = made(tmp_path, NAMES)
-    failed = {1: Failure("none", 7, "token", "exit code 1")}
-    project.use(project.state._replace(failed={"some": failed}))
+    failed = {1: LastEnd("none", 7, "token", "exit code 1")}
+    project.use(project.state._replace(ends={"some": failed}))
     assert "some: the last job of" in " ".join(agrees(project).warnings)
 
 

@@ -29,12 +29,14 @@ def test_directories_count_in_the_hour_in_which_their_job_ended_well() -> None:
             record("one", 9, NOW - 60, exit_code=2),
             record("one", 9, NOW - 60, end_reason="time limit"),
             record("two", 7, NOW - 3600 * HOURS - 1),  # too long ago
-            record("two", 7, NOW + 60),  # a clock that was wrong
+            record("two", 7, NOW + 3601),  # a clock that was wrong
+            record("ahead", 7, NOW + 60),  # a clock that is a little ahead
         ],
         NOW,
     )
-    [one] = found
-    assert one.action == "one"
+    one, ahead = found
+    assert (one.action, ahead.action) == ("one", "ahead")
+    assert ahead.hours[-1] == sum(ahead.hours) == 7
     assert one.hours[-2:] == (5, 7)
     assert sum(one.hours) == 12
 
@@ -42,7 +44,7 @@ def test_directories_count_in_the_hour_in_which_their_job_ended_well() -> None:
 def test_the_end_is_told_from_the_hours_since_work_began() -> None:
     assert Pace().hours_left(10) is None
     hours = (0,) * (HOURS - 2) + (10, 30)
-    assert Pace("a", hours).per_hour == 20.0
+    assert Pace("a", hours).lately == (40, 2)
     assert Pace("a", hours).hours_left(100) == 5.0
     assert Pace("a", (1000,) + (0,) * (HOURS - 1)).hours_left(5) is None  # all stands still now
 
@@ -50,9 +52,9 @@ def test_the_end_is_told_from_the_hours_since_work_began() -> None:
 def test_the_rate_of_what_began_minutes_ago_is_not_that_of_a_whole_hour() -> None:
     [pace] = paces([record("a", 10, NOW - 30), record("a", 20, NOW - 300)], NOW)
     assert pace.begun * 60 == 6  # the first was submitted six minutes ago
-    assert round(pace.per_hour) == 300
+    assert pace.lately == (30, pace.begun)
     [pace] = paces([record("a", 10, NOW, submitted_at=NOW)], NOW)
-    assert round(pace.per_hour) == 600  # as if it had taken a minute
+    assert pace.lately == (10, 1 / 60)  # as if it had taken a minute
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.floats(0, 3600 * 40))))

@@ -13,6 +13,7 @@ from rowtui.core.errors import RowtuiError
 from rowtui.core.project.jobs import IN_LANE
 from rowtui.core.project.pack_views import PackChoice, PackedPlan
 from rowtui.core.project.project import Project
+from rowtui.core.state.model import Outcome
 from rowtui.core.submission.bundles import SCRIPT_MB, WATCH_MB
 from rowtui.core.submission.planner import PlanError
 
@@ -163,7 +164,7 @@ async def test_jobs_share_nodes_and_each_runs_once(make: Make) -> None:
     await over(project)
     assert runs(project) == dict.fromkeys(NAMES, 1)
     assert project.state.completed["one"].bit_count() == 24
-    assert project.state.failed == {}
+    assert project.state.ends == {}
     await project.let_go()
 
 
@@ -241,7 +242,7 @@ async def test_nodes_that_are_not_as_the_file_says_lose_nothing(make: Make) -> N
     # then Slurm's own word is told, and every directory is free again
     assert any("refused" in error for error in errors)
     assert project.state.submitted == {}
-    assert project.state.failed == {}
+    assert project.state.ends == {}
     assert runs(project) == dict.fromkeys(NAMES, 0)
 
 
@@ -268,7 +269,7 @@ async def test_a_job_may_be_taken_out_of_its_bundle_before_its_turn(make: Make) 
     (project.root / "go").touch()
     await over(project)
     assert runs(project) == {name: int((name,) != out.directories) for name in NAMES}
-    assert project.state.failed == {}
+    assert {end.outcome for end in project.state.ends["one"].values()} == {Outcome.CANCELLED}
     assert project.state.submitted == {}
     await project.let_go()
 

@@ -11,6 +11,7 @@ import pytest
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.errors import NoProjectError, RowtuiError, WorkflowError
 from rowtui.core.grouping.model import Status
+from rowtui.core.grouping.status import StatusCounts, status_counts
 from rowtui.core.project.project import Project
 from rowtui.core.project.scan import look_again
 from rowtui.core.state.model import Submitted
@@ -86,11 +87,8 @@ async def all_ended(project: Project, tokens: list[str]) -> None:
     )
 
 
-def counts(project: Project, index: int = 0) -> tuple[int, int, int, int, int]:
-    row = project.status().rows[index]
-    sets = (row.completed, row.submitted, row.eligible, row.waiting, row.failed)
-    completed, sent, eligible, waiting, failed = (members.bit_count() for members in sets)
-    return completed, sent, eligible, waiting, failed
+def counts(project: Project, index: int = 0) -> StatusCounts:
+    return status_counts(project.status().rows[index])
 
 
 def test_a_project_is_found_from_any_folder_below_it(home: Home) -> None:
@@ -106,8 +104,8 @@ def test_statuses_and_groups_follow_the_workflow(home: Home) -> None:
     names = project.state.directories
     groups = project.groups(one, (Status.ELIGIBLE,))
     assert [[names.name(at) for at in group.indices] for group in groups] == [["c", "b"], ["a"]]
-    assert counts(project) == (0, 0, 3, 0, 0)
-    assert counts(project, 1) == (0, 0, 0, 3, 0)
+    assert counts(project) == (0, 0, 3, 0, 0, 0, 0)
+    assert counts(project, 1) == (0, 0, 0, 3, 0, 0, 0)
     assert project.groups(two, (Status.ELIGIBLE,)) == ()
 
 
@@ -131,18 +129,18 @@ async def test_jobs_go_from_plan_to_completion_and_row_sees_each_step(home: Home
     project.close()
     in_row = decode_submitted((home.root / ".row/submitted.postcard").read_bytes())
     assert set(in_row["one"]) == {b"a", b"b", b"c"}
-    assert counts(project) == (0, 3, 0, 0, 0)
+    assert counts(project) == (0, 3, 0, 0, 0, 0, 0)
 
     await all_ended(project, tokens)
-    assert counts(project) == (3, 0, 0, 0, 0)
-    assert counts(project, 1) == (0, 0, 3, 0, 0)
+    assert counts(project) == (3, 0, 0, 0, 0, 0, 0)
+    assert counts(project, 1) == (0, 0, 3, 0, 0, 0, 0)
     project.close()
     completed = decode_completed((home.root / ".row/completed.postcard").read_bytes())
     assert set(completed["one"]) == {b"a", b"b", b"c"}
     # And whoever opens the project anew sees the same.
     again = home.open()
     again.synchronise()
-    assert counts(again) == (3, 0, 0, 0, 0)
+    assert counts(again) == (3, 0, 0, 0, 0, 0, 0)
     records = again.jobs.records()
     assert {record.token for record in records} == set(tokens)
     assert {record.step for record in records} == {Step.ENDED}
@@ -153,11 +151,11 @@ async def test_a_job_that_fails_marks_its_directories_and_says_why(home: Home) -
     project = home.open()
     (token,) = await submitted(project, "a")
     await all_ended(project, [token])
-    assert counts(project) == (0, 0, 3, 0, 1)
+    assert counts(project) == (0, 0, 3, 0, 1, 0, 0)
     (job,) = (await project.jobs.view()).jobs
     assert job.state is JobState.FAILED
-    assert "ended with 3" in job.reason
-    assert any("ended with 3" in notice for notice in project.take_notices())
+    assert job.reason == "exit code 3 in directory a"
+    assert any(job.reason in notice for notice in project.take_notices())
     assert (await project.jobs.log_tail(token, 100)).lines[0] == "no"
 
 
@@ -171,7 +169,7 @@ async def test_a_job_can_be_cancelled_and_its_directories_are_free_again(home: H
     (result,) = await project.jobs.cancel([token])
     assert result.error == ""
     await all_ended(project, [token])
-    assert counts(project) == (0, 0, 3, 0, 1)
+    assert counts(project) == (0, 0, 3, 0, 0, 0, 1)
     (job,) = (await project.jobs.view()).jobs
     assert job.state is JobState.CANCELLED
     (again,) = await project.jobs.cancel(["nobody-0"])
@@ -207,7 +205,7 @@ def test_the_workflow_is_read_again_when_it_changed(home: Home) -> None:
     with pytest.raises(WorkflowError):
         project.reload_workflow_if_changed()
     assert [action.name for action in project.workflow.actions] == ["one", "three"]
-    assert counts(project) == (0, 0, 3, 0, 0)
+    assert counts(project) == (0, 0, 3, 0, 0, 0, 0)
 
 
 def test_one_bad_action_stops_no_other(home: Home) -> None:
@@ -226,7 +224,7 @@ def test_an_unknown_cluster_is_an_error_that_names_the_known_ones(home: Home) ->
     with pytest.raises(RowtuiError, match="cluster 'locl' not found"):
         project.plan(project.workflow.actions)
     # What needs no cluster goes on.
-    assert counts(project) == (0, 0, 3, 0, 0)
+    assert counts(project) == (0, 0, 3, 0, 0, 0, 0)
 
 
 def test_a_look_never_takes_back_what_a_job_completed_since_the_records_were_read(

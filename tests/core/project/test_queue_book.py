@@ -36,7 +36,8 @@ def job(
     record = JobRecord(
         token or f"t{number}" + (f".{task}" if task is not None else ""), "plan", "anvil", "cpu",
         "sample", tuple(f"d{it}" for it in range(directories)), "name", Step.ACCEPTED, number, at,
-        "log", ended_at=ended, end_reason="exit code 1" if ended else "", task=task,
+        "log", ended_at=ended, task=task,
+        end_reason=f"exit code 1 in directory d{number}" if ended else "",
     )  # fmt: skip
     return JobView(record, state, reason, elapsed, 3_600)
 

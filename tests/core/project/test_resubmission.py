@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.errors import RowtuiError
+from rowtui.core.grouping.status import status_counts
 from rowtui.core.in_process import InProcessEngine
 from rowtui.core.project.change import Amount, Change, parse_cpus, parse_memory, parse_walltime
+from rowtui.core.project.needs import Needs
 from rowtui.core.project.project import Project
+from rowtui.core.state.model import Outcome
 from rowtui.core.state.postcard import encode_submitted
 from rowtui.core.submission.ending import OUT_OF_MEMORY, TIME_LIMIT
 from rowtui.core.submission.model import Plan
@@ -107,6 +110,24 @@ def test_what_row_submitted_meanwhile_is_not_sent_again(failing: Failing) -> Non
     (failing.root / ".row/submitted.postcard").write_bytes(submitted)
     project.synchronise()
     assert directories(failing.again(project).plan) == [("a", "b"), ("e",), ("c",)]
+
+
+def test_what_a_failed_job_did_not_reach_goes_with_it_and_what_was_cancelled_must_be_named(
+    failing: Failing,
+) -> None:
+    project = failing.open()
+    ends = {"b": Outcome.NOT_REACHED, "c": Outcome.CANCELLED, "d": Outcome.CANCELLED}
+    jobs = failing.fail(project, everything(project), "exit code 2", outcomes=ends)
+    row = project.status().rows[0]
+    assert status_counts(row)[2:] == (5, 0, 2, 1, 2)
+    assert directories(failing.again(project).plan) == [("a", "b"), ("e",)]
+    assert directories(failing.again(project, tokens=[jobs[1].token]).plan) == [("c", "d")]
+    assert directories(failing.again(project, names=["b", "d"]).plan) == [("b", "d")]
+    # what needs the user, and what the next plan warns of, are those that failed
+    assert [need.directories for need in Needs(project).failures([row])] == [2]
+    warned = [job.directories for job in everything(project).jobs if job.warnings]
+    assert warned == [("a", "b"), ("e",)]
+    assert "a failed: exit code 2" in everything(project).jobs[0].warnings[0]
 
 
 def test_directories_and_jobs_can_be_chosen_together(failing: Failing) -> None:

@@ -14,7 +14,7 @@ from rowtui.core.network.job_model import JobState
 from rowtui.core.network.shape import shape
 from rowtui.core.network.spec import Input, Link, Network, Node, Source, SourceRows, Values
 from rowtui.core.runs.facts import Facts
-from rowtui.core.state.model import Directories, Failure, State, Submitted, bit_set
+from rowtui.core.state.model import Directories, LastEnd, Outcome, State, Submitted, bit_set
 
 
 class Names:
@@ -43,13 +43,13 @@ def state(there: Sequence[str], jobs: dict[tuple[str, str], Any]) -> State:
     at = {name: position for position, name in enumerate(sorted(there))}
     completed: dict[str, int] = dict.fromkeys(("simulate", "look", "report"), 0)
     submitted: dict[str, dict[int, Submitted]] = {}
-    failed: dict[str, dict[int, Failure]] = {}
+    failed: dict[str, dict[int, LastEnd]] = {}
     for (action, name), what in jobs.items():
         if name not in at:
             continue
         if what is True:
             completed[action] |= bit_set([at[name]])
-        elif isinstance(what, Failure):
+        elif isinstance(what, LastEnd):
             failed.setdefault(action, {})[at[name]] = what
         else:
             submitted.setdefault(action, {})[at[name]] = Submitted("here", 1, what)
@@ -75,7 +75,10 @@ def test_the_graph_is_as_the_records_are_and_each_thing_is_told_once(seed: int) 
             jobs.pop(pair, None)
             if choice < 4:
                 reason = "not reached: exit code 1" if choice == 2 else "exit code 1"
-                jobs[pair] = (True, token, *[Failure("here", 1, token, reason)] * 2)[choice]
+                outcome = Outcome.NOT_REACHED if choice == 2 else Outcome.FAILED
+                jobs[pair] = (True, token, *[LastEnd("here", 1, token, reason, outcome)] * 2)[
+                    choice
+                ]
         if chance.random() < 0.3:
             others = [f"other-{each}" for each in range(chance.randrange(3))]
             there = [*(name for name in names if chance.random() < 0.8), *others]
@@ -106,5 +109,5 @@ def test_the_graph_is_as_the_records_are_and_each_thing_is_told_once(seed: int) 
                 assert now is JobState.ACTIVE
             elif now is JobState.ACTIVE:
                 raise AssertionError(f"{pair} is with no scheduler")
-            if isinstance(what, Failure) and what.reason.startswith("exit"):
+            if isinstance(what, LastEnd) and what.reason.startswith("exit"):
                 assert now is JobState.FAILED

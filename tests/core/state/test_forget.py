@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rowtui.core.state.export import export_row_files
 from rowtui.core.state.forget import forget
-from rowtui.core.state.model import Failure, Submitted
+from rowtui.core.state.model import LastEnd, Submitted
 from rowtui.core.state.news import with_news
 from rowtui.core.state.staging import stage_completions
 from rowtui.core.state.store import Store
@@ -23,7 +23,7 @@ def begun(root: Path, submitted: dict[str, dict[int, Submitted]]) -> Store:
             directories=directories,
             completed={"one": 0, "two": 0},
             submitted=submitted,
-            failed={"one": {3: Failure("c", 1, "t", "exit code 1")}},
+            ends={"one": {3: LastEnd("c", 1, "t", "exit code 1")}},
         )
         return before._replace(state=state, reread=False)
 
@@ -48,7 +48,7 @@ def test_cleaning_completions_also_forgets_those_that_still_lie_staged(tmp_path:
     assert stored is not None
     assert stored.state.completed == {"one": 0, "two": 0}
     assert set(stored.state.submitted) == {"two"}
-    assert set(stored.state.failed) == {"one"}
+    assert set(stored.state.ends) == {"one"}
 
 
 def test_cleaning_jobs_and_directories_forgets_these_and_keeps_the_completions(
@@ -61,7 +61,7 @@ def test_cleaning_jobs_and_directories_forgets_these_and_keeps_the_completions(
 
     stored = forget(Store(tmp_path), directories=True, submitted=True, completed=False)
 
-    assert (stored.state.submitted, stored.state.failed) == ({}, {})
+    assert (stored.state.submitted, stored.state.ends) == ({}, {})
     assert stored.state.completed == {"one": 0b10, "two": 0}
     assert stored.reread
     assert not (tmp_path / ".row" / "directories.json").exists()

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rowtui.core.state import pack_stored
 from rowtui.core.state.container import MAGIC, NewerCacheError
-from rowtui.core.state.model import Failure, Submitted, bit_set
+from rowtui.core.state.model import LastEnd, Outcome, Submitted, bit_set
 from rowtui.core.state.store import NotSavedError, Store
 from rowtui.core.state.stored import Identity, RowFiles, Stored
 from rowtui.core.state.sweep import KEPT_GENERATIONS, KEPT_SECONDS
@@ -42,7 +43,13 @@ def full_of_records(before: Stored) -> Stored:
         directories=directories,
         completed={"one": 0b101, "two": 0, "three": 0b101},
         submitted={"one": {3: Submitted("c", 7, "t"), 4: Submitted("c", 7, "t")}},
-        failed={"two": {5: Failure("c", 8, "u", "exit code 2 \udcff")}},
+        ends={
+            "two": {
+                5: LastEnd("c", 8, "u", "exit code 2 \udcff"),
+                6: LastEnd("c", 8, "u", "not reached: exit code 2", Outcome.NOT_REACHED),
+                7: LastEnd("c", 9, "v", "not begun: cancelled", Outcome.CANCELLED),
+            }
+        },
     )
     return before._replace(
         state=state,
@@ -72,13 +79,41 @@ def test_everything_comes_back_from_another_process_view(tmp_path: Path) -> None
         assert getattr(found, field) == getattr(written, field)
     for field in ("consumed", "workflow", "workflow_identity", "reread"):
         assert getattr(found, field) == getattr(written, field)
-    for field in ("generation", "completed", "submitted", "failed"):
+    for field in ("generation", "completed", "submitted", "ends"):
         assert getattr(found.state, field) == getattr(written.state, field)
     assert found.state.generation == 1
     assert dict(found.directories.bad) == {9: "bad"}
     assert found.row.submitted_due
     assert {a: dict(jobs) for a, jobs in found.row.submitted.items()} == {"one": {3: ("c", 7)}}
     assert found.row._replace(submitted={}) == written.row._replace(submitted={})
+
+
+def test_ends_of_an_older_version_get_the_outcome_that_their_reason_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reasons = {1: "exit code 2", 2: "not reached: exit code 2", 3: "cancelled", 4: "time limit"}
+
+    def edit(before: Stored) -> Stored:
+        stored = full_of_records(before)
+        ends = {"two": {at: LastEnd("c", 8, "u", reason) for at, reason in reasons.items()}}
+        return stored._replace(state=stored.state._replace(ends=ends))
+
+    # an older version wrote rows of four
+    rows = pack_stored._as_rows
+
+    def older(records: Any, row: Callable[[Any], Any]) -> Any:
+        return rows(records, lambda it: row(it)[:4])
+
+    monkeypatch.setattr(pack_stored, "_as_rows", older)
+    Store(tmp_path).commit(edit)
+    found = Store(tmp_path).load().stored
+    assert found is not None
+    assert {at: (it.reason, it.outcome.value) for at, it in found.state.ends["two"].items()} == {
+        1: ("exit code 2", "failed"),
+        2: ("not reached: exit code 2", "not reached"),
+        3: ("cancelled", "cancelled"),
+        4: ("time limit", "failed"),
+    }
 
 
 def test_a_base_equal_to_ours_is_not_stored_twice_and_comes_back(tmp_path: Path) -> None:

@@ -416,7 +416,7 @@ def test_a_job_whose_command_slurm_killed_for_its_memory_says_so(
     ended = read_ended(real.root, bundled.job("a").token)
     assert ended is not None
     killed = ending_of(bundled.job("a"), ended, None, CANCELLED, 7).reason
-    assert (ended.reason == OUT_OF_MEMORY) is (killed == OUT_OF_MEMORY) is (cause != "exit")
+    assert (ended.reason() == OUT_OF_MEMORY) is (killed == OUT_OF_MEMORY) is (cause != "exit")
 
 
 @pytest.mark.parametrize(("run", "reason"), [("kill $$", CANCELLED), ("exit 3", "")])
@@ -429,7 +429,7 @@ def test_what_dies_of_a_signal_while_its_bundle_is_cancelled_was_cancelled(
     ended = read_ended(real.root, bundled.job("a").token)
     assert ended is not None
     told = ending_of(bundled.job("a"), ended, None, CANCELLED, 7).reason
-    assert told == (reason or ended.reason)
+    assert told == (reason or ended.reason("a"))
     assert "cancelled" not in ending_of(bundled.job("a"), ended, None, "", 7).reason
 
 

@@ -21,6 +21,7 @@ from rowtui.core.clusters.schedulers.base import (
     token_in_queue,
 )
 from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
+from rowtui.core.state.model import Outcome
 from rowtui.core.submission.arrays import with_arrays
 from rowtui.core.submission.bundles import START_SECONDS, STEP_SECONDS, with_bundles
 from rowtui.core.submission.in_queue import find_requests
@@ -57,7 +58,7 @@ def real(
 
 def failures(real: RealProject) -> dict[str, str]:
     names = real.state.directories
-    return {names.name(at): it.reason for at, it in real.state.failed.get("one", {}).items()}
+    return {names.name(at): it.reason for at, it in real.state.ends.get("one", {}).items()}
 
 
 # -- planning --------------------------------------------------------------------------------------
@@ -169,7 +170,7 @@ class TestLife(OnSlurm):
 
         assert real.runs() == dict.fromkeys(HOSTILE, 1)
         assert real.state.completed["one"].bit_count() == len(HOSTILE)
-        assert (real.state.submitted, real.state.failed) == ({}, {})
+        assert (real.state.submitted, real.state.ends) == ({}, {})
         assert real.journal.open_plan_ids() == []
 
     async def test_one_that_fails_is_the_only_one_that_failed(self, real: RealProject) -> None:
@@ -182,10 +183,10 @@ class TestLife(OnSlurm):
         await over(real, plan)
         await real.settle()
 
-        assert failures(real) == {fails: "exit code 2: the command ended with 4"}
+        assert failures(real) == {fails: "exit code 4"}
         assert real.state.completed["one"].bit_count() == len(HOSTILE) - 1
         records = job_records(plan, real.journal.entries(plan.id))
-        assert {it.exit_code for it in records if it.directories == (fails,)} == {2}
+        assert {it.exit_code for it in records if it.directories == (fails,)} == {4}
         logs = [(real.root / it.log_path).read_text() for it in records]
         assert all("said" in log for log in logs)
 
@@ -205,7 +206,10 @@ class TestLife(OnSlurm):
         await over(real, plan)
         await real.settle()
 
-        assert failures(real) == dict.fromkeys(begun, "cancelled")
+        # then nothing failed: all were cancelled, before or after they began
+        not_begun = dict.fromkeys(real.runs().keys() - begun, "not begun: cancelled")
+        assert failures(real) == dict.fromkeys(begun, "cancelled") | not_begun
+        assert {it.outcome for it in real.state.ends["one"].values()} == {Outcome.CANCELLED}
         assert real.state.submitted == {}
         assert sorted(real.steps(plan)) == ["abandoned"] * 12 + ["ended"] * 2
         assert sum(real.runs().values()) == 2
@@ -230,7 +234,7 @@ class TestLife(OnSlurm):
         await over(real, plan)
         await real.settle()
         assert real.runs() == dict.fromkeys(HOSTILE, 1)
-        assert real.state.failed == {}
+        assert real.state.ends == {}
 
 
 class Answering(SlurmScheduler):
@@ -338,4 +342,5 @@ class TestFaults(OnSlurm):
         await real.settle()
         names = {job.directories[0] for job in out}
         assert real.runs() == {name: int(name not in names) for name in FEW}
-        assert (real.state.submitted, real.state.failed) == ({}, {})
+        assert failures(real) == dict.fromkeys(names, "not begun: cancelled")
+        assert real.state.submitted == {}

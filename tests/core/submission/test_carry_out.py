@@ -26,7 +26,7 @@ from rowtui.core.clusters.schedulers.bash import BashScheduler
 from rowtui.core.clusters.schedulers.local import LocalScheduler
 from rowtui.core.clusters.schedulers.local_machine import host_name
 from rowtui.core.errors import RowtuiError
-from rowtui.core.state.model import Submitted
+from rowtui.core.state.model import Outcome, Submitted
 from rowtui.core.submission.carry_out import carry_out
 from rowtui.core.submission.fence import abandon, fence_path
 from rowtui.core.submission.journal import job_records
@@ -103,7 +103,7 @@ async def test_every_directory_runs_once_and_is_complete(real: RealProject) -> N
     assert real.runs() == dict.fromkeys(NAMES, 1)
     assert real.state.completed["one"] == 0b111
     assert real.state.submitted == {}
-    assert real.state.failed == {}
+    assert real.state.ends == {}
     assert real.steps(plan) == ["ended"] * 3
     assert real.journal.open_plan_ids() == []
     assert real.journal.plan_ids() == [plan.id]
@@ -286,12 +286,13 @@ async def test_a_job_that_fails_leaves_the_reason_with_its_directories(real: Rea
 
     assert ended.step is Step.ENDED
     assert real.state.completed["one"] == 0b001
-    failed = real.state.failed["one"]
-    assert failed[1].reason == "exit code 2: the command ended with 9"
-    assert failed[2].reason.startswith("not reached")
+    failed = real.state.ends["one"]
+    assert (failed[1].reason, failed[1].outcome) == ("exit code 9", Outcome.FAILED)
+    assert failed[2].reason == "not reached: exit code 9 in directory b c"
+    assert failed[2].outcome is Outcome.NOT_REACHED
     assert failed[1].job_id == ended.job_id
     (record,) = job_records(plan, real.journal.entries(plan.id))
-    assert (record.exit_code, record.end_reason) == (2, "exit code 2: the command ended with 9")
+    assert (record.exit_code, record.end_reason) == (9, "exit code 9 in directory b c")
     assert record.job_id == ended.job_id
     assert str(record.job_id) in record.log_path
 
@@ -302,7 +303,7 @@ async def test_a_job_that_makes_no_products_is_failed_too(real: RealProject) -> 
     await real.wait()
     await real.settle()
 
-    assert "products are missing" in real.state.failed["one"][0].reason
+    assert "products are missing" in real.state.ends["one"][0].reason
 
 
 async def test_a_cancelled_job_says_so(real: RealProject) -> None:
@@ -313,7 +314,7 @@ async def test_a_cancelled_job_says_so(real: RealProject) -> None:
     await real.wait()
     await real.settle()
 
-    assert {failure.reason.split(": ")[-1] for failure in real.state.failed["one"].values()} == {
+    assert {failure.reason.split(": ")[-1] for failure in real.state.ends["one"].values()} == {
         "cancelled"
     }
 
@@ -345,7 +346,7 @@ async def test_a_job_that_vanished_without_a_word_is_failed(
     (ended,) = await real.settle()
 
     assert ended.message == "one-a+2: ended without a word"
-    assert set(real.state.failed["one"]) == {0, 1, 2}
+    assert set(real.state.ends["one"]) == {0, 1, 2}
 
 
 async def test_a_queue_that_cannot_be_asked_is_not_an_empty_queue(
@@ -448,11 +449,11 @@ async def test_a_job_that_fails_now_stops_the_rest(now: RealProject) -> None:
 
     progress = await now.submit(plan)
 
-    assert "exited with code 2" in progress[-2].error
+    assert progress[-2].error.endswith(": exit code 7 in directory a")
     assert "1 job was not sent" in progress[-1].error
     assert now.steps(plan) == ["ended", "abandoned"]
     assert now.state.submitted == {}
-    assert now.state.failed["one"][0].reason == "exit code 2: the command ended with 7"
+    assert now.state.ends["one"][0].reason == "exit code 7"
 
 
 async def test_jobs_in_another_queue_of_this_machine_are_not_taken_for_ended(

@@ -209,7 +209,7 @@ def test_killed_while_a_bundle_runs_inside_its_requests_are_not_free(tmp_path: P
     asyncio.run(real.settle())
     assert real.runs() == dict.fromkeys(NAMES, 1)
     assert real.state.completed["one"] == 0b111
-    assert (real.state.submitted, real.state.failed) == ({}, {})
+    assert (real.state.submitted, real.state.ends) == ({}, {})
 
 
 def test_killed_while_a_job_runs_inside_every_directory_runs_once(tmp_path: Path) -> None:

@@ -201,10 +201,10 @@ class TestSlurm:
         await chain.over(plan)
 
         said = chain.said(plan)
-        assert said["one", "b c"] == "ended: exit code 2: the command ended with 7"
+        assert said["one", "b c"] == "ended: exit code 7 in directory b c"
         assert said["two", "b c"] == f"abandoned: {UPSTREAM_FAILED}"
         assert chain.seconds() == {"a": 1, "b c": 0, "$(touch pwned)": 1}
-        assert list(chain.state.failed) == ["one"]
+        assert list(chain.state.ends) == ["one"]
         assert chain.state.submitted == {}
 
     async def test_what_is_needed_and_not_there_keeps_a_job_from_running(
@@ -221,7 +221,7 @@ class TestSlurm:
         said = chain.said(plan)
         assert said["two", "a"] == f"abandoned: {NEEDS_MISSING}"
         assert said["two", "b c"] == "ended: "
-        assert (chain.state.submitted, chain.state.failed) == ({}, {})
+        assert (chain.state.submitted, chain.state.ends) == ({}, {})
         logs = "".join(path.read_text() for path in chain.root.glob("two-*.out"))
         assert "workspace/a/out, which this job needs, is not there." in logs
 
@@ -299,4 +299,4 @@ async def test_the_local_queue_keeps_chains_too(here: Chain) -> None:
     said = here.said(plan)
     assert said["two", "a"] == f"abandoned: {UPSTREAM_FAILED}"
     assert here.seconds() == {"a": 0, "b c": 1, "$(touch pwned)": 1}
-    assert (list(here.state.failed), here.state.submitted) == (["one"], {})
+    assert (list(here.state.ends), here.state.submitted) == (["one"], {})

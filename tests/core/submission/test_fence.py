@@ -51,7 +51,13 @@ def test_an_end_is_read_as_a_whole_or_not_at_all(
     [
         (Ended(0, "exit", "", 0.0, 0), ""),
         (Ended(1, "exit", "", 0.0), "exit code 1: the setup failed"),
-        (Ended(1, "exit", "", 0.0, 4), "exit code 1: the command ended with 4"),
+        (Ended(1, "exit", "", 0.0, 4), "exit code 4"),
+        (Ended(2, "exit", "", 0.0, 3, 7), "exit code 3 in directory d\\n7"),
+        (
+            Ended(2, "exit", "", 0.0, 137, 7),
+            "killed (signal KILL, exit code 137) in directory d\\n7",
+        ),
+        (Ended(2, "exit", "", 0.0, 255, 7), "exit code 255 in directory d\\n7"),
         (
             Ended(3, "exit", "", 0.0, 0),
             "exit code 3: the completed directories could not be reported",
@@ -61,7 +67,7 @@ def test_an_end_is_read_as_a_whole_or_not_at_all(
     ],
 )
 def test_an_end_has_a_reason_for_people(ended: Ended, reason: str) -> None:
-    assert ended.reason == reason
+    assert ended.reason("" if ended.index is None else "d\n7") == reason
 
 
 def test_the_id_is_read_from_the_fence() -> None:

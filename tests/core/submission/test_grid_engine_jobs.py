@@ -41,7 +41,7 @@ async def test_hostile_names_run_once_and_are_complete(real: RealProject) -> Non
     assert real.runs() == dict.fromkeys(HOSTILE, 1)
     assert real.state.completed["one"].bit_count() == len(HOSTILE)
     assert real.state.submitted == {}
-    assert real.state.failed == {}
+    assert real.state.ends == {}
     assert real.journal.open_plan_ids() == []
     assert len(list((real.root / "lo: gs").iterdir())) == len(plan.jobs)
 
@@ -71,7 +71,7 @@ async def test_jobs_that_are_stopped_say_why_and_report_what_is_done(
         await real.wait()
         await real.settle()
         assert real.state.completed["one"] == 1
-        reasons = {failure.reason for failure in real.state.failed["one"].values()}
+        reasons = {failure.reason for failure in real.state.ends["one"].values()}
         assert reasons == {why, f"not reached: {why}"}
         snapshot = await scheduler.queue([ids[why]])
         assert [job.state for job in snapshot.jobs] == [states[why]]

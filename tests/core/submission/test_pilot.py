@@ -53,7 +53,7 @@ async def test_what_comes_while_it_runs_is_run_without_queueing(real: Piloted) -
 
     assert real.runs() == dict.fromkeys(NAMES, 1)
     assert real.state.completed["one"] == real.state.everything
-    assert (real.state.submitted, real.state.failed) == ({}, {})
+    assert (real.state.submitted, real.state.ends) == ({}, {})
     records = [
         record
         for plan in (first, second, real.pilot_plan)
@@ -89,9 +89,9 @@ async def test_one_that_fails_is_the_only_one_that_failed(here: Piloted) -> None
     await here.start()
     plan = await here.hand("a", "d")
     await here.over()
-    assert here.said(plan) == {"a": "ended: exit code 2: the command ended with 5", "d": "ended: "}
+    assert here.said(plan) == {"a": "ended: exit code 5 in directory a", "d": "ended: "}
     assert here.runs()["d"] == 1
-    assert next(iter(here.state.failed["one"].values())).token == plan.jobs[0].token
+    assert next(iter(here.state.ends["one"].values())).token == plan.jobs[0].token
 
 
 async def test_requests_have_gpus_of_their_own(
@@ -123,7 +123,7 @@ async def test_what_a_cancelled_pilot_had_not_begun_has_not_failed(real: Piloted
     said = real.said(plan)
     assert said["a"] == "ended: cancelled"
     assert {said[name].split(":")[0] for name in "de"} == {"abandoned"}
-    assert len(real.state.failed["one"]) == 1
+    assert len(real.state.ends["one"]) == 1
     assert (sum(real.runs().values()), real.state.submitted) == (1, {})
 
 

@@ -153,7 +153,7 @@ async def test_killed_after_each_step_of_handing_over_every_directory_runs_once(
     await real.over()
     assert real.runs() == dict.fromkeys(names, 1)
     assert real.state.completed["one"] == real.state.everything
-    assert (real.state.submitted, real.state.failed) == ({}, {})
+    assert (real.state.submitted, real.state.ends) == ({}, {})
 
 
 def given_back(real: Piloted) -> set[int]:

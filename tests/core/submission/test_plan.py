@@ -15,7 +15,7 @@ from rowtui.core.clusters.model import Cluster, Identify, Launcher, Launchers, P
 from rowtui.core.errors import RowtuiError
 from rowtui.core.grouping.model import Group, JobRequest
 from rowtui.core.grouping.request import job_requests
-from rowtui.core.state.model import Failure
+from rowtui.core.state.model import LastEnd
 from rowtui.core.submission.model import Destination, InBundle, Plan, PlannedJob
 from rowtui.core.submission.plan import (
     PlanError,
@@ -196,9 +196,9 @@ def test_shell_that_bash_cannot_read_is_found_once_for_an_action() -> None:
 
 
 def test_directories_whose_last_job_failed_are_warned_of() -> None:
-    failed = {"one": {1: Failure("c", 17, "t", "time limit")}}
+    failed = {"one": {1: LastEnd("c", 17, "t", "time limit")}}
 
-    made = plan(requests(action(), 1, 2), failed=failed)
+    made = plan(requests(action(), 1, 2), ends=failed)
 
     assert made.jobs[0].warnings == ()
     assert made.jobs[1].warnings == ("the last job of d1 failed: time limit (c/17)",)

@@ -286,7 +286,7 @@ async def finish(cases: Sequence[Case], slurm: SlurmCluster) -> None:
         point = case.real.root.name
         assert case.real.runs() == dict.fromkeys(case.names, 1), point
         assert case.real.state.completed["one"] == case.real.state.everything, point
-        assert (case.real.state.submitted, case.real.state.failed) == ({}, {}), point
+        assert (case.real.state.submitted, case.real.state.ends) == ({}, {}), point
 
 
 def in_children(

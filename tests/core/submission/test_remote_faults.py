@@ -90,7 +90,7 @@ class Remote:
         await eventually_async(still_open, lambda plans: not plans, every=0.05)
         assert self.real.runs() == dict.fromkeys(self.names, 1)
         assert self.real.state.submitted == {}
-        assert self.real.state.failed == {}
+        assert self.real.state.ends == {}
 
     async def jobs(self, token: str) -> list[JobState]:
         """How all jobs that ever had this token ended, oldest first.
@@ -271,7 +271,7 @@ async def test_whether_a_job_whose_command_died_was_cancelled_is_asked_of_its_sc
     # when Slurm has it cancelled, then it was.
     slurm.run(f"scancel {job.id}")
     await eventually_async(remote.settle, lambda _: not real.journal.open_plan_ids(), every=0.05)
-    assert [failure.reason for failure in real.state.failed["one"].values()] == ["cancelled"]
+    assert [failure.reason for failure in real.state.ends["one"].values()] == ["cancelled"]
 
 
 # -- the controller ------------------------------------------------------------------------------
@@ -357,7 +357,7 @@ async def test_a_job_that_began_and_was_forgotten_is_given_time_before_it_is_tak
     await remote.settle(ORPHAN_SECONDS + 1)
 
     assert remote.real.steps(plan) == ["ended"]
-    assert remote.real.state.failed["one"][0].reason == "ended without a word"
+    assert remote.real.state.ends["one"][0].reason == "ended without a word"
 
 
 async def test_a_job_that_ended_and_is_started_again_by_its_scheduler_is_over(

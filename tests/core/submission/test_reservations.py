@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rowtui.core.clusters.schedulers.base import Job, JobState, QueueSnapshot
 from rowtui.core.clusters.schedulers.local import LocalScheduler
-from rowtui.core.state.model import Failure, Submitted
+from rowtui.core.state.model import LastEnd, Submitted
 from rowtui.core.state.store import Store
 from rowtui.core.submission.reservations import (
     Release,
@@ -25,8 +25,8 @@ from tests.core.submission.conftest import RealProject
 NAMES = ["a", "b c", "d\udcff"]
 
 
-def failure(reason: str) -> Failure:
-    return Failure("local", 4, "n-0", reason)
+def failure(reason: str) -> LastEnd:
+    return LastEnd("local", 4, "n-0", reason)
 
 
 def test_a_job_gets_all_its_directories_or_none(real: RealProject) -> None:
@@ -77,19 +77,19 @@ def test_a_release_only_concerns_its_token_and_what_is_not_complete(real: RealPr
     after = released(state, [Release("n-0", "one", failures)])
 
     assert after.submitted == {"one": {2: Submitted("l", 5)}}
-    assert after.failed == {"one": {1: failure("no")}}
+    assert after.ends == {"one": {1: failure("no")}}
     assert released(after, [Release("n-0", "one", failures)]) is after
 
 
 def test_a_job_that_ends_well_takes_an_older_failure_with_it(real: RealProject) -> None:
     plan = real.plan("n", size=3)
-    state = real.state._replace(failed={"one": {0: failure("old"), 1: failure("old")}})
+    state = real.state._replace(ends={"one": {0: failure("old"), 1: failure("old")}})
 
     state, _ = reserved(state, plan.jobs)
     state = state._replace(completed={"one": 0b011})
     after = released(state, [Release("n-0", "one", {})])
 
-    assert after.failed == {}
+    assert after.ends == {}
 
 
 def test_jobs_of_row_are_forgotten_by_rows_rule(real: RealProject) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from rowtui.core.clusters.schedulers.local import LocalScheduler
-from rowtui.core.state.model import Failure, Submitted
+from rowtui.core.state.model import LastEnd, Submitted
 from rowtui.core.state.postcard import encode_submitted
 from rowtui.core.state.staging import stage_completions
 from rowtui.core.state.store import Store
@@ -88,11 +88,11 @@ def test_what_a_job_staged_before_it_ended_never_counts_as_failed(real: RealProj
     store = StoredReservations(real.store)
     assert store.reserve([job]) == {}
     stage_completions(real.root, {"one": ["b c"]})
-    why = Failure("local", 7, "t", "it ended well, but products are missing")
+    why = LastEnd("local", 7, "t", "it ended well, but products are missing")
 
     store.release([Release("t", "one", dict.fromkeys(job.directories, why))])
 
-    assert real.state.failed == {"one": {0: why}}
+    assert real.state.ends == {"one": {0: why}}
     assert real.state.completed == {"one": 0b010}
     assert jobs(real) == {}
 

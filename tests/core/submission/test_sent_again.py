@@ -200,7 +200,7 @@ class TestForgottenBundle:
         await two.settle()
         assert [step for step, _ in self.where(two, plan)] == ["ended", "abandoned"]
         assert read_fence(two.root, plan.jobs[1].token) == ABANDONED
-        assert list(two.state.failed["one"]) == [two.state.directories.position("a")]
+        assert list(two.state.ends["one"]) == [two.state.directories.position("a")]
         assert two.state.submitted == {}
 
     async def test_one_that_turns_up_again_has_what_it_began(

@@ -154,10 +154,10 @@ async def runs_in_its_order(chain: Chain) -> None:
     assert len({it.job_id for it in chain.state.submitted["one"].values()}) == 1
     await chain.over(plan)
     said = chain.said(plan)
-    assert said["one", "a"].endswith("the command ended with 7")
+    assert said["one", "a"] == "ended: exit code 7 in directory a"
     assert said["two", "a"] == f"abandoned: {UPSTREAM_FAILED}"
     assert chain.seconds() == {"a": 0, "b c": 1, "$(touch pwned)": 1}
-    assert (list(chain.state.failed), chain.state.submitted) == (["one"], {})
+    assert (list(chain.state.ends), chain.state.submitted) == (["one"], {})
     # and what was given back may be submitted again
     (chain.root / "workspace/a/spoiled").unlink()
     again = chain.chain(units=[[1, 4]])

@@ -42,7 +42,7 @@ async def test_hostile_names_run_once_and_are_complete(real: RealProject) -> Non
     assert real.runs() == dict.fromkeys(HOSTILE, 1)
     assert real.state.completed["one"].bit_count() == len(HOSTILE)
     assert real.state.submitted == {}
-    assert real.state.failed == {}
+    assert real.state.ends == {}
     assert real.journal.open_plan_ids() == []
 
 
@@ -86,7 +86,7 @@ async def test_the_warning_before_the_limit_reports_what_is_done(
     await real.settle()
 
     assert real.state.completed["one"] == 1
-    failed = real.state.failed["one"]
+    failed = real.state.ends["one"]
     assert failed[1].reason == "time limit"
     assert {failed[at].reason for at in range(2, len(HOSTILE))} == {"not reached: time limit"}
 
@@ -101,7 +101,7 @@ async def test_a_cancelled_job_says_so_and_stops(real: RealProject) -> None:
     await real.wait()
     await real.settle()
 
-    reasons = {failure.reason.split(": ")[-1] for failure in real.state.failed["one"].values()}
+    reasons = {failure.reason.split(": ")[-1] for failure in real.state.ends["one"].values()}
     assert reasons == {"cancelled"}
 
 

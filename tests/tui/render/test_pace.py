@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rowtui.core.engine import JobsView
 from rowtui.core.project.pace import HOURS, Pace
 from rowtui.tui.render.cells import plain
@@ -17,13 +19,25 @@ async def test_the_last_day_is_bars_and_the_rest_is_told() -> None:
     left = action.submitted + action.eligible + action.waiting
     assert [plain(part) for part in pace_lines(view, action)] == [
         "▁" * (HOURS - 3) + "▅█▁  24 h",
-        "best hour  8   now  4/h",
-        f"the rest  in {in_words(left / 4)} at this rate",
+        "best hour  8   this hour  0",
+        f"the rest  in {in_words(left / 4)} after 12 in 3 h",
     ]
     still = JobsView(1, 0.0, (), paces=(Pace(action.name, (5, *hours[1:-3], 0, 0, 0)),))
     assert plain(pace_lines(still, action)[-1]) == "nothing completed for some hours"
-    assert "no job of it" in plain(pace_lines(JobsView(1, 0.0, ()), action)[0])
+    assert "no job of it ended well" in plain(pace_lines(JobsView(1, 0.0, ()), action)[0])
     assert pace_lines(None, action) == []
+
+
+async def test_no_number_of_what_just_began_is_above_that_of_the_best_hour() -> None:
+    action = (await SampleEngine().refresh()).actions[1]
+    began = Pace(action.name, (*(0,) * (HOURS - 1), 240), begun=1 / 60)
+    _, counts, rest = pace_lines(JobsView(1, 0.0, (), paces=(began,)), action)
+    assert plain(counts) == "best hour  240   this hour  240"
+    assert plain(rest).endswith(" after 240 in 1 min")
+    done = replace(action, submitted=0, eligible=0, waiting=0)
+    assert plain(pace_lines(JobsView(1, 0.0, (), paces=(began,)), done)[-1]) == (
+        "all of it is completed"
+    )
 
 
 def test_times_are_told_as_people_do() -> None:

@@ -282,6 +282,16 @@ def test_a_running_job_says_how_long_it_may_still_run() -> None:
         ({"exit_signal": 45}, "It was ended by signal 45.", "log"),
         ({"exit_code": 128 + 45}, "ended by signal 45, exit code 173.", "log"),
         ({"exit_code": 255}, "Its script failed (exit code 255).", "log"),
+        (
+            {"exit_code": 3, "reason": "exit code 3 in directory d7"},
+            "Its script failed (exit code 3 in directory d7).",
+            "log",
+        ),
+        (
+            {"exit_code": 137, "reason": "killed (signal KILL, exit code 137) in directory d7"},
+            "Killed (signal KILL, exit code 137) in directory d7: it was killed from outside",
+            "more memory",
+        ),
         ({"exit_signal": 125}, "used more memory than it had asked for", "more memory"),
         ({}, "Its script failed.", "log"),
     ],
