@@ -33,6 +33,7 @@ from rowtui.core.runs.redo import said, stale_results
 from rowtui.core.runs.resting import Resting
 from rowtui.core.runs.rounds import part_of
 from rowtui.core.runs.spending import not_sent_events, submitted_events, unsent_of
+from rowtui.core.submission.in_queue import SilentClusterError
 from rowtui.core.submission.pilot_model import is_pilot
 from rowtui.core.text import plural, visible
 
@@ -250,6 +251,7 @@ class Autopilot:
         await asyncio.to_thread(running.note, *submitted_events(plan.id, units))
         errors: list[str] = []
         failed = ""
+        silent = False
         try:
             with _told_apart(self.execution, RowtuiError):
                 async with contextlib.aclosing(self.execution.carry_out(work, plan)) as steps:
@@ -261,8 +263,9 @@ class Autopilot:
         except ExecutionError as error:
             failed = str(error)
         except RowtuiError as error:  # nothing of it was sent, or what was is on record
+            silent = isinstance(error, SilentClusterError)
             errors.append(str(error))
-        sent = await asyncio.to_thread(self._settle_plan, plan, units)
+        sent = await asyncio.to_thread(self._settle_plan, plan, units, silent)
         if sent:
             self._sent = self._sent_now = True
             yield Told(Kind.SENT, f"sent {plural(sent, 'job')}", plan=plan)
@@ -271,10 +274,11 @@ class Autopilot:
         if failed:
             yield self._paused(failed)
 
-    def _settle_plan(self, plan: Plan, units: Sequence[Unit]) -> int:
+    def _settle_plan(self, plan: Plan, units: Sequence[Unit], silent: bool) -> int:
         """See what of a plan was sent: how many jobs. The others rest, and cost nothing.
 
-        A bundle of which anything was sent costs what all of it does.
+        A bundle of which anything was sent costs what all of it does. `silent`: a cluster did not
+        answer, and nothing was sent.
         """
         running = self.running
         unsent = unsent_of(plan, running.project.jobs.journal)
@@ -282,7 +286,7 @@ class Autopilot:
         for job in plan.jobs:
             jobs = [PILOT] if is_pilot(job.token) else running.jobs_of(job.action, job.directories)
             if job.token in unsent:
-                self.resting.refused(jobs, now)
+                self.resting.refused(jobs, now, by_silence=silent)
             else:
                 self.resting.sent(jobs)
         if free := not_sent_events(plan.id, units, unsent):

@@ -1,7 +1,8 @@
 """Jobs that could not be sent, or were refused: how long they are left alone before another try.
 
 Takes numbers of jobs and the time; gives those that rest. No clock of its own. Twice as long each
-time; what was refused `TRIES` times in a row is for a person to look at.
+time; what was refused `TRIES` times in a row is for a person to look at. A cluster that does not
+answer refuses nothing: its jobs are tried until it does.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ class Resting:
     first: float = FIRST_SECONDS
     _jobs: dict[int, _Rest] = field(default_factory=dict)
 
-    def refused(self, jobs: Iterable[int], now: float) -> None:
-        """These could not be sent now."""
+    def refused(self, jobs: Iterable[int], now: float, *, by_silence: bool = False) -> None:
+        """These could not be sent now. `by_silence`: their cluster does not answer."""
         for job in jobs:
             tries = self._jobs[job].tries + 1 if job in self._jobs else 1
+            if by_silence:
+                tries = min(tries, TRIES - 1)
             pause = min(LONGEST_SECONDS, self.first * 2 ** (tries - 1))
             self._jobs[job] = _Rest(tries, now + pause)
 

@@ -97,8 +97,13 @@ def _tokens(journal: Journal, plan_ids: Collection[str]) -> set[str]:
     return {name for entry in entries for name in names(entry)} - {""}
 
 
-def _not_asked(scheduler: Scheduler, why: str) -> RowtuiError:
-    return RowtuiError(
+class SilentClusterError(RowtuiError):
+    """A cluster did not answer before anything was sent, so nothing was sent."""
+
+
+def _not_asked(scheduler: Scheduler, why: str) -> SilentClusterError:
+    return SilentClusterError(
         f"{visible(scheduler.cluster)} cannot be asked for jobs of this project: {visible(why)}",
-        "records of this project were lost, so that nothing is sent before that was asked",
+        "nothing was sent, since records may be lost: before each plan the queue is searched for "
+        "jobs of this project; submit again when the cluster answers",
     )

@@ -56,7 +56,9 @@ def test_the_identity_of_the_table_covers_all_code_that_makes_it() -> None:
     sys.setprofile(see)
     try:
         for color in ("never", "always"):
-            status_lines([(row, StatusCounts(1, 0, 1, 0, 1))], Output(color=color), header=True)
+            status_lines(
+                [(row, StatusCounts(1, 0, 1, 0, 1, 1, 1))], Output(color=color), header=True
+            )
     finally:
         sys.setprofile(before)
 

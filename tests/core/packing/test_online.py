@@ -27,7 +27,9 @@ from rowtui.core.packing.online_model import (
     State,
     TimePasses,
 )
-from rowtui.core.packing.seed import Instance, Job, NowhereError, schedule, without_ended
+from rowtui.core.packing.seed import Instance, Job, NowhereError, schedule
+
+from tests.core.packing.test_seed import without_ended
 
 SMALL = NodeType("small", Amounts(2, 8), 0.1)
 LARGE = NodeType("large", Amounts(8, 64), 0.5)
