@@ -223,7 +223,7 @@ def _lines(entries: Iterable[JournalEntry]) -> bytes:
         if now != same:
             same = now
             start = (
-                f'{{"at":{round(entry.at, 3)!r},"detail":{_quoted(entry.detail)}'
+                f'{{"at":{entry.at!r},"detail":{_quoted(entry.detail)}'
                 f',"job_id":{entry.job_id},"step":"{entry.step.value}","token":'
             )
             end = f',"v":{VERSION}'

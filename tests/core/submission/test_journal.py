@@ -68,7 +68,7 @@ def test_lines_are_what_json_would_write(
 
 def by_json(entry: JournalEntry) -> bytes:
     fields: dict[str, object] = {
-        "at": round(entry.at, 3), "detail": entry.detail, "job_id": entry.job_id,
+        "at": entry.at, "detail": entry.detail, "job_id": entry.job_id,
         "step": entry.step.value, "token": entry.token, "v": 1,
     }  # fmt: skip
     fields |= {"cluster": entry.cluster} if entry.cluster else {}
@@ -184,3 +184,11 @@ def test_records_are_the_plan_with_the_latest_that_is_known() -> None:
 @given(st.none() | st.integers(0, 255), st.text().map(str.strip))
 def test_an_end_comes_back(code: int | None, reason: str) -> None:
     assert read_end_detail(end_detail(code, reason)) == (code, reason)
+
+
+def test_the_time_of_an_entry_is_stored_exactly(tmp_path: Path) -> None:
+    # a rounded time may be later than that of a queue which was asked directly afterwards
+    journal = Journal(tmp_path)
+    for at in (1.0005, 1795379090.8504126, 1795379090.8506):
+        journal.append([JournalEntry("t-0", PLAN, Step.SENDING, at)])
+        assert journal.latest(PLAN)["t-0"].at == at
