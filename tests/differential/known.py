@@ -248,6 +248,40 @@ def _vanished_in_job(difference: Difference, context: Context) -> bool:
     )
 
 
+# Sending
+
+
+# Ids of the fake scheduler, and costs, which have a rule of their own.
+_NUMBERS = re.compile(r"\b1\d{3}\b|[\d.]+m?(?= [CG]PU-hours)")
+
+
+@rule(
+    "sent-at-once",
+    "Several jobs are sent at the same time, so their ids may not follow the order of the plan.",
+    ends=True,
+)
+def _sent_at_once(difference: Difference, context: Context) -> bool:
+    if not is_command(context, "submit") or difference.kind not in ("stdout", "record submitted"):
+        return False
+    row, ours = (
+        sorted(re.findall(r"'[^']*'|[^\s,{}':()]+", _NUMBERS.sub("#", text)))
+        for text in (difference.row, difference.rowtui)
+    )
+    return row == ours
+
+
+@rule(
+    "forgotten-jobs",
+    "A job that was just sent and that the scheduler does not have any more, without having been "
+    "cancelled, was forgotten in a crash: it stays submitted, and `submit` sends it again.",
+    ends=True,
+)
+def _forgotten_jobs(difference: Difference, context: Context) -> bool:
+    return bool(changes(context, "drop_jobs")) and rowtui_said(
+        context, "'rowtui submit' sends it again"
+    )
+
+
 # What is noticed, and when it is saved
 
 
