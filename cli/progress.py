@@ -52,6 +52,14 @@ class Progress:
         sys.stderr.write(f"\r\x1b[K{self.title} {filled:░<{WIDTH}} {amount}{left}")
         sys.stderr.flush()
 
+    def clear(self) -> None:
+        """Wipe the bar before other text is written; the next report draws it again at once."""
+        if self.visible:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self.visible = False
+            self.drawn_at = 0.0
+
     def close(self) -> None:
         """Leave the bar on its line, or wipe it."""
         if self.visible:

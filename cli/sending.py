@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.cli.dry_run import NOTHING, say_left_out, say_totals
 from rowtui.cli.loop import run as run_async
+from rowtui.cli.output import WARN
 from rowtui.cli.project import ask, is_interactive, say_notices
 from rowtui.cli.transfers import (
     CopyingLine,
@@ -150,7 +151,9 @@ def _submit(
 
         here = project.cluster.name
         tokens = [job.token for job in plan.jobs if job.destination.cluster == here]
-        failed = not run_async(follow(project, tokens, out)) or failed
+        with_output = out.level >= WARN  # not with -q
+        ended_well = run_async(follow(project, tokens, out, with_output=with_output))
+        failed = not ended_well or failed
     project.close()
     return 1 if failed else 0
 

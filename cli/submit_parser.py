@@ -32,6 +32,7 @@ def add_submit_commands(commands: Any, add: Any, about: Mapping[str, str]) -> No
         about["submit"],
         "  rowtui submit\n  rowtui submit -a sample -n 10\n  rowtui submit --dry-run\n"
         "  rowtui submit --pack --longest 12:00:00\n"
+        "  rowtui submit -q                    without the output of the jobs\n"
         "  rowtui submit --cluster none        run now, in this terminal",
     )
     _selection(submit)

@@ -1,6 +1,6 @@
 """`rowtui submit`: plan, ask, send, and on this machine's own queue follow to the end.
 
-On `local` the jobs are followed and Ctrl-C detaches.
+On `local` the jobs are followed, with their output, and Ctrl-C detaches.
 """
 
 from __future__ import annotations

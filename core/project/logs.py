@@ -87,16 +87,33 @@ async def last_lines(log: Log, lines: int) -> Piece | None:
         most = min(most * 8, LINES_BYTES)
 
 
-async def news(log: Log, last: Piece) -> Piece | None:
+async def news(log: Log, last: Piece, most: int = PIECE_BYTES) -> Piece | None:
     """What was written since this part; of a new log in its place, its beginning.
 
     None if it is not there just now. One that was cut and has grown longer than it was looks like
     one that was not cut. Raises: RowtuiError.
     """
-    piece = await log.after(last.stop)
+    piece = await log.after(last.stop, most)
     if piece is not None and (piece.file != last.file or piece.size < last.stop):
-        return await log.after(0)
+        return await log.after(0, most)
     return piece
+
+
+async def latest(log: Log, last: Piece | None, most: int, lines: int) -> Piece | None:
+    """What was written since `last`: if `most` bytes or `lines` lines do not hold it, its end.
+
+    The end begins with a whole line, or within a line that is longer than `most`. None if the log
+    is not there. Raises: RowtuiError.
+    """
+    piece = await (log.after(0, most) if last is None else news(log, last, most))
+    cut = 0
+    if piece is not None and piece.stop < piece.size:
+        piece = await log.end(most)
+        cut = piece.data.find(b"\n", 0, -1) + 1 if piece is not None and piece.start else 0
+    if piece is None:
+        return None
+    cut = max(cut, _start_of_last_lines(piece.data, lines) or 0)
+    return piece._replace(data=piece.data[cut:], start=piece.start + cut)
 
 
 def _start_of_last_lines(data: bytes, lines: int) -> int | None:

@@ -18,6 +18,7 @@ from rowtui.core.project.logs import (
     Log,
     RemoteLog,
     last_lines,
+    latest,
     news,
     read_log_end,
 )
@@ -50,6 +51,30 @@ async def test_a_log_that_is_not_there_yet_is_no_error(log: Log, tmp_path: Path)
     empty = await log.after(0)
     assert empty is not None
     assert (empty.data, empty.start, empty.size) == (b"", 0, 0)
+
+
+async def test_of_much_that_was_written_the_latest_whole_lines_are_read(
+    log: Log, tmp_path: Path
+) -> None:
+    path = tmp_path / HARD
+    assert await latest(log, None, 100, 3) is None
+    path.write_bytes(b"one\ntwo\nthr")
+    first = await latest(log, None, 100, 3)
+    assert first is not None
+    assert (first.data, first.start) == (b"one\ntwo\nthr", 0)
+    with path.open("ab") as more:
+        more.write(b"ee\n4\n5\n6\n")
+    by_lines = await latest(log, first, 100, 2)
+    assert by_lines is not None
+    assert (by_lines.data, by_lines.start) == (b"5\n6\n", first.stop + 5)
+    by_bytes = await latest(log, first, 5, 100)
+    assert by_bytes is not None
+    assert (by_bytes.data, by_bytes.start) == (b"5\n6\n", first.stop + 5)
+    with path.open("ab") as more:
+        more.write(b"x" * 50)
+    long_line = await latest(log, by_bytes, 10, 100)
+    assert long_line is not None
+    assert (long_line.data, long_line.stop) == (b"x" * 10, path.stat().st_size)
 
 
 async def test_a_log_is_followed_as_it_grows(log: Log, tmp_path: Path) -> None:
