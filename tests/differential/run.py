@@ -78,6 +78,7 @@ class Side:
             "LOGNAME": "somebody",
             "LANG": "C.UTF-8",
             "FAKE_SLURM": str(base / "slurm"),
+            "ROWTUI_POLL": "0",  # as Row, which asks with every command
             "ROWTUI_LOCAL_DIR": str(home / "local"),
         }
         for name in ("clusters", "launchers"):
