@@ -26,7 +26,7 @@ def network_of(hand: Hand[SampleEngine]) -> SampleNetwork:
 async def at_network(hand: Hand[SampleEngine]) -> None:
     await hand.sees("75 eligible")
     await hand.press("8")
-    await hand.sees("Network study", "60 samples")
+    await hand.sees("Network study", "60 samples", " · all ", "Enter samples")
     await hand.rests()
 
 
