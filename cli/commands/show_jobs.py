@@ -16,10 +16,13 @@ from rowtui.core.text import count, plural
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from rowtui.cli.output import Output
     from rowtui.core.engine import JobView
     from rowtui.core.project.project import Project
+
+_NAMED = 10  # jobs of one reason that are named below the table
 
 
 def run(args: argparse.Namespace, out: Output) -> int:
@@ -103,7 +106,27 @@ def _print_long(
         out.lines(job.record.label for job in jobs if job.record.job_id)
     else:
         out.lines(_table(jobs, out, header=not args.no_header))
+        for note in notes(jobs):
+            out.note(note)
     return 0
+
+
+def notes(jobs: Sequence[JobView]) -> list[str]:
+    """Why jobs do not start before a person acts, and what to do: one line for each reason."""
+    from rowtui.core.project.queue_needs import unable_to_start
+
+    found: dict[str, list[str]] = {}
+    for job in jobs:
+        told = unable_to_start(job)
+        if told is not None:
+            found.setdefault(f"{told.sentence} {told.hint}".rstrip(), []).append(job.record.label)
+    return [f"{_some(labels)}: {text}" for text, labels in found.items()]
+
+
+def _some(labels: Sequence[str]) -> str:
+    named = ", ".join(labels[:_NAMED])
+    more = f" and {count(len(labels) - _NAMED)} more" if len(labels) > _NAMED else ""
+    return f"{'Job' if len(labels) == 1 else 'Jobs'} {named}{more}"
 
 
 def _table(jobs: list[JobView], out: Output, *, header: bool) -> list[str]:

@@ -136,13 +136,6 @@ def made_demo(
     return opened_again(project.root, steady)
 
 
-def demo_engine(
-    root: Path, directories: int = 100_000, seed: int = 1, jobs: int | None = None
-) -> DemoEngine:
-    """The large demo in this process. Raises: RowtuiError."""
-    return DemoEngine(made_demo(root, directories, seed, jobs))
-
-
 def open_demo(options: EngineOptions) -> tuple[Opened, Callable[[], DemoEngine]]:
     """Make a demo, or go on with one whose engine was lost; see `open_engine` of the process.
 

@@ -140,16 +140,6 @@ def _starts(count: int, keys: Sequence[int] | None, maximum_size: int | None) ->
     ]
 
 
-def form_groups(
-    action: Action,
-    directories: Directories,
-    members: Members,
-    order: ActionOrder | None = None,
-) -> tuple[Group, ...]:
-    """All groups of these members, in order. Raises: as `cut_groups`."""
-    return cut_groups(action, directories, members, order).page()
-
-
 def groups_page(
     action: Action,
     directories: Directories,
@@ -181,20 +171,6 @@ def group_sizes(
         return []
     whole, rest = divmod(size, maximum_size)
     return [maximum_size] * whole + [rest] * (rest > 0)
-
-
-def group_count(
-    action: Action,
-    directories: Directories,
-    members: Members,
-    order: ActionOrder | None = None,
-) -> int:
-    """How many groups there are. Raises: as `group_sizes`."""
-    if action.group.split_by_sort_key and action.group.sort_by:
-        return len(cut_groups(action, directories, members, order))
-    size = size_of(members)
-    maximum_size = _maximum_size(action, members) or size
-    return -(-size // maximum_size) if size else 0
 
 
 def sort_key(action: Action, directories: Directories, position: int) -> str:

@@ -88,11 +88,6 @@ class Transfer(NamedTuple):
         """How much is to be sent."""
         return sum(copy.facts.size for copy in self.send)
 
-    @property
-    def fetch_bytes(self) -> int:
-        """How much is to be fetched."""
-        return sum(copy.facts.size for copy in self.fetch)
-
 
 def compare(
     here: Mapping[str, FileFacts],

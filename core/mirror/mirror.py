@@ -332,10 +332,6 @@ class Mirror:
         """Make folders in the copy, with those above them. Raises: MirrorError."""
         await self._each(["mkdir", "-p", "--"], paths, "making folders")
 
-    async def remove_there(self, paths: Iterable[str]) -> None:
-        """Remove files of the copy, for good; folders stay. Raises: MirrorError."""
-        await self._each(["rm", "-f", "--"], paths, "removing files")
-
     async def remove(self) -> None:
         """Remove the copy with all that is in it, and what is remembered of it.
 

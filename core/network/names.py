@@ -132,19 +132,6 @@ def _as_integers(codes: Iterable[int]) -> Iterable[int]:
     return codes if as_list is None else as_list()
 
 
-def read_name(name: str) -> tuple[str, dict[str, JSON]] | None:
-    """Home and values that a name stands for; None for one that was cut, and for others' names."""
-    if CUT in name:
-        return None
-    home, *parts = name.split(",")
-    pairs = [part.partition("=") for part in parts]
-    try:
-        read = _unescaped(home), {_unescaped(d): value_of(text) for d, _, text in pairs}
-    except ValueError:
-        return None
-    return read if sample_name(read[0], list(read[1]), list(read[1].values())) == name else None
-
-
 def shortened_name(name: str) -> str:
     """The name if it is short enough, else as much of it as there is room for, and its hash."""
     data = name.encode()

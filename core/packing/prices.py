@@ -61,37 +61,6 @@ class Prices:
     bound: float
 
 
-def assignment_prices(
-    bins: Sequence[Bin],
-    sizes: Sequence[Size],
-    weights: Sequence[float],
-    allowed: Sequence[int | None],
-    rounds: int | None = None,
-) -> Prices:
-    """Good duals for these items, and the assignment bound, by sub-gradient.
-
-    `sizes` say where items fit and what they take; `weights` how many there are (or, where time
-    counts, for how many hours altogether); `allowed` the only bin of each, or None for any.
-    `rounds`: how long to search, None for as long as is reasonable.
-    """
-    case = _Case(bins, sizes, weights, allowed)
-    return case.prices(_by_rounds(case.cells(), rounds))
-
-
-def exact_prices(
-    bins: Sequence[Bin],
-    sizes: Sequence[Size],
-    weights: Sequence[float],
-    allowed: Sequence[int | None],
-) -> Prices | None:
-    """The same with the best duals there are; None without HiGHS, or if there is too much."""
-    if find_spec("highspy") is None:
-        return None
-    case = _Case(bins, sizes, weights, allowed)
-    shares = _by_highs(case.cells(), MOST_COLUMNS)
-    return None if shares is None else case.prices(shares)
-
-
 def best_prices(
     bins: Sequence[Bin],
     sizes: Sequence[Size],
@@ -114,7 +83,7 @@ def best_prices(
     cells = case.cells(columns)
     shares = _by_highs(cells, columns) if find_spec("highspy") is not None else None
     if shares is None:
-        shares = _by_rounds(cells, None, QUICK_WORK if quick else MOST_WORK, go_on)
+        shares = _by_rounds(cells, QUICK_WORK if quick else MOST_WORK, go_on)
     return case.prices(shares * (1 - evenly) + evenly * case.even_shares())
 
 
@@ -162,7 +131,7 @@ class _Case:
         self.weights = np.array(weights, float)
         self.own = np.array([-1 if own is None else place[own] for own in allowed], np.int64)
 
-    def cells(self, columns: int = MOST_COLUMNS) -> _Cells:
+    def cells(self, columns: int) -> _Cells:
         """Alike items together: a few for each resource between the sizes of bins."""
         kinds, resources = self.room.shape
         most = min(MOST_CELLS, MOST_NUMBERS // max(1, kinds * resources), columns // max(1, kinds))
@@ -251,9 +220,8 @@ class _Case:
 
 def _by_rounds(
     cells: _Cells,
-    most_rounds: int | None,
-    most_work: int = MOST_WORK,
-    go_on: GoOn = lambda: True,
+    most_work: int,
+    go_on: GoOn,
 ) -> Floats:
     """Exponentiated sub-gradient with momentum; crumbs choose bins the more sharply the longer."""
     number, kinds, resources = cells.costs.shape
@@ -261,8 +229,6 @@ def _by_rounds(
     if not number:
         return shares
     rounds = min(3000, max(FEWEST_ROUNDS, most_work // max(1, cells.costs.size)))
-    if most_rounds is not None:
-        rounds = min(rounds, most_rounds)
     stride = 0.1 * max(1, rounds / 250)
     best, best_bound = shares, -1.0
     momentum = np.zeros_like(shares)

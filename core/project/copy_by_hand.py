@@ -43,12 +43,6 @@ class Compared(NamedTuple):
     place: str
     transfer: Transfer
 
-    @property
-    def is_equal(self) -> bool:
-        """Whether nothing differs."""
-        it = self.transfer
-        return not (it.send or it.fetch or it.conflicts or it.removed)
-
 
 class Leaving(NamedTuple):
     """What removing a copy would do. `only_there`: files deleted here, which are nowhere else."""

@@ -1,4 +1,4 @@
-"""Which jobs of a queue need a person: those that wait for days, those that fail at once.
+"""Which jobs of a queue need a person: those that wait for ever or for days, or fail at once.
 
 Takes the project's jobs with their states and the time; gives one value for each cause, with how
 many jobs it concerns. Pure.
@@ -7,12 +7,16 @@ many jobs it concerns. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from rowtui.core.clusters.schedulers.base import JobState
 from rowtui.core.project.views import JobView
 from rowtui.core.submission.fence import without_directory
 from rowtui.core.text import visible
+
+if TYPE_CHECKING:
+    from rowtui.core.clusters.schedulers.reasons import Explanation
 
 WAITS_LONG_SECONDS = 2 * 86_400
 """A job that waits longer deserves a look: most partitions turn over within a day."""
@@ -31,11 +35,15 @@ MOST_CAUSES = 20
 
 LONG, AT_ONCE = "pending for days", "failed at once"
 
+STUCK = "unable to start"
+"""The scheduler will not start the job before a person acts; it is neither failed nor ended."""
+
 
 class QueueNeed(NamedTuple):
     """Jobs of one action on one cluster with one cause. `since`: of the oldest, epoch seconds.
 
-    `kind`: LONG or AT_ONCE. `cause`: the scheduler's reason, or how they ended. `hint`: what to do.
+    `kind`: LONG, AT_ONCE or STUCK. `cause`: the scheduler's reason, or how they ended. `hint`: what
+    to do; for STUCK also what the reason means.
     """
 
     kind: str
@@ -50,7 +58,7 @@ class QueueNeed(NamedTuple):
 
 def queue_needs(jobs: Iterable[JobView], now: float) -> tuple[QueueNeed, ...]:
     """What needs a person, most jobs first; at most MOST_CAUSES."""
-    found: dict[tuple[str, str, str, str], list[tuple[float, str]]] = {}
+    found: dict[tuple[str, str, str, str, str], list[tuple[float, str]]] = {}
     jobs = list(jobs)
     kinds = [_kind(job, now) for job in jobs]
     again = _tried_again(jobs, kinds)
@@ -58,19 +66,35 @@ def queue_needs(jobs: Iterable[JobView], now: float) -> tuple[QueueNeed, ...]:
         if kind and job.record.token not in again:
             record = job.record
             ended = without_directory(record.end_reason or job.reason)
-            cause = (job.reason if kind is LONG else ended).strip()
-            about = (kind, record.cluster, record.action, cause)
-            since = record.submitted_at if kind is LONG else record.ended_at
+            cause = (ended if kind is AT_ONCE else job.reason).strip()
+            about = (kind, record.cluster, record.action, cause, _hint(kind, job))
+            since = record.ended_at if kind is AT_ONCE else record.submitted_at
             found.setdefault(about, []).append((since, record.token))
     needs = [
         QueueNeed(
             kind, cluster, action, visible(cause), len(those), min(those)[0],
-            tuple(token for _, token in sorted(those)[:MOST_TOKENS]), _hint(kind, cause, now),
+            tuple(token for _, token in sorted(those)[:MOST_TOKENS]), hint,
         )
-        for (kind, cluster, action, cause), those in found.items()
+        for (kind, cluster, action, cause, hint), those in found.items()
     ]  # fmt: skip
-    needs.sort(key=lambda need: (need.kind != AT_ONCE, -need.jobs, need[1:4]))
+    needs.sort(key=lambda need: (need.kind == LONG, need.kind, -need.jobs, need[1:4]))
     return tuple(needs[:MOST_CAUSES])
+
+
+def unable_to_start(job: JobView) -> Explanation | None:
+    """Why a waiting job does not start before a person acts, and what to do; None if it may."""
+    if job.state not in (JobState.PENDING, JobState.HELD):
+        return None
+    told = _explained(job.state, job.reason)
+    return told if told.needs_person else None
+
+
+@lru_cache(maxsize=1024)
+def _explained(state: JobState, reason: str) -> Explanation:
+    from rowtui.core.clusters.schedulers.base import Job
+    from rowtui.core.clusters.schedulers.reasons import explain  # tables: seldom needed
+
+    return explain(Job(0, state, reason=reason), 0.0)
 
 
 def _tried_again(jobs: Sequence[JobView], kinds: Sequence[str]) -> set[str]:
@@ -94,6 +118,9 @@ def _tried_again(jobs: Sequence[JobView], kinds: Sequence[str]) -> set[str]:
 def _kind(job: JobView, now: float) -> str:
     record = job.record
     if job.state in (JobState.PENDING, JobState.HELD):
+        told = unable_to_start(job)
+        if told is not None and told != _explained(JobState.HELD, ""):  # or a person holds it
+            return STUCK
         waits = bool(record.submitted_at) and now - record.submitted_at >= WAITS_LONG_SECONDS
         return LONG if waits else ""
     if job.state is not JobState.FAILED or not record.ended_at or not record.job_id:
@@ -104,10 +131,8 @@ def _kind(job: JobView, now: float) -> str:
     return AT_ONCE if 0 <= lasted <= AT_ONCE_SECONDS else ""
 
 
-def _hint(kind: str, cause: str, now: float) -> str:
+def _hint(kind: str, job: JobView) -> str:
     if kind is AT_ONCE:
         return "Look at the log of one of them before more are submitted."
-    from rowtui.core.clusters.schedulers.base import Job
-    from rowtui.core.clusters.schedulers.reasons import explain  # tables: seldom needed
-
-    return explain(Job(0, JobState.PENDING, reason=cause), now).hint
+    told = _explained(job.state, job.reason)
+    return f"{told.sentence} {told.hint}".rstrip() if kind is STUCK else told.hint

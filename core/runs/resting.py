@@ -17,8 +17,11 @@ TRIES = 5
 
 
 class _Rest(NamedTuple):
-    tries: int
-    until: float
+    """`tries`: failed ones in a row; `refusals`: those of them that a cluster answered."""
+
+    tries: int = 0
+    refusals: int = 0
+    until: float = 0.0
 
 
 @dataclass
@@ -31,11 +34,11 @@ class Resting:
     def refused(self, jobs: Iterable[int], now: float, *, by_silence: bool = False) -> None:
         """These could not be sent now. `by_silence`: their cluster does not answer."""
         for job in jobs:
-            tries = self._jobs[job].tries + 1 if job in self._jobs else 1
-            if by_silence:
-                tries = min(tries, TRIES - 1)
+            before = self._jobs.get(job, _Rest())
+            tries = min(before.tries + 1, TRIES)  # the pause stops growing there
+            refusals = before.refusals if by_silence else before.refusals + 1
             pause = min(LONGEST_SECONDS, self.first * 2 ** (tries - 1))
-            self._jobs[job] = _Rest(tries, now + pause)
+            self._jobs[job] = _Rest(tries, refusals, now + pause)
 
     def sent(self, jobs: Iterable[int]) -> None:
         """These were accepted."""
@@ -45,10 +48,10 @@ class Resting:
     def at(self, now: float) -> frozenset[int]:
         """The jobs that are left alone now; of them some may never be tried again."""
         return frozenset(
-            job for job, rest in self._jobs.items() if rest.tries >= TRIES or now < rest.until
+            job for job, rest in self._jobs.items() if rest.refusals >= TRIES or now < rest.until
         )
 
     @property
     def will_be_tried(self) -> bool:
         """Whether some of them will be tried again."""
-        return any(rest.tries < TRIES for rest in self._jobs.values())
+        return any(rest.refusals < TRIES for rest in self._jobs.values())

@@ -24,17 +24,6 @@ class NotJSONError(Exception):
     """The text is no JSON document that can be used; the message says why and where."""
 
 
-def compact_value(text: bytes) -> bytes:
-    """The compact form of one JSON document.
-
-    Raises: NotJSONError with line and column.
-    """
-    (compact,) = compact_values([parsed_value(text)])
-    if isinstance(compact, NotJSONError):
-        raise compact
-    return compact
-
-
 def parsed_value(text: bytes) -> Any:
     """What one JSON document says, as Row reads it. Raises: NotJSONError with line and column."""
     import orjson

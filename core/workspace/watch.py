@@ -94,10 +94,6 @@ class Watcher(AsyncIterator[frozenset[Path]]):
         self._look.set()
         await self._stop_listening()
 
-    def look_now(self) -> None:
-        """Look at once, e.g. after an action of our own or when the terminal has focus again."""
-        self._look.set()
-
     async def __anext__(self) -> frozenset[Path]:
         """The paths that changed since the last time, at least one."""
         while not self._closed:

@@ -63,6 +63,19 @@ def states(here: OnClusters) -> dict[str, str]:
     return {job["directories"][0]: job["state"] for job in jobs(here)}
 
 
+def test_a_job_that_the_scheduler_does_not_start_is_explained_below_the_table(
+    project: dict[str, Any], two: tuple[LoginNode, ...], here: OnClusters
+) -> None:
+    array = project["a"]["id"]
+    two[0].cluster.run(f"scontrol hold {array}_1")
+    done = here("show", "jobs", "--long")
+    assert "JobHeldAdmin" in done.out
+    assert done.err == (
+        f"Job {array}_1: An administrator holds it."
+        " Only an administrator can release it: ask why.\n"
+    )
+
+
 def test_jobs_are_held_released_and_cancelled_one_or_many(
     project: dict[str, Any], here: OnClusters
 ) -> None:

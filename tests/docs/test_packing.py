@@ -12,11 +12,14 @@ import pytest
 from rowtui.cli.main import main
 from rowtui.cli.parser import build_parser
 from rowtui.core.clusters.load import load_clusters
+from rowtui.core.clusters.schedulers.local import GRACE_SECONDS
 from rowtui.core.packing.model import Amounts, Demand, NodeType, Problem
 from rowtui.core.packing.pack import pack, packers
 from rowtui.core.packing.simulate import usual_policies
+from rowtui.core.submission.bundle_header import WARN_SECONDS
 from rowtui.core.submission.bundle_shell import KILL_SECONDS
 from rowtui.core.submission.bundles import SCRIPT_MB, START_SECONDS, STEP_SECONDS, WATCH_MB
+from rowtui.core.submission.shell import STOP_SECONDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "packing.md").read_text(encoding="utf-8")
@@ -189,7 +192,10 @@ def test_margins_are_those_of_the_code() -> None:
     assert f"gets {START_SECONDS} s more" in told
     assert f"{STEP_SECONDS} s for each job" in told
     assert f"takes {SCRIPT_MB} MB, and each lane {WATCH_MB} MB" in told
-    assert f"killed {KILL_SECONDS} s later" in section("Bundles and lanes")
+    limits = section("Bundles and lanes")
+    assert f"SIGKILL {STOP_SECONDS} s later" in limits
+    assert f"killed {KILL_SECONDS} s later" in limits
+    assert f"on Slurm at least {WARN_SECONDS} s, in the local queue {GRACE_SECONDS:g} s" in limits
 
 
 def test_the_entry_for_clusters_toml_is_read(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from rowtui.core.demo.engine import DemoEngine, demo_engine
+from rowtui.core.demo.engine import DemoEngine, made_demo
 from rowtui.core.engine import Engine
 from rowtui.core.engine_record import RecordingEngine, ReplayEngine
 from rowtui.core.engine_record.codec import as_it_is
@@ -21,10 +21,15 @@ from tests.tui.hand import Hand, hand_on
 from tests.tui.sample import SampleEngine
 
 
+def demo_engine(root: Path, seed: int, jobs: int) -> DemoEngine:
+    """The large demo in this process."""
+    return DemoEngine(made_demo(root, 2_000, seed, jobs))
+
+
 @pytest.fixture
 async def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[DemoEngine]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    made = await asyncio.to_thread(demo_engine, tmp_path / "boiling", 2_000, jobs=1)
+    made = await asyncio.to_thread(demo_engine, tmp_path / "boiling", 1, 1)
     yield made
     await made.close()
 
@@ -89,13 +94,13 @@ async def type_line(hand: Hand[Any], text: str) -> None:
 async def test_the_same_seed_makes_the_same_demo(tmp_path: Path) -> None:
     states = []
     for name in ("one", "other"):
-        engine = await asyncio.to_thread(demo_engine, tmp_path / name, 2_000, 7, 2)
+        engine = await asyncio.to_thread(demo_engine, tmp_path / name, 7, 2)
         state = engine._demo.state
         states.append((state.completed, {a: sorted(s) for a, s in state.submitted.items()}))
         await engine.close()
     assert states[0] == states[1]
     with pytest.raises(RowtuiError, match="is not empty"):
-        await asyncio.to_thread(demo_engine, tmp_path / "one", 2_000)
+        await asyncio.to_thread(demo_engine, tmp_path / "one", 7, 2)
 
 
 async def look_around(hand: Hand[Any]) -> list[str]:

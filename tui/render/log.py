@@ -21,12 +21,6 @@ MOST_COLUMNS = 2000
 HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
-def log_line(text: str) -> Line:
-    """One line: colour codes dropped, the last state of a progress bar, control signs visible."""
-    shown = _readable(text)
-    return line((shown, _style(shown)))
-
-
 def _readable(text: str) -> str:
     text = text.rstrip("\r\n")
     if "\r" in text:  # a progress bar that was drawn over and over: what remained visible

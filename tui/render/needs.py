@@ -216,7 +216,7 @@ def _silent(snapshot: Snapshot, jobs: JobsView | None) -> list[Need]:
 
 
 def _queued(jobs: JobsView | None) -> Iterable[Need]:
-    """Jobs that wait for days or failed at once, by cause."""
+    """Jobs that cannot start, wait for days or failed at once, by cause."""
     for one in jobs.needs if jobs is not None else ():
         text = f"{one.action}: {plural(one.jobs, 'job')} {one.kind}"
         if one.cause:

@@ -8,8 +8,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 from rowtui.core.errors import IncomparableError
+from rowtui.core.grouping.form import cut_groups
+from rowtui.core.grouping.model import Group
+from rowtui.core.grouping.order import ActionOrder, Members
 from rowtui.core.state.columns import RankColumn, build_column
-from rowtui.core.state.model import DirectorySet, bit_set
+from rowtui.core.state.model import Directories, DirectorySet, bit_set
 from rowtui.core.values import MISSING, compare, compare_sequences, resolve
 from rowtui.core.workflow.model import Action, Condition, GroupRule, Selector
 
@@ -178,3 +181,10 @@ def plainly_grouped(
 
 def is_incomparable(error: IncomparableError) -> bool:
     return "cannot compare" in error.message
+
+
+def form_groups(
+    action: Action, directories: Directories, members: Members, order: ActionOrder | None = None
+) -> tuple[Group, ...]:
+    """All groups of these members, in order."""
+    return cut_groups(action, directories, members, order).page()

@@ -12,8 +12,6 @@ from rowtui.core.grouping import order as ordering
 from rowtui.core.grouping import wide
 from rowtui.core.grouping.form import (
     cut_groups,
-    form_groups,
-    group_count,
     group_sizes,
     groups_page,
     sort_key,
@@ -32,6 +30,7 @@ from tests.core.grouping.memory import (
     MemoryDirectories,
     NoAnswerError,
     action,
+    form_groups,
     is_incomparable,
     numbered,
     plainly_grouped,
@@ -93,7 +92,6 @@ def test_groups_are_those_of_the_exact_comparison(
         assert len(cut) == len(expected)
         assert cut.directories == len(listed)
         assert group_sizes(subject, directories, members, order) == cut.sizes()
-        assert group_count(subject, directories, members, order) == len(cut)
         assert all(type(position) is int for group in cut.page() for position in group.indices)
 
 
@@ -220,7 +218,7 @@ def test_where_rows_relation_contradicts_itself_exact_values_decide() -> None:
 
 def test_a_maximum_size_of_zero_is_an_error_with_words() -> None:
     subject = action("tiny", maximum_size=0)
-    for ask in (form_groups, group_sizes, group_count):
+    for ask in (form_groups, group_sizes):
         with pytest.raises(RowtuiError, match=r"'tiny' has a group\.maximum_size of 0"):
             ask(subject, numbered([1]), 1)
         assert not ask(subject, numbered([1]), 0)
@@ -230,7 +228,6 @@ def test_sizes_without_splitting_need_no_sort() -> None:
     directories = numbered([{"T": 1}, {"T": "x"}, {}])
     subject = action(sort_by=("/T",), maximum_size=2)
     assert group_sizes(subject, directories, 7) == [2, 1]
-    assert group_count(subject, directories, 7) == 2
 
 
 def test_a_page_is_a_slice_of_all_groups() -> None:

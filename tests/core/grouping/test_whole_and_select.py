@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.grouping.form import form_groups
 from rowtui.core.grouping.model import Group
 from rowtui.core.grouping.select import Duplicate, duplicates, matches, matching_actions
 from rowtui.core.grouping.whole import whole_groups
 from rowtui.core.workflow.model import Action, Workflow
 
-from tests.core.grouping.memory import MemoryDirectories, action, numbered
+from tests.core.grouping.memory import MemoryDirectories, action, form_groups, numbered
 
 TEN = numbered([{"T": i // 4} for i in range(10)])
 SPLIT = action("run", sort_by=("/T",), split_by_sort_key=True, submit_whole=True)

@@ -319,15 +319,13 @@ async def test_two_transfers_at_a_time_wait_for_each_other(
     assert (there / "ws" / "one" / "in").read_text() == "ws/one/in"
 
 
-async def test_folders_are_made_and_files_removed_by_any_name(mirror: Mirror, there: Path) -> None:
+async def test_folders_are_made_by_any_name(mirror: Mirror, there: Path) -> None:
     await send(mirror)
 
     await mirror.make_folders([".row/completed", "-a b\n'"])
-    (there / "-a b\n'" / "-rf").touch()
-    await mirror.remove_there(["-a b\n'/-rf", "../escape", "/etc/none", "missing"])
 
     assert (there / ".row" / "completed").is_dir()
-    assert list((there / "-a b\n'").iterdir()) == []
+    assert (there / "-a b\n'").is_dir()
 
 
 # Where the copy is

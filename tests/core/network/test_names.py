@@ -16,11 +16,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rowtui.core.errors import RowtuiError
 from rowtui.core.network.names import (
+    CUT,
+    JSON,
     LONGEST,
+    _unescaped,
     case_collisions,
     escaped,
     names_of,
-    read_name,
     sample_name,
     text_of,
     value_of,
@@ -101,6 +103,19 @@ def test_different_samples_have_different_names(one: object, other: object) -> N
     names = [sample_name(home, [d for d, _ in of], [v for _, v in of]) for home, of in (one, other)]
 
     assert (names[0] == names[1]) == (repr(one) == repr(other))
+
+
+def read_name(name: str) -> tuple[str, dict[str, JSON]] | None:
+    """Home and values that a name stands for; None for one that was cut, and for others' names."""
+    if CUT in name:
+        return None
+    home, *parts = name.split(",")
+    pairs = [part.partition("=") for part in parts]
+    try:
+        read = _unescaped(home), {_unescaped(d): value_of(text) for d, _, text in pairs}
+    except ValueError:
+        return None
+    return read if sample_name(read[0], list(read[1]), list(read[1].values())) == name else None
 
 
 @given(texts, st.dictionaries(texts, scalars, max_size=3))

@@ -6,13 +6,15 @@ import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rowtui.core.clusters.schedulers.base import Job, JobState
+from rowtui.core.clusters.schedulers.slurm_parse import job_state
 from rowtui.core.clusters.schedulers.slurm_queue import QueueForm
 from rowtui.core.project.queue_book import MOST_JOBS, QueueBook
 from rowtui.core.project.queue_entries import Foreign
-from rowtui.core.project.queue_needs import AT_ONCE, LONG, queue_needs
+from rowtui.core.project.queue_needs import AT_ONCE, LONG, STUCK, queue_needs
 from rowtui.core.project.queue_views import SORTS, QueueAsked, QueueRow, RowKey
 from rowtui.core.project.views import ClusterView, JobsView, JobView
 from rowtui.core.submission.model import JobRecord, Step
@@ -213,6 +215,30 @@ def test_what_waits_for_days_or_fails_at_once_needs_a_person_by_cause() -> None:
     assert needs[1].tokens == ("t0", "t1", "t2")
     assert needs[1].since == NOW - 3 * DAY
     assert needs[1].hint
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "words"),
+    [
+        ("PENDING", "launch failed requeued held", ("not be started", "Release it", "cancel it")),
+        ("PENDING", "JobHoldMaxRequeue", ("too many times", "release", "cancel")),
+        ("REQUEUE_HOLD", "job requeued in held state", ("put back into the queue", "release")),
+        ("PENDING", "reboot failed requeued held", ("It is held: ", "Release it")),
+        ("PENDING", "PartitionTimeLimit", ("longer than the partition allows", "Cancel it")),
+    ],
+)
+def test_a_job_that_the_scheduler_does_not_start_needs_a_person_at_once(
+    state: str, reason: str, words: tuple[str, ...]
+) -> None:
+    jobs = [job(it, job_state(state, reason), at=NOW - 5, reason=reason) for it in (1, 2)]
+    (need,) = queue_needs(jobs, NOW)
+    assert (need.kind, need.cause, need.tokens) == (STUCK, reason, ("t1", "t2"))
+    assert [word for word in words if word not in need.hint] == []
+
+
+def test_a_job_that_a_person_holds_and_one_that_waits_for_room_need_nothing() -> None:
+    held = job(1, JobState.HELD, at=NOW - 5, reason="JobHeldUser")
+    assert queue_needs([held, job(2, reason="Resources"), job(3, JobState.HELD)], NOW) == ()
 
 
 def test_what_failed_at_once_is_no_need_any_more_when_it_was_submitted_again() -> None:

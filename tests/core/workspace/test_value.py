@@ -6,7 +6,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rowtui.core.workspace.value import DEEPEST, NotJSONError, compact_value
+from rowtui.core.workspace.value import DEEPEST, NotJSONError, compact_values, parsed_value
 
 json_values = st.recursive(
     st.none()
@@ -20,6 +20,14 @@ json_values = st.recursive(
 
 
 # Each right side was printed by Row 1.1 for the left side.
+def compact_value(text: bytes) -> bytes:
+    """The compact form of one JSON document. Raises: NotJSONError."""
+    (compact,) = compact_values([parsed_value(text)])
+    if isinstance(compact, NotJSONError):
+        raise compact
+    return compact
+
+
 @pytest.mark.parametrize(
     ("text", "stored"),
     [

@@ -1,5 +1,6 @@
 """Chunks worked through by processes and threads."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -61,7 +62,10 @@ class Broken(Echo):
 def children() -> set[str]:
     found: set[str] = set()
     for task in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{task}/children") as listed:
+        with (
+            contextlib.suppress(FileNotFoundError, ProcessLookupError),  # a thread that has ended
+            open(f"/proc/self/task/{task}/children") as listed,
+        ):
             found.update(listed.read().split())
     return found
 

@@ -8,7 +8,6 @@ from rowtui.tui.render.bash_lines import script_line
 from rowtui.tui.render.cells import Bar, Choice, Number, cut, fit, line, plain, portion, width_of
 from rowtui.tui.render.chrome import Freshness, Hint, Tab, header, hints, tabs
 from rowtui.tui.render.columns import GAP, Column, place
-from rowtui.tui.render.log import log_line
 from rowtui.tui.render.numbers import age, duration
 
 texts = st.text(max_size=30)
@@ -115,14 +114,6 @@ def test_the_lines_around_a_view_fit_any_width(width: int) -> None:
     assert width_of(spans) <= max(width, 1)
     assert len(areas) <= 8
     assert width_of(header(width, "project", None, Freshness(0.0))) <= width
-
-
-def test_a_log_line_shows_the_last_state_of_a_progress_bar_without_its_colours() -> None:
-    assert plain(log_line("10%\r50%\r\x1b[32m100%\x1b[0m done")) == "100% done"
-    assert plain(log_line("beep \x07")) == "beep \\x07"
-    assert log_line("FloatingPointError: no")[0].style == ""
-    assert log_line("ERROR: no")[0].style == "failed"
-    assert len(plain(log_line("x" * 10_000_000))) < 3000
 
 
 @given(texts)

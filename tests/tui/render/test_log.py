@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from rowtui.core.project.log_views import LogRow
-from rowtui.tui.render.cells import plain, width_of
-from rowtui.tui.render.log import log_line, row_line, trouble_line
+from rowtui.tui.render.cells import Line, plain, width_of
+from rowtui.tui.render.log import row_line, trouble_line
+
+
+def shown(text: str) -> Line:
+    """The row without its number."""
+    return row_line(LogRow(0, text), None, 1, "", False)
 
 
 def test_a_line_is_safe_and_says_when_it_looks_like_trouble() -> None:
-    assert plain(log_line("\x1b[31mred\x1b[0m \x1b[2J\x07")) == "red \\x1b[2J\\x07"
-    assert plain(log_line(" 10%\r 50%\r100%")) == "100%"
-    assert log_line("FATAL: no space left")[0].style == "failed"
-    assert log_line("warning: old")[0].style == "warning"
-    assert len(plain(log_line("x" * 9000))) < 2100
+    assert plain(shown("\x1b[31mred\x1b[0m \x1b[2J\x07")) == "  red \\x1b[2J\\x07"
+    assert plain(shown(" 10%\r 50%\r\x1b[32m100%\x1b[0m done")) == "  100% done"
+    assert plain(shown("beep \x07")) == "  beep \\x07"
+    for text in ("FATAL: no space left", "ERROR: no"):
+        assert shown(text)[-1].style == "failed"
+    assert shown("warning: old")[-1].style == "warning"
+    assert shown("FloatingPointError: no")[-1].style == ""
+    assert len(plain(shown("x" * 10_000_000))) < 2100
 
 
 def test_a_row_has_its_number_and_what_was_looked_for_stands_out() -> None:
