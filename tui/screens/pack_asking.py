@@ -42,7 +42,8 @@ class PackAsking:
             return
         asked = Asked(packing.wanted, packing.choice, snapshot.generation)
         if asked != packing.asked:
-            if packing.asked and packing.asked.generation != asked.generation:
+            before = packing.asked
+            if before and before.generation != asked.generation and before.choice == asked.choice:
                 packing.change = ""  # it would not be the choice that made the difference
             packing.asked = asked
             packing.computing = True

@@ -18,7 +18,8 @@ from rowtui.core.clusters.schedulers.slurm import SlurmScheduler
 from tests.eventually import eventually
 from tests.rig.slurm import SlurmCluster
 
-pytestmark = pytest.mark.slurm
+# The fixture waits until slurmctld has given a node up, and has started a dozen jobs.
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(150)]
 
 HOUR = 3600
 TOO_MUCH = "python3 -c 'import time; held = bytearray(300 << 20); time.sleep(300)'"
@@ -121,11 +122,11 @@ def jobs(slurm: SlurmCluster) -> Iterator[Mapping[str, int]]:
 def wait_for(slurm: SlurmCluster, words: Mapping[int, str]) -> None:
     """One look at all jobs at a time."""
 
-    def there() -> bool:
-        found = slurm.run("squeue --me -h -t all -o %A=%T").stdout.split()
-        return {f"{job}={word}" for job, word in words.items()} <= set(found)
+    def states() -> set[str]:
+        return set(slurm.run("squeue --me -h -t all -o %A=%T").stdout.split())
 
-    eventually(there, what=f"the jobs to be {words}", every=0.05)
+    wanted = {f"{job}={word}" for job, word in words.items()}
+    eventually(states, wanted.issubset, what=f"the jobs to be {words}", every=0.05, within=120)
 
 
 @pytest.fixture
