@@ -56,6 +56,7 @@ class Packing:
     choice: PackChoice = START
     asked: Asked | None = None
     shown: Picture | None = None
+    answered: Asked | None = None  # the question that `shown` answers
     before: Picture | None = None  # what the last change of the choice is compared with
     change: str = ""  # what that was, in words
     computing: bool = False
@@ -73,6 +74,7 @@ class Packing:
         if wanted != self.wanted:
             self.wanted = wanted
             self.asked = self.shown = self.before = self.error = self.row = None
+            self.answered = None
             self.change, self.computing = "", False
             self.compared, self.compared_of = (), None
             self.known = {}

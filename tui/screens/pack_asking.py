@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rowtui.tui.newest import NewestAnswer
 from rowtui.tui.packing import Asked
 from rowtui.tui.render.bundles import Picture, picture_of
+from rowtui.tui.render.packing import figures_of
 from rowtui.tui.session import describe
 from rowtui.tui.work import start
 
@@ -42,9 +43,6 @@ class PackAsking:
             return
         asked = Asked(packing.wanted, packing.choice, snapshot.generation)
         if asked != packing.asked:
-            before = packing.asked
-            if before and before.generation != asked.generation and before.choice == asked.choice:
-                packing.change = ""  # it would not be the choice that made the difference
             packing.asked = asked
             packing.computing = True
             self._answers.ask(asked)
@@ -67,6 +65,10 @@ class PackAsking:
         if asked != packing.asked:  # chosen otherwise meanwhile, and asked for soon
             return
         begins = packing.shown is None
+        same_choice = packing.answered is not None and packing.answered.choice == asked.choice
+        if packing.shown and same_choice and figures_of(picture) != figures_of(packing.shown):
+            packing.change = ""  # not the choice made the difference, but the project
+        packing.answered = asked
         packing.shown, packing.error, packing.computing = picture, None, False
         packing.at = min(packing.at, max(0, len(picture.looks) - 1))
         self._show(begins)
